@@ -12,14 +12,43 @@ if TYPE_CHECKING:
 
     from atc_py.shapes import Shape
 
-__all__ = ["CompileOptions", "PrecisionMode"]
+__all__ = ["CheckOptions", "CompileOptions", "PrecisionMode"]
 
 
 class PrecisionMode(Enum):
     """How the compiler may change the dtypes of a model; names are ATC's."""
 
     FORCE_FP16 = "force_fp16"
+    FORCE_FP32 = "force_fp32"
+    CUBE_FP16IN_FP32OUT = "cube_fp16in_fp32out"
+    ALLOW_FP32_TO_FP16 = "allow_fp32_to_fp16"
     MUST_KEEP_ORIGIN_DTYPE = "must_keep_origin_dtype"
+    ALLOW_MIX_PRECISION = "allow_mix_precision"
+    ALLOW_MIX_PRECISION_FP16 = "allow_mix_precision_fp16"
+    ALLOW_MIX_PRECISION_BF16 = "allow_mix_precision_bf16"
+    ALLOW_FP32_TO_BF16 = "allow_fp32_to_bf16"
+
+    @classmethod
+    def compiled(cls) -> tuple[PrecisionMode, ...]:
+        """The modes that models can be compiled in; the others can be checked."""
+        return (cls.FORCE_FP16, cls.MUST_KEEP_ORIGIN_DTYPE)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckOptions:
+    """What the user chose for a check.
+
+    Attributes:
+        soc: name of a row of the SoC table; `sim` is the generic device.
+        precision_mode: how dtypes may change.
+        input_shapes: extents for inputs that the models leave open, by input name.
+        op_specs: folder of specifications that lie over the built-in ones, or None.
+    """
+
+    soc: str = "sim"
+    precision_mode: PrecisionMode = PrecisionMode.FORCE_FP16
+    input_shapes: Mapping[str, Shape] = field(default_factory=dict)
+    op_specs: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +63,7 @@ class CompileOptions:
         dump_ir: folder for the text form after each stage, or None.
         kernels: folder for a copy of the kernel stubs, or None.
         verify: check the IR after every pass, not only where a phase ends.
+        op_specs: folder of specifications that lie over the built-in ones, or None.
     """
 
     soc: str = "sim"
@@ -43,3 +73,4 @@ class CompileOptions:
     dump_ir: Path | None = None
     kernels: Path | None = None
     verify: bool = False
+    op_specs: Path | None = None

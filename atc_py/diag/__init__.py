@@ -2,5 +2,16 @@
 
 from atc_py.diag.diagnostic import AtcError, Code, Diagnostic, ExitCode, Place, Severity
 from atc_py.diag.sink import Sink
+from atc_py.diag.words import LANGUAGES, Words
 
-__all__ = ["AtcError", "Code", "Diagnostic", "ExitCode", "Place", "Severity", "Sink"]
+__all__ = [
+    "LANGUAGES",
+    "AtcError",
+    "Code",
+    "Diagnostic",
+    "ExitCode",
+    "Place",
+    "Severity",
+    "Sink",
+    "Words",
+]

@@ -1,4 +1,4 @@
-"""The table of diagnostic codes; each is written once, here.
+"""The table of diagnostic codes; each is written once, here. More than 400 lines: it is a table.
 
 Families by first digit: 1 how the command was called, 2 files, 3 which operators and versions a
 model uses, 4 rules on nodes, 5 offline models, 6 the compiler's passes, 7 the device, 9 atc-py.
@@ -186,15 +186,32 @@ BAD_IR_TEXT = _code(
     "Correct the text at the line and column given; docs/ir.md describes the grammar.",
 )
 
+BAD_BASELINE = _code(
+    2012,
+    "bad-baseline",
+    ExitCode.FILE,
+    "The file given with --baseline is not a report that `atc-py check --format json` wrote.",
+    "Write it again with `atc-py check MODEL --format json --output FILE`.",
+)
+
+DOUBTFUL_SPEC = _code(
+    2013,
+    "doubtful-operator-spec",
+    ExitCode.FILE,
+    "An operator specification says something that cannot occur, such as an opset at which ONNX "
+    "does not have the operator. It does no harm.",
+    "Delete what the message names, unless the specification follows a list that has it.",
+    Severity.WARNING,
+)
+
 # 3: which operators and versions a model uses --------------------------------------------------
 
 UNKNOWN_OPERATOR = _code(
     3001,
     "unknown-operator",
     ExitCode.MODEL,
-    "The model uses operators that atc-py does not compile: it has no specification of them, or it "
-    "has one and no lowering yet.",
-    "`atc-py ops list` shows what compiles; export the model without the operators named.",
+    "The model uses an operator that is not on the operator list.",
+    "Follow the help line, which names the nearest listed way; `atc-py ops list` shows the list.",
 )
 UNSUPPORTED_OPSET = _code(
     3002,
@@ -233,6 +250,24 @@ FOLD_TOO_LARGE = _code(
     "Check the shape that the model asks for; a constant of that size is rarely meant.",
 )
 
+OPERATOR_RESTATED = _code(
+    3007,
+    "operator-restated",
+    ExitCode.MODEL,
+    "An operator is used at a version that the operator list does not have, in a form that means "
+    "the same at a listed one; the node is restated there.",
+    "Nothing has to be done. Exporting the model at a listed opset makes the finding go away.",
+    Severity.WARNING,
+)
+NOT_LOWERED = _code(
+    3008,
+    "not-compiled-yet",
+    ExitCode.MODEL,
+    "The operator is on the operator list, so `check` passes it, but this version of atc-py has no "
+    "way to compile it.",
+    "`atc-py ops list` shows what compiles; export the model without the operator.",
+)
+
 # 4: rules on nodes ----------------------------------------------------------------------------
 
 UNSUPPORTED_FORM = _code(
@@ -242,6 +277,78 @@ UNSUPPORTED_FORM = _code(
     "A node uses an operator in a form (rank, mode, optional output, value that is not constant) "
     "that has no counterpart on the device.",
     "Follow the help line; most forms have an equivalent that exporters can be told to write.",
+)
+DTYPE_NOT_LISTED = _code(
+    4002,
+    "dtype-not-listed",
+    ExitCode.MODEL,
+    "A tensor has a dtype that the operator list does not have for the operator, and the precision "
+    "mode cannot give it one that it has.",
+    "Cast the tensor before the node, export the model with another dtype, or choose another "
+    "--precision-mode.",
+)
+RANK_NOT_LISTED = _code(
+    4003,
+    "rank-not-listed",
+    ExitCode.MODEL,
+    "A tensor has more or fewer dimensions than the operator list allows.",
+    "Reshape the tensor before the node and its result behind it.",
+)
+DIM_OUT_OF_RANGE = _code(
+    4004,
+    "dim-out-of-range",
+    ExitCode.MODEL,
+    "An extent or number of elements lies outside what the operator list allows.",
+    "Change the input's size, or split the tensor into parts that fit.",
+)
+SHAPES_DISAGREE = _code(
+    4005,
+    "shapes-disagree",
+    ExitCode.MODEL,
+    "Tensors or attributes of a node do not fit each other as the operator list demands.",
+    "Change one of the two that the message names.",
+)
+VALUE_NOT_CONSTANT = _code(
+    4006,
+    "value-not-constant",
+    ExitCode.MODEL,
+    "An input must be known when the model is compiled, and is computed or fed at run time.",
+    "Export the model with this value as a constant, or simplify it so that folding can find it.",
+)
+VALUE_OUT_OF_RANGE = _code(
+    4007,
+    "value-out-of-range",
+    ExitCode.MODEL,
+    "A constant input has a value that the operator list does not allow.",
+    "Bring the value into the range given where the model is built.",
+)
+ATTR_NOT_SUPPORTED = _code(
+    4008,
+    "attr-not-supported",
+    ExitCode.MODEL,
+    "An attribute is set that the operator list calls not supported yet.",
+    "Leave the attribute at its default, or express what it does with other operators.",
+)
+OPERAND_NOT_SUPPORTED = _code(
+    4009,
+    "operand-not-supported",
+    ExitCode.MODEL,
+    "An input or output is used that the operator list calls not supported yet.",
+    "Leave it out, or express what it does with other operators.",
+)
+ATTR_MISSING = _code(
+    4010,
+    "attr-missing",
+    ExitCode.MODEL,
+    "An attribute is not set that the operator list calls required.",
+    "Set the attribute where the model is built.",
+)
+OPERAND_MISSING = _code(
+    4011,
+    "operand-missing",
+    ExitCode.MODEL,
+    "An input is absent that the operator list calls required.",
+    "Connect the input where the model is built.",
 )
 ATTR_OUT_OF_RANGE = _code(
     4012,
@@ -256,6 +363,20 @@ BAD_NODE = _code(
     ExitCode.MODEL,
     "A node's attributes, inputs or shapes contradict each other or ONNX's definition.",
     "Mend the model where the message points; the tool that exported it has written it wrongly.",
+)
+ATTR_NOT_LISTED = _code(
+    4014,
+    "attr-not-listed",
+    ExitCode.MODEL,
+    "A node sets an attribute that the operator list does not have for the operator.",
+    "Leave the attribute out; `atc-py ops show OPERATOR` prints the ones that are listed.",
+)
+OPERAND_NOT_LISTED = _code(
+    4015,
+    "operand-not-listed",
+    ExitCode.MODEL,
+    "A node has more inputs than the operator list has for the operator.",
+    "Leave the input out; `atc-py ops show OPERATOR` prints the ones that are listed.",
 )
 NO_KERNEL = _code(
     4020,

@@ -75,6 +75,14 @@ def _operand(path: DataPath, row: Operand) -> Iterator[Problem]:
     if row.layout is not None and len(set(row.layout)) != len(row.layout):
         message = f"layout {row.layout} has a letter twice"
         yield Problem((*path, "layout"), message, "rules name dimensions by these letters")
+    listed = row.dtypes if isinstance(row.dtypes, tuple) else ()
+    for name, carrier in row.carried.items():
+        where: DataPath = (*path, "carried", name.value)
+        if name in listed:
+            yield Problem(where, f"{name.value} is listed and carried", "delete one of the two")
+        if carrier not in listed:
+            message = f"{name.value} is carried as {carrier.value}, which is not listed"
+            yield Problem(where, message, "carry it as one of the dtypes listed")
     if isinstance(row.dtypes, tuple):
         yield from _repeated((*path, "dtypes"), [dtype.value for dtype in row.dtypes])
 

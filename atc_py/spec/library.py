@@ -7,19 +7,24 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from atc_py.diag import Place
+import msgspec
+
+from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_SPEC
 from atc_py.resources import op_specs_dir
+from atc_py.spec.folder import read_folder
 from atc_py.spec.loader import load_spec
 from atc_py.spec.names import folded, stem_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from atc_py.spec.folder import FolderContents
     from atc_py.spec.model import OpSpec
 
 __all__ = [
     "ONNX_DOMAINS",
+    "USER_GROUP",
     "IndexEntry",
     "Library",
     "all_specs",
@@ -30,6 +35,9 @@ __all__ = [
 
 ONNX_DOMAINS = frozenset({"", "ai.onnx"})
 """Both names of ONNX's own operator domain."""
+
+USER_GROUP = "user"
+"""The group of users' new operators whose files lie in no folder of a group."""
 
 _LIKENESS = 0.75
 """How like a name must be to be called near, by difflib's ratio; Expand and Pad have 0.67."""
@@ -51,20 +59,46 @@ class IndexEntry:
 
 
 class Library:
-    """The specifications below one folder, each loaded at most once."""
+    """The specifications below one folder, each loaded at most once, over those of another library.
+
+    Where both have an operator, the upper one's specification counts.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._entries: dict[str, IndexEntry] | None = None
         self._loaded: dict[str, OpSpec] = {}
+        self._below: Library | None = None
+
+    def overlay(self, folder: Path) -> Library:
+        """A library in which the specifications below `folder` come before these.
+
+        The files lie flat in the folder or in folders of groups. They are all read now, so that a
+        broken one is told at once. `folder` may be a single file.
+
+        Raises:
+            AtcError: BAD_SPEC with every fault of every file, FILE_NOT_FOUND or FILE_UNREADABLE
+                where the folder or a file cannot be read.
+        """
+        contents = read_folder(folder)
+        if contents.faults:
+            raise AtcError(*contents.faults)
+        upper = Library(folder)
+        upper._below = self
+        upper._take(contents, self)
+        return upper
 
     def index(self) -> tuple[IndexEntry, ...]:
-        """One entry a file, by group and stem; no file is opened.
+        """One entry a file, by group and stem; no file is opened but those that two layers have.
+
+        Files of a lower library whose operator an upper library has as well are left out.
 
         Raises:
             AtcError: BAD_SPEC where two groups have a file of one stem.
         """
-        return tuple(self._index().values())
+        own = self._index()
+        lower = self._below.index() if self._below is not None else ()
+        return (*own.values(), *(entry for entry in lower if not self._replaces(entry)))
 
     def find(self, op_type: str, domain: str = "") -> OpSpec | None:
         """The specification of the operator spelt exactly `op_type`, or None.
@@ -74,31 +108,60 @@ class Library:
         """
         spec = self._load(stem_of(op_type))
         if spec is None or spec.op != op_type:
-            return None
+            return self._below.find(op_type, domain) if self._below is not None else None
         return spec if spec.custom or domain in ONNX_DOMAINS else None
 
     def lookup(self, name: str) -> OpSpec | None:
         """The specification that people mean by `name`: any case, or the list's spelling."""
         wanted = folded(name)
-        for entry in self.index():
-            if folded(entry.stem) == wanted:
-                return self._load(entry.stem)
+        found = self._by_stem(wanted)
+        if found is not None:
+            return found
         return next((s for s in self.all() if s.listed_as and folded(s.listed_as) == wanted), None)
 
     def near(self, name: str, count: int = 3) -> tuple[str, ...]:
         """Operators with names like `name`, nearest first."""
-        stems = {folded(stem): stem for stem in self._index()}
-        close = difflib.get_close_matches(folded(name), stems, count, _LIKENESS)
-        found = [self._load(stems[match]) for match in close]
+        stems = [folded(entry.stem) for entry in self.index()]
+        close = difflib.get_close_matches(folded(name), dict.fromkeys(stems), count, _LIKENESS)
+        found = [self._by_stem(match) for match in close]
         return tuple(spec.op for spec in found if spec is not None)
 
     def all(self) -> tuple[OpSpec, ...]:
         """Every specification, by operator."""
-        specs = [spec for stem in self._index() if (spec := self._load(stem)) is not None]
-        return tuple(sorted(specs, key=lambda spec: folded(spec.op)))
+        specs = {spec.op: spec for spec in (self._below.all() if self._below is not None else ())}
+        own = [spec for stem in self._index() if (spec := self._load(stem)) is not None]
+        specs.update((spec.op, spec) for spec in own)
+        return tuple(sorted(specs.values(), key=lambda spec: (folded(spec.op), spec.op)))
+
+    def _take(self, contents: FolderContents, below: Library) -> None:
+        """Fill the library with files that are read already."""
+        self._entries = {}
+        for path, spec in ((file.path, file.spec) for file in contents.files):
+            group = path.parent.name
+            if self._folder in {path.parent, path}:
+                lower = below.find(spec.op)
+                group = lower.group if lower is not None else USER_GROUP
+            mine = msgspec.structs.replace(spec, own_group=group, shown_as=str(path))
+            self._entries[path.stem] = IndexEntry(group, path.stem, path)
+            self._loaded[path.stem] = mine
+
+    def _replaces(self, entry: IndexEntry) -> bool:
+        """Whether an own specification stands for that of a lower library."""
+        own = self._load(entry.stem)
+        if own is None or self._below is None:
+            return False
+        lower = self._below.find(own.op)
+        return lower is not None and stem_of(lower.op) == entry.stem
+
+    def _by_stem(self, wanted: str) -> OpSpec | None:
+        """The specification whose file has that name but for case and underscores."""
+        for stem in self._index():
+            if folded(stem) == wanted:
+                return self._load(stem)
+        return self._below._by_stem(wanted) if self._below is not None else None  # noqa: SLF001
 
     def _index(self) -> dict[str, IndexEntry]:
-        """The entries by stem."""
+        """The own entries by stem."""
         if self._entries is None:
             entries: dict[str, IndexEntry] = {}
             for path in sorted(self._folder.glob("*/*.yaml")):
@@ -109,7 +172,7 @@ class Library:
         return self._entries
 
     def _load(self, stem: str) -> OpSpec | None:
-        """The specification with that stem, or None."""
+        """The own specification with that stem, or None."""
         entry = self._index().get(stem)
         if entry is not None and stem not in self._loaded:
             self._loaded[stem] = load_spec(entry.path)

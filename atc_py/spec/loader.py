@@ -13,10 +13,10 @@ from atc_py.spec.names import stem_of
 from atc_py.spec.schema import convert
 
 if TYPE_CHECKING:
-    from atc_py.diag import Diagnostic
+    from atc_py.diag import Code, Diagnostic
     from atc_py.spec.model import OpSpec
 
-__all__ = ["load_spec", "parse_spec"]
+__all__ = ["load_spec", "parse_spec", "problem_at", "read_spec"]
 
 _SECTIONS = ("inputs", "outputs", "attributes", "constraints")
 """Lists whose items remember their line."""
@@ -29,13 +29,22 @@ def load_spec(path: str | Path) -> OpSpec:
         AtcError: BAD_SPEC with file, line and column of every fault; FILE_NOT_FOUND or
             FILE_UNREADABLE where the file cannot be read.
     """
+    return read_spec(path)[0]
+
+
+def read_spec(path: str | Path) -> tuple[OpSpec, Document]:
+    """The same with the document that it was made from, whose marks tell lines and columns.
+
+    Raises:
+        AtcError: as `load_spec` does.
+    """
     file = Path(path)
     document = read_document(_text(file), str(file))
     spec = _checked(document)
     if stem_of(spec.op) != file.stem:
         message = f"{spec.op} belongs into {stem_of(spec.op)}.yaml, this file is {file.name}"
         raise spec_error(str(file), document.mark(("op",)), message, "rename the file")
-    return spec
+    return spec, document
 
 
 def parse_spec(text: str, file: str) -> OpSpec:
@@ -53,7 +62,7 @@ def _checked(document: Document) -> OpSpec:
     spec = convert(document)
     problems = list(find_problems(spec))
     if problems:
-        raise AtcError(*(_diagnostic(document, problem) for problem in problems))
+        raise AtcError(*(problem_at(document, problem) for problem in problems))
     return spec
 
 
@@ -71,24 +80,26 @@ def _remember_lines(document: Document) -> None:
     data["@opsets_line"] = document.mark(("opsets",), key=True).line
 
 
-def _diagnostic(document: Document, problem: Problem) -> Diagnostic:
+def problem_at(document: Document, problem: Problem, code: Code = BAD_SPEC) -> Diagnostic:
     """A problem with its place."""
     mark = document.mark(problem.path, key=problem.key)
     place = Place(document.file, line=mark.line, column=mark.column)
-    return BAD_SPEC.diagnostic(problem.message, place=place, help=problem.help)
+    return code.diagnostic(problem.message, place=place, help=problem.help)
 
 
 def _text(file: Path) -> str:
     """The file's text."""
     try:
-        with file.open("rb") as stream:
-            raw = stream.read(MAX_BYTES + 1)
+        raw = _bytes(file)
     except FileNotFoundError:
         raise FILE_NOT_FOUND.error(f"{file} does not exist", place=Place(str(file))) from None
     except OSError as error:
         raise FILE_UNREADABLE.error(
             f"{file} cannot be read: {error.strerror}", place=Place(str(file))
         ) from error
+    if raw is None:
+        message = f"{file} is no regular file"
+        raise FILE_UNREADABLE.error(message, place=Place(str(file)))
     if len(raw) > MAX_BYTES:
         message = f"a specification has at most {MAX_BYTES} bytes, this file has more"
         raise spec_error(str(file), Mark(1, 1), message, "write one operator a file")
@@ -99,3 +110,11 @@ def _text(file: Path) -> str:
         mark = Mark(before.count("\n") + 1, len(before) - before.rfind("\n"))
         message = f"byte 0x{raw[error.start]:02x} is not UTF-8"
         raise spec_error(str(file), mark, message, "save the file as UTF-8") from error
+
+
+def _bytes(file: Path) -> bytes | None:
+    """The file's bytes, one more than allowed at most; None for what reading might never end."""
+    if file.exists() and not (file.is_file() or file.is_dir()):
+        return None
+    with file.open("rb") as stream:
+        return stream.read(MAX_BYTES + 1)

@@ -7,16 +7,17 @@ file may have. Fields whose key starts with `@` are filled in by the loader.
 # Annotations are not postponed here: msgspec reads them when the structs are made.
 from enum import Enum
 from pathlib import PurePath
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
 from atc_py.dtypes import DType
-from atc_py.spec.rules import Constraint, Level, Number, Scalar
+from atc_py.spec.rules import Constraint, Level, Number, RewriteName, Scalar
 
 __all__ = [
     "Attribute",
     "AttributeType",
+    "Example",
     "Notes",
     "OlderDefault",
     "OpSpec",
@@ -100,6 +101,9 @@ class Operand(_Part, frozen=True, kw_only=True):
         variadic: stands for one or more; only the last operand can.
         supported: False where the list says that it is not supported yet.
         otherwise: what follows when it is used though it is not supported.
+        rewrite: name of the rewrite where that is what follows.
+        carried: dtypes that are not listed and that tensors are cast through, which loses nothing.
+        absent: what stands for it where an opset that is not listed lets a node leave it out.
         listed: False where the list does not mention it and ONNX has it.
         since: first opset that has it.
         until: last opset that has it.
@@ -114,6 +118,9 @@ class Operand(_Part, frozen=True, kw_only=True):
     variadic: bool = False
     supported: bool = True
     otherwise: Level = Level.ERROR
+    rewrite: RewriteName | None = None
+    carried: dict[DType, DType] = {}
+    absent: Literal["empty"] | None = None
     listed: bool = True
     since: int | None = None
     until: int | None = None
@@ -153,7 +160,9 @@ class Attribute(_Part, frozen=True, kw_only=True):
         range: least and greatest value allowed of a number.
         each: least and greatest value allowed of each element of a list.
         otherwise: what follows for a value that is not allowed.
+        rewrite: name of the rewrite where that is what follows.
         supported: False where the list says that it is not supported yet.
+        superfluous: it follows from the shapes; files of a later opset set it all the same.
         listed: False where the list does not mention it and ONNX has it.
         since: first opset that has it.
         until: last opset that has it.
@@ -171,7 +180,9 @@ class Attribute(_Part, frozen=True, kw_only=True):
     range: tuple[Number, Number] | None = None
     each: tuple[Number, Number] | None = None
     otherwise: Level = Level.ERROR
+    rewrite: RewriteName | None = None
     supported: bool = True
+    superfluous: bool = False
     listed: bool = True
     since: int | None = None
     until: int | None = None
@@ -199,6 +210,20 @@ class Target(_Part, frozen=True, kw_only=True):
     attributes: dict[str, str] = {}
 
 
+class Example(_Part, frozen=True, kw_only=True):
+    """The parts of a small node that keeps every rule at every listed opset.
+
+    Attributes:
+        inputs: shape of each input that is given; optional ones may be left out.
+        values: the data of inputs that are constants, in row-major order.
+        attributes: attributes that are set, those that the opset has.
+    """
+
+    inputs: dict[str, tuple[int, ...]] = {}
+    values: dict[str, tuple[Scalar, ...]] = {}
+    attributes: dict[str, Value] = {}
+
+
 class OpSpec(_Part, frozen=True, kw_only=True):
     """Everything that the operator list says about one operator.
 
@@ -206,6 +231,8 @@ class OpSpec(_Part, frozen=True, kw_only=True):
         op: ONNX's op_type.
         listed_as: the list's spelling where it is another one.
         opsets: as listed, gaps included; empty for custom operators.
+        restated_since: first opset whose nodes may be restated; before it they meant another
+            thing though they looked the same.
         custom: not one of ONNX's operators.
         summary: what it does.
         inputs: by position.
@@ -214,14 +241,17 @@ class OpSpec(_Part, frozen=True, kw_only=True):
         constraints: rules on whole nodes.
         target: the target operator, or None when a lowering function makes the nodes.
         notes: how the list is read.
-        examples: free form.
+        example: a node that keeps every rule; tests derive their models from it.
         path: the file that it was read from.
         opsets_line: line of the opsets in that file.
+        own_group: the group of a user's file, where its folder does not say it.
+        shown_as: the file's name in reports where it is a user's; "" for atc-py's own.
     """
 
     op: _Name
     listed_as: _Name | None = None
     opsets: tuple[int, ...] = ()
+    restated_since: int = 1
     custom: bool = False
     summary: Summary
     inputs: tuple[Operand, ...]
@@ -230,14 +260,16 @@ class OpSpec(_Part, frozen=True, kw_only=True):
     constraints: tuple[Constraint, ...] = ()
     target: Target | None = None
     notes: Notes | None = None
-    examples: Any = None
+    example: Example = Example()
     path: str = msgspec.field(default="", name="@path")
     opsets_line: int = msgspec.field(default=1, name="@opsets_line")
+    own_group: str = msgspec.field(default="", name="@own_group")
+    shown_as: str = msgspec.field(default="", name="@shown_as")
 
     @property
     def group(self) -> str:
         """The folder of its file: math, nn, tensor ..."""
-        return PurePath(self.path).parent.name
+        return self.own_group or PurePath(self.path).parent.name
 
     @property
     def opset_text(self) -> str:
@@ -246,8 +278,8 @@ class OpSpec(_Part, frozen=True, kw_only=True):
 
     @property
     def file_name(self) -> str:
-        """`op_specs/nn/conv.yaml`, wherever the folder lies."""
-        return f"op_specs/{self.group}/{PurePath(self.path).name}"
+        """`op_specs/nn/conv.yaml`, wherever the folder lies; a user's file as the user named it."""
+        return self.shown_as or f"op_specs/{self.group}/{PurePath(self.path).name}"
 
     def place_of(self, line: int) -> str:
         """`op_specs/nn/conv.yaml:23`, where a rule or attribute of that line stands."""
@@ -256,6 +288,10 @@ class OpSpec(_Part, frozen=True, kw_only=True):
     def attribute(self, name: str) -> Attribute | None:
         """The attribute called `name`, or None."""
         return next((row for row in self.attributes if row.name == name), None)
+
+    def is_unlisted(self, row: Attribute) -> bool:
+        """Whether no listed opset has the attribute: it came later, or went before."""
+        return not any(row.exists_at(opset) for opset in self.opsets)
 
     def operand(self, name: str) -> Operand | None:
         """The input or else output called `name`, or None."""

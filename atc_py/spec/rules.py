@@ -22,6 +22,7 @@ __all__ = [
     "DimIs",
     "Level",
     "Number",
+    "RewriteName",
     "Rule",
     "Scalar",
     "When",
@@ -30,6 +31,7 @@ __all__ = [
 Number: TypeAlias = int | float
 Scalar: TypeAlias = bool | int | float | str
 Text: TypeAlias = Annotated[str, msgspec.Meta(min_length=1)]
+RewriteName: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"^[a-z]+(-[a-z]+)*\Z")]
 DimName: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"^[A-Z]\Z")]
 
 
@@ -88,11 +90,13 @@ class Rule(_Struct, frozen=True, kw_only=True, tag_field="rule", tag=stem_of):
 
     Attributes:
         level: what follows when it does not hold.
+        rewrite: name of the rewrite into what the list allows, where that is the level.
         when: conditions, or None when it is always asked.
         line: its line in the file.
     """
 
     level: Level = Level.ERROR
+    rewrite: RewriteName | None = None
     when: When | None = None
     line: int = msgspec.field(default=0, name="@line")
 
@@ -335,6 +339,13 @@ class ValuesEqual(Rule, frozen=True, kw_only=True):
     value: Number
 
 
+class ValuesExclude(Rule, frozen=True, kw_only=True):
+    """No value of the tensor, which must be known, is `value`."""
+
+    tensor: Text
+    value: Number
+
+
 class OutputShapeWithinFull(Rule, frozen=True, kw_only=True):
     """The attribute, an output shape, is no larger than what `tensor` and window `other` cover."""
 
@@ -375,6 +386,7 @@ Constraint: TypeAlias = (
     | KnownValuesAtLeast
     | ValuesKnown
     | ValuesEqual
+    | ValuesExclude
     | OutputShapeWithinFull
 )
 """Any rule; the key `rule` says which."""

@@ -1,22 +1,27 @@
 """Data to `OpSpec`: msgspec holds it against the structs, and faults are put into plain words.
 
-msgspec says at which path a fault lies; the help line lists the keys or values that the struct
-allows there, read from the struct itself.
+msgspec stops at the first fault, so a document with faults is held against the structs part by
+part: one fault is told of each row, beside every key that is unknown. msgspec says at which path a
+fault lies; the help line lists the keys or values that the struct allows there, read from the
+struct itself.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import msgspec
 from msgspec import inspect
 
+from atc_py.diag import AtcError
 from atc_py.spec.document import spec_error
 from atc_py.spec.model import OpSpec
 
 if TYPE_CHECKING:
-    from atc_py.diag import AtcError
+    from collections.abc import Iterator
+
+    from atc_py.diag import Diagnostic
     from atc_py.spec.document import DataPath, Document
 
 __all__ = ["convert"]
@@ -41,33 +46,97 @@ def convert(document: Document) -> OpSpec:
     """The specification that the document holds.
 
     Raises:
-        AtcError: BAD_SPEC for a key, type or value that the structs do not have.
+        AtcError: BAD_SPEC for keys, types and values that the structs do not have.
     """
     try:
         return msgspec.convert(document.data, OpSpec)
     except msgspec.ValidationError as error:
-        raise _translated(document, str(error)) from error
+        faults = list(_faults(document)) or [_translated(document, str(error))]
+        raise AtcError(*sorted(faults, key=_position)) from error
 
 
-def _translated(document: Document, text: str) -> AtcError:
+def _position(fault: Diagnostic) -> tuple[int, int]:
+    """Line and column of a fault."""
+    place = fault.place
+    return (place.line or 0, place.column or 0) if place is not None else (0, 0)
+
+
+def _faults(document: Document) -> Iterator[Diagnostic]:
+    """The faults of each part of a document."""
+    data = document.data
+    if not isinstance(data, dict):
+        return
+    fields = {field.encode_name: field for field in msgspec.structs.fields(OpSpec)}
+    unknown = data.keys() - fields.keys()
+    for name in unknown:
+        yield _translated(document, f"Object contains unknown field `{name}`")
+    for name, field in fields.items():
+        if name not in data and field.required and not unknown:
+            yield _translated(document, f"Object missing required field `{name}`")
+    for name in data.keys() & fields.keys():
+        yield from _faults_of_part(document, f".{name}", data[name], fields[name].type)
+
+
+def _faults_of_part(document: Document, path: str, value: Any, type_: Any) -> Iterator[Diagnostic]:
+    """The faults of the value at `path`, one by one where it is a list."""
+    kind = inspect.type_info(type_)
+    if isinstance(kind, inspect.VarTupleType) and isinstance(value, list):
+        (item_type, _) = get_args(type_)
+        for position, item in enumerate(value):
+            yield from _faults_of_row(document, f"{path}[{position}]", item, item_type)
+        return
+    yield from _faults_of_row(document, path, value, type_)
+
+
+def _faults_of_row(document: Document, path: str, value: Any, type_: Any) -> Iterator[Diagnostic]:
+    """The unknown keys of the value at `path`, and its first other fault.
+
+    Beside an unknown key, which may be another one misspelt, none is said to be missing.
+    """
+    misspelt = False
+    while True:
+        try:
+            msgspec.convert(value, type_)
+        except msgspec.ValidationError as error:
+            text = str(error)
+        else:
+            return
+        what, _, where = text.partition(" - at `$")
+        if misspelt and not where and _MISSING.match(what):
+            return
+        yield _translated(document, f"{what} - at `${path}{where or '`'}")
+        unknown = _UNKNOWN.match(what)
+        if unknown is None or where or unknown[1] not in value:
+            return
+        misspelt = True
+        value = {key: item for key, item in value.items() if key != unknown[1]}
+
+
+def _translated(document: Document, text: str) -> Diagnostic:
     """The diagnostic for a message of msgspec."""
     match = _AT.match(text)
     what, where = (match["what"], match["path"] or "") if match else (text, "")
     path = _parse_path(where, document.data)
     allowed = _allowed(path, document.data)
     label = f"{_path_text(path)}: " if path else ""
+    mark = document.mark(path)
     if unknown := _UNKNOWN.match(what):
         mark = document.mark((*path, unknown[1]), key=True)
-        return spec_error(document.file, mark, f"{label}unknown key {unknown[1]!r}", allowed)
-    if missing := _MISSING.match(what):
-        mark = document.mark(path)
-        return spec_error(document.file, mark, f"{label}key {missing[1]!r} is missing", allowed)
+        what = f"unknown key {unknown[1]!r}"
+    elif missing := _MISSING.match(what):
+        what = f"key {missing[1]!r} is missing"
+    else:
+        what = _in_words(what, _item(document.data, path))
+    return spec_error(document.file, mark, f"{label}{what}", allowed).diagnostics[0]
+
+
+def _in_words(what: str, value: Any) -> str:
+    """A message of msgspec about `value`, in the words of those who write YAML."""
     if invalid := _INVALID.match(what):
         what = f"unknown value {invalid[1]!r}"
     if "matching regex" in what:
-        what = f"{_item(document.data, path)!r} has the wrong form"
-    what = what[0].lower() + what[1:].replace("`array`", "list").replace("`object`", "mapping")
-    return spec_error(document.file, document.mark(path), f"{label}{what}", allowed)
+        what = f"{value!r} has the wrong form"
+    return what[0].lower() + what[1:].replace("`array`", "list").replace("`object`", "mapping")
 
 
 def _parse_path(text: str, data: Any) -> DataPath:

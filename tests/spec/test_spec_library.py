@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -124,3 +125,183 @@ def test_own_index_and_specs_agree() -> None:
     assert {entry.stem for entry in spec_index()} == set(specs)
     assert all(specs[entry.stem].group == entry.group for entry in spec_index())
     assert all(find_spec(spec.op) is spec for spec in specs.values())
+
+
+# Layers -----------------------------------------------------------------------------------------
+
+
+def _layers(tmp_path: Path) -> tuple[Library, Path]:
+    """A library with Conv, Relu and a listed spelling, and an empty folder to lay over it."""
+    lower, upper = tmp_path / "lower", tmp_path / "mine"
+    lower.mkdir()
+    upper.mkdir()
+    _write(lower, "Conv")
+    _write(lower, "Relu", "math", kind="opsets: [9]\nlisted_as: Relou")
+    return Library(lower), upper
+
+
+def _flat(folder: Path, op: str, kind: str = "opsets: [7]", suffix: str = "yaml") -> Path:
+    path = folder / f"{stem_of(op)}.{suffix}"
+    path.write_text(TEXT.format(op=op, kind=kind), encoding="utf-8")
+    return path
+
+
+def _faults(library: Library, folder: Path) -> list[tuple[str, str, str]]:
+    with pytest.raises(AtcError) as caught:
+        library.overlay(folder)
+    return [(d.code.id, str(d.place), d.message) for d in caught.value.diagnostics]
+
+
+def test_overlay_replaces_and_adds(tmp_path: Path) -> None:
+    lower, mine = _layers(tmp_path)
+    _flat(mine, "Conv")
+    _flat(mine, "Swish", suffix="yml")
+    library = lower.overlay(mine)
+    assert [(spec.op, spec.opsets) for spec in library.all()] == [
+        ("Conv", (7,)),
+        ("Relu", (9,)),
+        ("Swish", (7,)),
+    ]
+    assert [entry.stem for entry in library.index()] == ["conv", "swish", "relu"]
+    assert library.find("Relu") is lower.find("Relu")
+    assert library.lookup("relou") is lower.find("Relu")
+    assert library.find("Swish") is library.lookup("SWISH") is not None
+    assert library.near("swisch") == ("Swish",)
+    assert library.near("Relo") == ("Relu",)
+    assert [spec.opsets for spec in lower.all()] == [(9,), (9,)], "the lower one stays as it is"
+
+
+def test_overlay_keeps_the_group_or_takes_that_of_its_folder(tmp_path: Path) -> None:
+    lower, mine = _layers(tmp_path)
+    _flat(mine, "Relu")
+    _flat(mine, "Swish")
+    _write(mine, "Conv", "vision")
+    groups = {spec.op: spec.group for spec in lower.overlay(mine).all()}
+    assert groups == {"Conv": "vision", "Relu": "math", "Swish": "user"}
+    assert {e.stem: e.group for e in lower.overlay(mine).index()} == {
+        "conv": "vision",
+        "relu": "math",
+        "swish": "user",
+    }
+
+
+def test_overlay_shows_files_as_the_user_named_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lower, mine = _layers(tmp_path)
+    _flat(mine, "Conv")
+    monkeypatch.chdir(tmp_path)
+    spec = lower.overlay(mine.relative_to(tmp_path)).find("Conv")
+    assert spec is not None
+    assert spec.place_of(3) == "mine/conv.yaml:3"
+    built_in = lower.find("Conv")
+    assert built_in is not None
+    assert built_in.place_of(3) == "op_specs/nn/conv.yaml:3"
+
+
+def test_overlay_of_one_file(tmp_path: Path) -> None:
+    lower, mine = _layers(tmp_path)
+    library = lower.overlay(_flat(mine, "Conv"))
+    conv = library.find("Conv")
+    assert conv is not None
+    assert (conv.opsets, conv.group) == ((7,), "nn")
+
+
+def test_overlays_lie_on_each_other(tmp_path: Path) -> None:
+    lower, mine = _layers(tmp_path)
+    _flat(mine, "Conv")
+    top = tmp_path / "top"
+    top.mkdir()
+    _flat(top, "Conv", "opsets: [5]")
+    library = lower.overlay(mine).overlay(top)
+    assert [(spec.op, spec.opsets) for spec in library.all()] == [("Conv", (5,)), ("Relu", (9,))]
+    assert len(library.index()) == 2
+
+
+def test_overlay_with_a_like_stem_hides_no_other_operator(tmp_path: Path) -> None:
+    lower, mine = _layers(tmp_path)
+    _flat(mine, "CONV", "custom: true")
+    library = lower.overlay(mine)
+    assert [spec.op for spec in library.all()] == ["CONV", "Conv", "Relu"]
+    assert library.find("Conv") is lower.find("Conv") is not None
+    assert library.find("CONV", "mine") is not None
+    assert len(library.index()) == 3
+
+
+def test_overlay_reads_lower_files_only_when_asked(tmp_path: Path) -> None:
+    lower, mine = _layers(tmp_path)
+    (tmp_path / "lower" / "nn" / "conv.yaml").write_text("[broken", encoding="utf-8")
+    _flat(mine, "Swish")
+    library = lower.overlay(mine)
+    assert library.find("Swish") is not None
+    with pytest.raises(AtcError):
+        library.find("Conv")
+
+
+def test_overlay_tells_all_faults_of_all_files_at_once(tmp_path: Path) -> None:
+    lower, mine = _layers(tmp_path)
+    (mine / "a.yaml").write_text("op: A\nop: B\n", encoding="utf-8")
+    _flat(mine, "Bad", "opsets: [9, 8]\nsurprise: 1")
+    _flat(mine, "Gone").rename(mine / "other.yaml")
+    assert _faults(lower, mine) == [
+        ("ATC2009", f"{mine}/a.yaml:2:1", "key 'op' stands here and in line 1"),
+        ("ATC2009", f"{mine}/bad.yaml:3:1", "unknown key 'surprise'"),
+        (
+            "ATC2009",
+            f"{mine}/other.yaml:1:5",
+            "Gone belongs into gone.yaml, this file is other.yaml",
+        ),
+    ]
+
+
+@pytest.mark.parametrize("second", ["nn/conv.yaml", "conv.yml"])
+def test_overlay_refuses_two_files_for_an_operator(tmp_path: Path, second: str) -> None:
+    lower, mine = _layers(tmp_path)
+    first = _flat(mine, "Conv")
+    (mine / "nn").mkdir()
+    (mine / second).write_bytes(first.read_bytes())
+    ((code, place, message),) = _faults(lower, mine)
+    assert code == "ATC2009"
+    assert place == f"{mine}/{second}:1:5"
+    assert message == f"Conv is described here and in {first}"
+
+
+def test_overlay_refuses_a_folder_that_is_missing_or_has_no_yaml(tmp_path: Path) -> None:
+    lower, mine = _layers(tmp_path)
+    (mine / "README.md").write_text("op: Conv", encoding="utf-8")
+    (mine / ".hidden").mkdir()
+    _flat(mine / ".hidden", "Conv")
+    assert _faults(lower, mine) == [("ATC2009", str(mine), f"no YAML file lies below {mine}")]
+    gone = tmp_path / "gone"
+    assert _faults(lower, gone) == [("ATC2001", str(gone), f"{gone} does not exist")]
+    assert [code for code, _, _ in _faults(lower, tmp_path / "a\0b")] == ["ATC2001"]
+    ((code, _, _),) = _faults(lower, tmp_path / ("x" * 300))
+    assert code in {"ATC2001", "ATC2002"}, "Pythons differ in what they make of a long name"
+
+
+def test_overlay_never_waits_for_a_pipe(tmp_path: Path) -> None:
+    lower, mine = _layers(tmp_path)
+    os.mkfifo(mine / "conv.yaml")
+    ((code, place, message),) = _faults(lower, mine)
+    assert (code, place) == ("ATC2002", str(mine / "conv.yaml"))
+    assert "no regular file" in message
+
+
+def test_overlay_refuses_a_link_to_nothing_and_one_without_end(tmp_path: Path) -> None:
+    lower, mine = _layers(tmp_path)
+    (mine / "a.yaml").symlink_to(mine / "gone")
+    (mine / "b.yaml").symlink_to(mine / "b.yaml")
+    (mine / "loop").symlink_to(mine)
+    assert [code for code, _, _ in _faults(lower, mine)] == ["ATC2001", "ATC2002"]
+
+
+def test_overlay_refuses_a_folder_with_too_many_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lower, mine = _layers(tmp_path)
+    monkeypatch.setattr("atc_py.spec.folder._MOST_FILES", 1)
+    _flat(mine, "Conv")
+    _flat(mine, "Relu")
+    ((_, place, message),) = _faults(lower, mine)
+    assert place == str(mine)
+    assert "more than 1 YAML" in message

@@ -43,7 +43,7 @@ constraints:
     level: aicpu
 target: {op: Target, attributes: {groups: group}}
 notes: {en: Nothing odd}
-examples: {any: [thing, 1, true]}
+example: {inputs: {X: [1]}, attributes: {any: [thing, true]}}
 """
 
 # name: (text to replace, replacement, part of the message, part of the help); the place of the
@@ -60,7 +60,7 @@ FAULTS = {
         "dim: W, range",
         "dim: W, ¦rang",
         "constraints[0]: unknown key 'rang'",
-        "allowed keys: rule, level, when, tensor, dim, range",
+        "allowed keys: rule, level, rewrite, when, tensor, dim, range",
     ),
     "missing key": ("op: Demo\n", "", "key 'op' is missing", "op, listed_as"),
     "missing inner key": (
@@ -251,6 +251,27 @@ def test_loader_reports_every_fault_of_meaning_at_once() -> None:
         parse_spec(text, "demo.yaml")
     lines = [d.place.line for d in caught.value.diagnostics if d.place is not None]
     assert lines == [12, 22]
+
+
+def test_loader_reports_a_fault_of_form_for_each_row_at_once() -> None:
+    text = (
+        GOOD.replace("opsets: [9", "opset: [9")
+        .replace("name: X, dtypes", "nane: X, dtype")
+        .replace("name: W", "name: W-1")
+        .replace("type: ints", "type: inst")
+        .replace("rule: dims_equal", "rule: dims_equals")
+    )
+    with pytest.raises(AtcError) as caught:
+        parse_spec(text, "demo.yaml")
+    found = [(str(d.place), d.message) for d in caught.value.diagnostics]
+    assert found == [
+        ("demo.yaml:2:1", "unknown key 'opset'"),
+        ("demo.yaml:5:6", "inputs[0]: unknown key 'nane'"),
+        ("demo.yaml:5:15", "inputs[0]: unknown key 'dtype'"),
+        ("demo.yaml:6:12", "inputs[1].name: 'W-1' has the wrong form"),
+        ("demo.yaml:12:27", "attributes[1].type: unknown value 'inst'"),
+        ("demo.yaml:16:11", "constraints[1].rule: unknown value 'dims_equals'"),
+    ]
 
 
 @pytest.fixture

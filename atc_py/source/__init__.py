@@ -1,0 +1,25 @@
+"""What is known of a source model and of ONNX's operator definitions, as plain values.
+
+The front end fills these in; checking reads them. Nothing here knows protobuf.
+"""
+
+from atc_py.source.schema import (
+    AttributeSchema,
+    FormalParameter,
+    OperatorSchema,
+    SchemaHistory,
+)
+from atc_py.source.view import AttributeView, InputView, Known, ModelView, NodeView, TensorView
+
+__all__ = [
+    "AttributeSchema",
+    "AttributeView",
+    "FormalParameter",
+    "InputView",
+    "Known",
+    "ModelView",
+    "NodeView",
+    "OperatorSchema",
+    "SchemaHistory",
+    "TensorView",
+]

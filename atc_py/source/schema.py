@@ -1,0 +1,82 @@
+"""ONNX's definition of an operator at one version, as plain values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["AttributeSchema", "FormalParameter", "OperatorSchema", "SchemaHistory"]
+
+Default: TypeAlias = "int | float | str | tuple[int, ...] | tuple[float, ...] | tuple[str, ...]"
+
+
+@dataclass(frozen=True, slots=True)
+class FormalParameter:
+    """An input or output of an operator.
+
+    Attributes:
+        name: its name.
+        elements: names of the element types of tensors that it admits, atc-py's or else ONNX's.
+        type_name: the type variable, `T`, or the type itself.
+        optional: may be absent.
+        variadic: stands for one or more.
+    """
+
+    name: str
+    elements: frozenset[str]
+    type_name: str
+    optional: bool
+    variadic: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeSchema:
+    """An attribute of an operator.
+
+    Attributes:
+        name: its name.
+        type: int, float, string, tensor, graph, sparse_tensor, ints, floats, strings ...
+        required: every node sets it.
+        default: the value of nodes that do not set it; None where there is none.
+    """
+
+    name: str
+    type: str
+    required: bool
+    default: Default | None
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorSchema:
+    """A version of an operator.
+
+    Attributes:
+        op: its type.
+        since_version: the opset that brought this version.
+        inputs: by position.
+        outputs: by position.
+        attributes: by name.
+        deprecated: the operator ended with this version.
+        body: operators of the function that defines it; empty where ONNX gives none.
+    """
+
+    op: str
+    since_version: int
+    inputs: tuple[FormalParameter, ...]
+    outputs: tuple[FormalParameter, ...]
+    attributes: Mapping[str, AttributeSchema]
+    deprecated: bool = False
+    body: tuple[str, ...] = ()
+
+
+class SchemaHistory(Protocol):
+    """ONNX's operators through their versions."""
+
+    def at(self, op_type: str, opset: int) -> OperatorSchema | None:
+        """The definition in force at an opset of ONNX's own domain, or None."""
+
+    def versions(self, op_type: str) -> tuple[OperatorSchema, ...]:
+        """Every version, oldest first; empty for an operator that ONNX does not have."""

@@ -1,0 +1,146 @@
+"""A model as far as it is known before it is compiled: types may be open, data may be absent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+from atc_py.dtypes import DType
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    import numpy.typing as npt
+
+    from atc_py.diag import Diagnostic
+    from atc_py.shapes import Shape
+
+__all__ = ["AttributeView", "InputView", "Known", "ModelView", "NodeView", "TensorView"]
+
+
+class Known(Protocol):
+    """Data that is known when the model is compiled."""
+
+    @property
+    def shape(self) -> Shape:
+        """Its extents."""
+
+    def numpy(self) -> npt.NDArray[Any]:
+        """The data; large data is read from its file."""
+
+
+AttributeView: TypeAlias = (
+    "int | float | str | tuple[int, ...] | tuple[float, ...] | tuple[str, ...] | Known"
+)
+"""An attribute's value: lists are tuples, tensors are known data; a graph is `<graph>`."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TensorView:
+    """What is known of a tensor.
+
+    Attributes:
+        name: its name in the model.
+        element: its element type by atc-py's or else ONNX's name; "" where it is not known.
+        dims: extents, None for an open one; None where not even the rank is known.
+        known: its data where that is a constant.
+    """
+
+    name: str
+    element: str
+    dims: tuple[int | None, ...] | None
+    known: Known | None = None
+
+    @property
+    def dtype(self) -> DType | None:
+        """The element type; None where it is not known, or none that atc-py has."""
+        try:
+            return DType(self.element) if self.element else None
+        except ValueError:
+            return None
+
+    @property
+    def rank(self) -> int | None:
+        """Number of axes where it is known."""
+        return None if self.dims is None else len(self.dims)
+
+    @property
+    def shape_text(self) -> str:
+        """`1x3x?x?`, `scalar` or `unknown rank`."""
+        if self.dims is None:
+            return "unknown rank"
+        return "x".join("?" if dim is None else str(dim) for dim in self.dims) or "scalar"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NodeView:
+    """What is known of a node.
+
+    Attributes:
+        index: position in the file's graph, from 0; nodes of subgraphs have their outer node's.
+        name: its name in the file, possibly empty.
+        op_type: operator, as ONNX spells it.
+        domain: "" for ONNX's own operators.
+        opset: version that the model imports for the domain; 0 where it imports none.
+        since_version: version of the definition in force; 1 where ONNX does not define it.
+        inputs: by position; None for an optional one that is absent.
+        outputs: by position; None for one that is not asked for.
+        attributes: the ones that the file sets, by name.
+        scope: the subgraph that it stands in, `then_branch of "choose"`; "" at the top.
+        open_inputs: names of the model's inputs that it depends on and whose shape is open.
+    """
+
+    index: int
+    name: str
+    op_type: str
+    domain: str
+    opset: int
+    since_version: int
+    inputs: tuple[TensorView | None, ...]
+    outputs: tuple[TensorView | None, ...]
+    attributes: Mapping[str, AttributeView] = field(default_factory=dict)
+    scope: str = ""
+    open_inputs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class InputView:
+    """An input of the model.
+
+    Attributes:
+        name: its name.
+        dims: an int for a fixed extent, a name (often "") for an open one; None where the rank
+            is open.
+    """
+
+    name: str
+    dims: tuple[int | str, ...] | None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the model leaves an extent or the rank open."""
+        return self.dims is None or any(isinstance(dim, str) for dim in self.dims)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ModelView:
+    """A model as far as it is known.
+
+    Attributes:
+        path: the file, as the user gave it.
+        name: the graph's name.
+        opsets: imported version of each domain; "" is ONNX's own.
+        nodes: what constant folding leaves, producers first; nodes of subgraphs after their own.
+        inputs: what is fed at run time.
+        file_nodes: number of nodes in the file's graph, before folding.
+        faults: what breaks ONNX's own rules, or cannot be read.
+    """
+
+    path: Path
+    name: str
+    opsets: Mapping[str, int]
+    nodes: tuple[NodeView, ...]
+    inputs: tuple[InputView, ...]
+    file_nodes: int
+    faults: tuple[Diagnostic, ...] = ()

@@ -1,0 +1,148 @@
+"""Folders of specifications that users write: their files, read whole, with every fault in them."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from atc_py.diag import AtcError, Place
+from atc_py.diag.codes import BAD_SPEC, FILE_NOT_FOUND, FILE_UNREADABLE
+from atc_py.spec.document import Problem
+from atc_py.spec.loader import problem_at, read_spec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from atc_py.diag import Diagnostic
+    from atc_py.spec.document import Document
+    from atc_py.spec.model import OpSpec
+
+__all__ = ["FolderContents", "SpecFile", "place_order", "read_folder", "spec_files"]
+
+_SUFFIXES = {".yaml", ".yml"}
+_MOST_FILES = 4096
+_MOST_ENTRIES = 100_000
+"""Limits on what lies below a folder; beyond them the wrong folder was named."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpecFile:
+    """A specification and the document that it was made from.
+
+    Attributes:
+        path: the file.
+        spec: the specification.
+        document: its data with their lines and columns.
+    """
+
+    path: Path
+    spec: OpSpec
+    document: Document
+
+
+@dataclass(frozen=True, slots=True)
+class FolderContents:
+    """What the files of a folder say.
+
+    Attributes:
+        count: number of files, also of those that cannot be read.
+        files: the ones that are specifications, also a second one for an operator.
+        faults: what is wrong with the others, and that a file is a second one.
+    """
+
+    count: int
+    files: tuple[SpecFile, ...]
+    faults: tuple[Diagnostic, ...]
+
+
+def spec_files(path: Path) -> tuple[Path, ...]:
+    """The YAML files below a folder, in order; `path` itself where it is a file.
+
+    Links to folders are not followed, and folders whose names begin with a dot are left out.
+
+    Raises:
+        AtcError: FILE_NOT_FOUND or FILE_UNREADABLE where there is no such folder, BAD_SPEC where no
+            YAML file lies below it, or too many do.
+    """
+    place = Place(str(path))
+    try:
+        is_folder = path.is_dir()
+        exists = is_folder or path.is_symlink() or path.exists()
+    except OSError as error:
+        message = f"{path} cannot be read: {error.strerror}"
+        raise FILE_UNREADABLE.error(message, place=place) from error
+    if not exists:
+        raise FILE_NOT_FOUND.error(f"{path} does not exist", place=place)
+    found = tuple(_below(path)) if is_folder else (path,)
+    if not found:
+        help_ = "name a folder with one .yaml file an operator, flat or in group folders"
+        raise BAD_SPEC.error(f"no YAML file lies below {path}", place=place, help=help_)
+    return tuple(sorted(found))
+
+
+def read_folder(path: Path) -> FolderContents:
+    """Everything below a folder, or the one file at `path`.
+
+    Raises:
+        AtcError: as `spec_files` does; faults inside of files are in the answer.
+    """
+    paths = spec_files(path)
+    first: dict[str, SpecFile] = {}
+    files: list[SpecFile] = []
+    faults: list[Diagnostic] = []
+    for each in paths:
+        try:
+            spec, document = read_spec(each)
+        except AtcError as error:
+            faults += error.diagnostics
+            continue
+        file = SpecFile(each, spec, document)
+        files.append(file)
+        other = first.setdefault(each.stem, file)
+        if other is not file:
+            faults.append(_second(other, spec, document))
+    return FolderContents(len(paths), tuple(files), tuple(sorted(faults, key=place_order)))
+
+
+def place_order(fault: Diagnostic) -> tuple[str, int, int]:
+    """File, line and column of a fault, for sorting."""
+    place = fault.place or Place()
+    return (place.file or "", place.line or 0, place.column or 0)
+
+
+def _second(first: SpecFile, spec: OpSpec, document: Document) -> Diagnostic:
+    """The fault of a second file for an operator."""
+    if first.spec.op == spec.op:
+        message = f"{spec.op} is described here and in {first.path}"
+    else:
+        message = f"{spec.op} has the file name of {first.spec.op} in {first.path}"
+    return problem_at(document, Problem(("op",), message, "delete one of the two files"))
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    """The YAML files below a folder."""
+    entries = files = 0
+    for parent, folders, names in os.walk(folder, onerror=_refuse):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        entries += len(folders) + len(names)
+        mine = [name for name in names if _is_yaml(name)]
+        files += len(mine)
+        if entries > _MOST_ENTRIES or files > _MOST_FILES:
+            message = f"below {folder} lie more than {_MOST_FILES} YAML or {_MOST_ENTRIES} files"
+            help_ = "name a folder that holds specifications alone"
+            raise BAD_SPEC.error(message, place=Place(str(folder)), help=help_)
+        yield from (Path(parent, name) for name in mine)
+
+
+def _is_yaml(name: str) -> bool:
+    """Whether a file of that name is taken for a specification."""
+    return not name.startswith(".") and Path(name).suffix.lower() in _SUFFIXES
+
+
+def _refuse(error: OSError) -> None:
+    """A folder that cannot be listed."""
+    where = os.fsdecode(error.filename or "")
+    message = f"{where} cannot be read: {error.strerror}"
+    raise FILE_UNREADABLE.error(message, place=Place(where)) from error

@@ -1,0 +1,138 @@
+"""Rules that operands and attributes imply, and the list of all rules of an operator.
+
+A row that says `rank: 4` or `one_of: [0, 1]` demands as much as a line under `constraints`; here
+both become rules, so that everything after this looks at rules alone.
+"""
+
+# Annotations are not postponed here: msgspec reads them when the structs are made.
+from collections.abc import Iterator
+
+from atc_py.dtypes import DType
+from atc_py.spec.model import Attribute, Operand, OpSpec, Value
+from atc_py.spec.rules import AttrEachInRange, AttrOneOf, DtypeExcluded, Level, Number, Rule, Scalar
+
+__all__ = [
+    "AttrAtDefault",
+    "AttrInRange",
+    "AttrPresent",
+    "DtypeListed",
+    "OperandAbsent",
+    "OperandPresent",
+    "RankIs",
+    "rules_of",
+]
+
+
+class DtypeListed(Rule, frozen=True, kw_only=True):
+    """The tensor has one of these dtypes, or the precision mode may give it one of them."""
+
+    tensor: str
+    dtypes: tuple[DType, ...]
+
+
+class RankIs(Rule, frozen=True, kw_only=True):
+    """The tensor has this rank."""
+
+    tensor: str
+    rank: int
+
+
+class OperandAbsent(Rule, frozen=True, kw_only=True):
+    """The input or output, which is not supported yet, is not used."""
+
+    tensor: str
+
+
+class OperandPresent(Rule, frozen=True, kw_only=True):
+    """The input or output, which is not optional, is there."""
+
+    tensor: str
+
+
+class AttrInRange(Rule, frozen=True, kw_only=True):
+    """The attribute lies between two bounds, both included."""
+
+    attribute: str
+    range: tuple[Number, Number]
+
+
+class AttrPresent(Rule, frozen=True, kw_only=True):
+    """The attribute, which is required, is set."""
+
+    attribute: str
+
+
+class AttrAtDefault(Rule, frozen=True, kw_only=True):
+    """The attribute, which is not supported yet, is not set to anything but its default."""
+
+    attribute: str
+    default: Value | None
+
+
+def rules_of(spec: OpSpec) -> tuple[Rule, ...]:
+    """Every rule of an operator: those of its inputs, outputs and attributes, then its constraints.
+
+    Rules of operands and attributes that only some opsets have are for those opsets; who asks
+    them looks at the row.
+    """
+    rules: list[Rule] = []
+    for row in spec.inputs:
+        rules += _operand_rules(spec, row, is_input=True)
+    for row in spec.outputs:
+        rules += _operand_rules(spec, row, is_input=False)
+    for attribute in spec.attributes:
+        rules += _attribute_rules(attribute)
+    return (*rules, *spec.constraints)
+
+
+def _operand_rules(spec: OpSpec, row: Operand, *, is_input: bool) -> Iterator[Rule]:
+    """What one input or output implies.
+
+    The dtype of an output that shares an input's is that input's affair.
+    """
+    if not row.optional and is_input:
+        yield OperandPresent(tensor=row.name, line=row.line)
+    if not row.supported:
+        yield OperandAbsent(
+            tensor=row.name, level=row.otherwise, rewrite=row.rewrite, line=row.line
+        )
+    if is_input or row.same_as is None:
+        dtypes = spec.dtypes_of(row) or tuple(DType)
+        yield DtypeListed(tensor=row.name, dtypes=(*dtypes, *row.carried), line=row.line)
+    if row.carried:
+        yield DtypeExcluded(
+            tensor=row.name,
+            dtypes=tuple(row.carried),
+            level=Level.REWRITE,
+            rewrite="cast-through",
+            line=row.line,
+        )
+    if row.rank is not None:
+        yield RankIs(tensor=row.name, rank=row.rank, line=row.line)
+
+
+def _attribute_rules(row: Attribute) -> Iterator[Rule]:
+    """What one attribute implies."""
+    name, line = row.name, row.line
+    if row.required:
+        yield AttrPresent(attribute=name, line=line)
+    if not row.supported:
+        yield AttrAtDefault(
+            attribute=name,
+            default=row.default,
+            level=row.otherwise,
+            rewrite=row.rewrite,
+            line=line,
+        )
+    values: tuple[Scalar, ...] = row.one_of
+    level: Level = row.otherwise
+    if values:
+        yield AttrOneOf(attribute=name, one_of=values, level=level, rewrite=row.rewrite, line=line)
+    if row.range is not None:
+        yield AttrInRange(
+            attribute=name, range=row.range, level=level, rewrite=row.rewrite, line=line
+        )
+    if row.each is not None:
+        yield AttrEachInRange(
+            attribute=name, range=row.each, level=level, rewrite=row.rewrite, line=line
+        )

@@ -1,0 +1,234 @@
+"""Linting: what is wrong, or doubtful, with specifications that load."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from atc_py.diag import Severity
+from atc_py.diag.codes import DOUBTFUL_SPEC
+from atc_py.spec.document import Problem
+from atc_py.spec.folder import place_order, read_folder
+from atc_py.spec.loader import problem_at
+from atc_py.spec.model import compressed
+from atc_py.spec.rewrites import REWRITES
+from atc_py.spec.rules import Level
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from atc_py.diag import Diagnostic
+    from atc_py.spec.document import DataPath
+    from atc_py.spec.folder import SpecFile
+    from atc_py.spec.model import Attribute, Operand, OpSpec
+
+__all__ = ["Definition", "Definitions", "LintResult", "lint"]
+
+
+class Named(Protocol):
+    """An input or output of a definition."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+
+class Definition(Protocol):
+    """A version of an operator of ONNX, as far as linting looks at it."""
+
+    @property
+    def since_version(self) -> int:
+        """The opset that brought it."""
+
+    @property
+    def deprecated(self) -> bool:
+        """Whether the operator ended with it."""
+
+    @property
+    def inputs(self) -> Sequence[Named]:
+        """By position."""
+
+    @property
+    def outputs(self) -> Sequence[Named]:
+        """By position."""
+
+    @property
+    def attributes(self) -> Mapping[str, Named]:
+        """By name."""
+
+
+class Definitions(Protocol):
+    """ONNX's operators."""
+
+    def versions(self, op_type: str) -> Sequence[Definition]:
+        """Every version, oldest first; empty for an operator that ONNX does not have."""
+
+
+@dataclass(frozen=True, slots=True)
+class LintResult:
+    """What linting found.
+
+    Attributes:
+        count: number of files looked at.
+        findings: by file, line and column.
+    """
+
+    count: int
+    findings: tuple[Diagnostic, ...]
+
+    @property
+    def errors(self) -> int:
+        """How many findings are errors; the others are warnings."""
+        return sum(found.code.severity is Severity.ERROR for found in self.findings)
+
+
+def lint(paths: Iterable[Path], onnx: Definitions) -> LintResult:
+    """Everything wrong with the specifications below folders, or in single files.
+
+    Raises:
+        AtcError: FILE_NOT_FOUND, FILE_UNREADABLE or BAD_SPEC where a path is neither a file nor a
+            folder with YAML files.
+    """
+    count = 0
+    findings: list[Diagnostic] = []
+    for path in paths:
+        contents = read_folder(path)
+        count += contents.count
+        findings += contents.faults
+        for file in contents.files:
+            findings += _findings(file, onnx)
+    return LintResult(count, tuple(sorted(findings, key=place_order)))
+
+
+def _findings(file: SpecFile, onnx: Definitions) -> Iterator[Diagnostic]:
+    """What is wrong with one specification."""
+    spec = file.spec
+    versions = () if spec.custom else onnx.versions(spec.op)
+    errors = [*_rewrites(spec), *_example(spec)]
+    if not spec.custom:
+        errors += _names(spec, versions) if versions else [_unknown(spec)]
+    for problem in errors:
+        yield problem_at(file.document, problem)
+    for problem in _opsets(spec, versions):
+        yield problem_at(file.document, problem, DOUBTFUL_SPEC)
+
+
+def _unknown(spec: OpSpec) -> Problem:
+    """ONNX does not have the operator."""
+    help_ = "correct the spelling, or write custom: true instead of opsets"
+    return Problem(("op",), f"ONNX has no operator {spec.op}", help_)
+
+
+def _rewrites(spec: OpSpec) -> Iterator[Problem]:
+    """Levels and names of rewrites that do not go together."""
+    for section, key, rows in (
+        ("inputs", "otherwise", [(row.otherwise, row.rewrite) for row in spec.inputs]),
+        ("outputs", "otherwise", [(row.otherwise, row.rewrite) for row in spec.outputs]),
+        ("attributes", "otherwise", [(row.otherwise, row.rewrite) for row in spec.attributes]),
+        ("constraints", "level", [(row.level, row.rewrite) for row in spec.constraints]),
+    ):
+        for position, (level, rewrite) in enumerate(rows):
+            yield from _rewrite((section, position), key, level, rewrite)
+
+
+def _rewrite(path: DataPath, key: str, level: Level, name: str | None) -> Iterator[Problem]:
+    """One row's level and rewrite."""
+    known = f"rewrites: {', '.join(REWRITES)}"
+    if level is Level.REWRITE and name is None:
+        message = f"{key}: rewrite does not say which rewrite"
+        yield Problem((*path, key), message, f"add the key rewrite; {known}", key=True)
+    if level is not Level.REWRITE and name is not None:
+        message = f"rewrite is given, but {key} is {level.value}"
+        help_ = f"write {key}: rewrite, or delete the key rewrite"
+        yield Problem((*path, "rewrite"), message, help_, key=True)
+    if name is not None and name not in REWRITES:
+        yield Problem((*path, "rewrite"), f"no rewrite is called {name!r}", known)
+
+
+def _example(spec: OpSpec) -> Iterator[Problem]:
+    """Names of the example that the operator does not have."""
+    inputs = [row.name for row in spec.inputs]
+    attributes = [row.name for row in spec.attributes]
+    for key, given, known in (
+        ("inputs", spec.example.inputs, inputs),
+        ("values", spec.example.values, inputs),
+        ("attributes", spec.example.attributes, attributes),
+    ):
+        kind = "attribute" if key == "attributes" else "input"
+        for name in given:
+            if name not in known:
+                message = f"{spec.op} has no {kind} {name!r}"
+                help_ = f"{kind}s: {', '.join(known) or 'none'}"
+                yield Problem(("example", key, name), message, help_, key=True)
+
+
+def _opsets(spec: OpSpec, versions: Sequence[Definition]) -> Iterator[Problem]:
+    """Listed opsets at which ONNX does not have the operator."""
+    early: list[int] = []
+    late: list[int] = []
+    for position, opset in enumerate(spec.opsets if versions else ()):
+        found = _in_force(versions, opset)
+        if found is None:
+            early.append(position)
+        elif found.deprecated:
+            late.append(position)
+    for positions, ends in ((early, False), (late, True)):
+        if not positions:
+            continue
+        at = versions[-1 if ends else 0].since_version
+        numbers = compressed(tuple(spec.opsets[position] for position in positions))
+        standing = f"ONNX {'ended' if ends else 'has'} {spec.op} {'at' if ends else 'from'} {at}"
+        message = f"listed at {numbers}, {standing}{'' if ends else ' on'}"
+        help_ = "no model can have it there; delete these opsets unless a list names them"
+        yield Problem(("opsets", positions[0]), message, help_)
+
+
+def _names(spec: OpSpec, versions: Sequence[Definition]) -> Iterator[Problem]:
+    """Inputs, outputs and attributes that ONNX's operator does not have where the row says."""
+    sections: dict[str, Sequence[Operand | Attribute]] = {
+        "inputs": spec.inputs,
+        "outputs": spec.outputs,
+        "attributes": spec.attributes,
+    }
+    for section, rows in sections.items():
+        kind = section.removesuffix("s")
+        for position, row in enumerate(rows):
+            where = _versions_of(spec, row, versions)
+            known = dict.fromkeys(name for each in where for name in _formal(each, section))
+            if where and row.name not in known:
+                numbers = ", ".join(str(each.since_version) for each in where)
+                message = f"ONNX's {spec.op} has no {kind} {row.name!r} in version {numbers}"
+                help_ = f"{section} there: {', '.join(known) or 'none'}"
+                yield Problem((section, position, "name"), message, help_)
+
+
+def _versions_of(
+    spec: OpSpec, row: Operand | Attribute, versions: Sequence[Definition]
+) -> Sequence[Definition]:
+    """The versions that a row speaks of: those at its listed opsets and at its first opset.
+
+    Rows for opsets that are not listed serve models that are restated. None where the row is for
+    opsets that are newer than the versions known.
+    """
+    numbers = [opset for opset in spec.opsets if row.exists_at(opset)]
+    if row.since is not None:
+        numbers.append(row.since)
+        if len(numbers) == 1 and row.since > versions[-1].since_version:
+            return ()
+    found = [_in_force(versions, opset) for opset in numbers]
+    known = {each.since_version: each for each in found if each is not None}
+    return tuple(known.values()) or versions
+
+
+def _in_force(versions: Sequence[Definition], opset: int) -> Definition | None:
+    """The version in force at an opset, or None."""
+    older = [each for each in versions if each.since_version <= opset]
+    return older[-1] if older else None
+
+
+def _formal(version: Definition, section: str) -> Iterable[str]:
+    """The names that a version has in a section."""
+    if section == "attributes":
+        return version.attributes
+    return [each.name for each in (version.inputs if section == "inputs" else version.outputs)]

@@ -1,0 +1,63 @@
+"""Rewrites: what atc-py does with a node that the list forbids, by name."""
+
+from __future__ import annotations
+
+from atc_py.diag import Words
+
+__all__ = ["REWRITES"]
+
+REWRITES: dict[str, Words] = {
+    "add-bias": Words(
+        "C is added behind the product, scaled by beta",
+        "C 乘以 beta 后加到乘积上",
+    ),
+    "align-ranks": Words(
+        "the tensor is reshaped to the rank listed, which changes no value",
+        "将张量变形为清单要求的秩，数值不变",
+    ),
+    "broadcast-operands": Words(
+        "the smaller operand is broadcast to the shape of the larger one",
+        "将较小的操作数广播到较大者的形状",
+    ),
+    "cast-through": Words(
+        "the tensor is cast to a listed dtype that holds its values exactly, and back",
+        "先转换为能精确表示其值的清单类型，再转换回来",
+    ),
+    "count-from-front": Words(
+        "what is counted from the end is counted from the front",
+        "将从末尾计数改为从开头计数",
+    ),
+    "drop-training-only": Words(
+        "it has no effect on inference and is dropped",
+        "对推理没有影响，直接略去",
+    ),
+    "exclude-padding": Words(
+        "the target operator's own attribute says whether pads are counted",
+        "改用目标算子自己的属性表示是否计入填充",
+    ),
+    "explicit-pads": Words(
+        "automatic pads are worked out and written as explicit ones",
+        "计算出自动填充的大小，改写为显式 pads",
+    ),
+    "gather-steps": Words(
+        "the positions that the steps reach are gathered",
+        "改为按步长所到的位置收集元素",
+    ),
+    "narrow-indices": Words(
+        "indices are narrowed to int32",
+        "将下标转换为 int32",
+    ),
+    "restate": Words(
+        "the node is restated at a listed opset, where it means the same",
+        "按清单中含义相同的 opset 版本重写该节点",
+    ),
+    "scale-operands": Words(
+        "the factor is multiplied into an operand",
+        "将系数乘入操作数",
+    ),
+    "split-groups": Words(
+        "the convolution is split by groups, or made a depthwise one",
+        "按组拆分卷积，或改写为逐通道卷积",
+    ),
+}
+"""What each rewrite does, in a sentence without end."""

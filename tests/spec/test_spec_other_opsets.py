@@ -1,0 +1,98 @@
+"""Rows for opsets that are not listed, against ONNX's own definitions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import onnx
+import onnx.defs
+import onnx.helper
+import pytest
+
+from atc_py.spec import Attribute, OpSpec, all_specs, find_spec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MEANINGS = {
+    ("RoiAlign", "coordinate_transformation_mode"): "output_half_pixel",
+    ("BatchNormalization", "is_test"): 1,
+    ("Dropout", "is_test"): 1,
+}
+"""Attributes whose default is not what the listed opsets compute, and the value that is."""
+
+
+def _later(spec: OpSpec) -> Iterator[Any]:
+    """ONNX's definitions of an operator after the last listed opset."""
+    opset = max(spec.opsets)
+    for later in range(opset + 1, onnx.defs.onnx_opset_version() + 1):
+        schema = onnx.defs.get_schema(spec.op, later)
+        if schema.since_version == later:
+            yield schema
+
+
+def _cases() -> Iterator[Any]:
+    """Every attribute that ONNX adds after the last listed opset, as it first stands there."""
+    for spec in all_specs():
+        if spec.custom:
+            continue
+        seen = set(onnx.defs.get_schema(spec.op, max(spec.opsets)).attributes)
+        for schema in _later(spec):
+            for name in sorted(set(schema.attributes) - seen):
+                seen.add(name)
+                yield pytest.param(spec, name, schema, id=f"{spec.op}-{name}")
+
+
+def _rows() -> Iterator[tuple[OpSpec, Attribute]]:
+    """Attributes that none of the listed opsets has."""
+    for spec in all_specs():
+        for row in spec.attributes:
+            if not spec.custom and not any(row.exists_at(opset) for opset in spec.opsets):
+                yield spec, row
+
+
+@pytest.mark.parametrize(("spec", "name", "schema"), list(_cases()))
+def test_attribute_of_a_later_opset_has_a_row(spec: OpSpec, name: str, schema: Any) -> None:
+    row = spec.attribute(name)
+    assert row is not None
+    assert row.since == schema.since_version
+    formal = schema.attributes[name]
+    assert row.type.value == formal.type.name.lower()
+    default = onnx.helper.get_attribute_value(formal.default_value)
+    if formal.default_value.name:
+        assert row.default == (default.decode() if isinstance(default, bytes) else default)
+    else:
+        assert row.default in {None, (1, 1)}
+    assert spec.notes is not None
+    assert name in spec.notes.en
+
+
+def test_rows_of_other_opsets_allow_what_listed_opsets_compute() -> None:
+    odd = {}
+    for spec, row in _rows():
+        if row.one_of and row.default not in row.one_of:
+            (odd[spec.op, row.name],) = row.one_of
+    assert odd == MEANINGS
+
+
+def test_rows_of_other_opsets_are_not_listed_but_for_layout() -> None:
+    listed = {(spec.op, row.name) for spec, row in _rows() if row.listed}
+    assert listed == {("GRU", "layout"), ("LSTM", "layout")}
+
+
+def test_superfluous_is_what_shapes_say() -> None:
+    found = {(s.op, row.name) for s in all_specs() for row in s.attributes if row.superfluous}
+    assert found == {("Split", "num_outputs")}
+
+
+def test_inputs_that_later_opsets_leave_out_stand_for_empty_ones() -> None:
+    resize = find_spec("Resize")
+    assert resize is not None
+    absent = {row.name for row in resize.inputs if row.absent == "empty"}
+    listed: Any = onnx.defs.get_schema("Resize", 11)
+    later: Any = onnx.defs.get_schema("Resize", 13)
+    required = {row.name for row in listed.inputs if row.option.name == "Single"}
+    optional = {row.name for row in later.inputs if row.option.name == "Optional"}
+    assert absent == required & optional
+    others = {s.op for s in all_specs() for row in s.inputs if row.absent is not None}
+    assert others == {"Resize"}
