@@ -17,8 +17,9 @@ if TYPE_CHECKING:
     from atc_py.frontend.graph import WorkNode
     from atc_py.frontend.model import SourceAttr
     from atc_py.frontend.tensors import TensorReader
+    from atc_py.source import AttributeView
 
-__all__ = ["attribute_type_name", "numeric_attributes", "read_attributes"]
+__all__ = ["attribute_type_name", "numeric_attributes", "read_attributes", "seen_attributes"]
 
 
 def read_attributes(node: WorkNode, tensors: TensorReader, sink: Sink) -> dict[str, SourceAttr]:
@@ -38,6 +39,22 @@ def read_attributes(node: WorkNode, tensors: TensorReader, sink: Sink) -> dict[s
             sink.add(BAD_MODEL.diagnostic(message, place=node.place))
         values[name] = value
     return values
+
+
+def seen_attributes(node: WorkNode, tensors: TensorReader) -> dict[str, AttributeView]:
+    """The attributes that the file sets on `node`; what has no plain form is `<graph>` and so on.
+
+    Never fails: what is wrong with an attribute is told by other checks, or shows in its value.
+    """
+    seen: dict[str, AttributeView] = {}
+    for attribute in node.proto.attribute:
+        sink = Sink()
+        found = _try_attribute(attribute, tensors, node.place, sink)
+        if found is None:
+            name = attribute.name if isinstance(attribute.name, str) else "?"
+            found = name, f"<{attribute_type_name(attribute.type)}>"
+        seen[found[0]] = found[1]
+    return seen
 
 
 def numeric_attributes(node: WorkNode) -> dict[str, SourceAttr]:

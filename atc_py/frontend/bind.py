@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from atc_py.frontend.declared import DeclaredInput
     from atc_py.shapes import Shape
 
-__all__ = ["bind_inputs"]
+__all__ = ["bind_inputs", "observe_inputs"]
 
 
 def bind_inputs(
@@ -37,6 +37,22 @@ def bind_inputs(
     bound = {declared.name: binder.bind(declared) for declared in inputs}
     sink.raise_errors()
     return bound
+
+
+def observe_inputs(
+    path: Path, inputs: Sequence[DeclaredInput], shapes: Mapping[str, Shape]
+) -> dict[str, ValueType]:
+    """Types of `inputs` as far as they are known, with the extents of `shapes`.
+
+    Raises:
+        AtcError: BAD_INPUT_SHAPE for shapes that fit no input.
+    """
+    sink = Sink()
+    _check_names(inputs, shapes, sink)
+    binder = _Binder(path, inputs, shapes, sink)
+    observed = {declared.name: binder.observe(declared) for declared in inputs}
+    sink.raise_errors()
+    return observed
 
 
 def _check_names(inputs: Sequence[DeclaredInput], shapes: Mapping[str, Shape], sink: Sink) -> None:
@@ -75,6 +91,8 @@ class _Binder:
     def bind(self, declared: DeclaredInput) -> ValueType:
         """The type of one input; findings go to the sink."""
         self._check_element(declared)
+        if declared.kind:
+            return ValueType(0, None)
         self._check_rank(declared)
         given = self._shapes.get(declared.name)
         if given is not None:
@@ -88,10 +106,24 @@ class _Binder:
             self._sink.add(BAD_MODEL.diagnostic(message, place=self._place(declared)))
         return ValueType(declared.element, fixed)
 
+    def observe(self, declared: DeclaredInput) -> ValueType:
+        """What is known of one input; only the user's shape can be at fault."""
+        given = self._shapes.get(declared.name)
+        if given is not None:
+            self._check_given(declared, given)
+            return ValueType(declared.element, given)
+        if declared.dims is None:
+            return ValueType(declared.element, None)
+        dims = tuple(dim if isinstance(dim, int) else None for dim in declared.dims)
+        return ValueType(declared.element, dims)
+
     def _check_element(self, declared: DeclaredInput) -> None:
-        """Report an input without element type, or with one that is not supported."""
+        """Report an input that is no tensor, has no element type, or one that is not supported."""
         place = self._place(declared)
-        if not declared.element:
+        if declared.kind:
+            message = f"the input {declared.name!r} must be a tensor, found a {declared.kind}"
+            self._sink.add(BAD_MODEL.diagnostic(message, place=place))
+        elif not declared.element:
             message = f"the input {declared.name!r} has no element type"
             self._sink.add(BAD_MODEL.diagnostic(message, place=place))
         elif dtype_of_element(declared.element) is None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from atc_py.diag.codes import BAD_MODEL
 from atc_py.frontend.graph import ValueType
 from atc_py.frontend.text import text_of
 
@@ -27,11 +26,13 @@ class DeclaredInput:
         element: ONNX's number of its element type, 0 where none is given.
         dims: an int for a fixed extent, the dimension's name (often "") for an open one; None
             where not even the rank is given.
+        kind: what it is where it is no tensor: sequence, map, optional ...
     """
 
     name: str
     element: int
     dims: tuple[int | str, ...] | None
+    kind: str = ""
 
     @property
     def label(self) -> str:
@@ -54,14 +55,13 @@ def declared_input(value: ValueInfoProto, place: Place) -> DeclaredInput:
     """`value` as a graph input; negative extents, which some exporters write, are open.
 
     Raises:
-        AtcError: BAD_MODEL where it is not a tensor, NOT_ONNX for a name that is not text.
+        AtcError: NOT_ONNX for a name that is not text.
     """
     name = text_of(value.name, place)
     kind = value.type.WhichOneof("value")
     if kind not in {None, "tensor_type"}:
         found = str(kind).removesuffix("_type").replace("_", " ")
-        message = f"the input {name!r} must be a tensor, found a {found}"
-        raise BAD_MODEL.error(message, place=place)
+        return DeclaredInput(name, 0, None, found)
     tensor = value.type.tensor_type
     if not tensor.HasField("shape"):
         return DeclaredInput(name, tensor.elem_type, None)

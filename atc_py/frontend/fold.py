@@ -13,7 +13,7 @@ from atc_py.frontend.attributes import numeric_attributes
 from atc_py.frontend.branches import inline_branches
 from atc_py.frontend.evaluate import can_evaluate, evaluate
 from atc_py.frontend.fold_views import VIEW_FOLDS, ints_of
-from atc_py.frontend.infer import infer_node, infer_types
+from atc_py.frontend.infer import infer_node, infer_types, infer_what_can_be
 from atc_py.frontend.tensors import dtype_of_element
 from atc_py.ir import ConstData, DenseConst, SplatConst
 from atc_py.shapes import MAX_RANK, element_count, format_shape
@@ -21,11 +21,12 @@ from atc_py.shapes import MAX_RANK, element_count, format_shape
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from atc_py.diag import Diagnostic
     from atc_py.frontend.graph import ValueType, WorkGraph, WorkNode
     from atc_py.frontend.tensors import TensorReader
     from atc_py.shapes import Shape
 
-__all__ = ["FOLD_LIMIT", "SPLAT_LIMIT", "fold_graph"]
+__all__ = ["FOLD_LIMIT", "SPLAT_LIMIT", "fold_graph", "fold_what_can_be"]
 
 FOLD_LIMIT = 256 * 2**20
 """Bytes that folding one node may read, and bytes that it may make."""
@@ -61,7 +62,27 @@ def fold_graph(graph: WorkGraph, tensors: TensorReader, limit: int) -> None:
         if not folder.fold():
             break
         infer_types(graph)
-    folder.raise_errors()
+    if folder.errors:
+        raise AtcError(*folder.errors)
+
+
+def fold_what_can_be(graph: WorkGraph, tensors: TensorReader, limit: int) -> list[Diagnostic]:
+    """As `fold_graph`, of a graph that need not be sound; what cannot be folded stays.
+
+    Returns:
+        What `fold_graph` would raise, of every node.
+    """
+    folder = _Folder(graph, tensors, limit)
+    graph.drop_dead_nodes()
+    branches = folder.fold_leniently()
+    found = infer_what_can_be(graph)
+    for _ in range(_MAX_ROUNDS):
+        before = len(graph.consts), len(graph.nodes)
+        branches = folder.fold_leniently()
+        if before == (len(graph.consts), len(graph.nodes)):
+            break
+        found = infer_what_can_be(graph)
+    return [*branches, *found, *folder.errors]
 
 
 class _SizeUnknownError(Exception):
@@ -92,17 +113,26 @@ class _Folder:
             graph.drop_dead_nodes()
         return changed or inlined
 
-    def raise_errors(self) -> None:
-        """Raise what was too large to fold, unless it turned out not to be needed."""
+    def fold_leniently(self) -> list[Diagnostic]:
+        """One walk over the nodes; what is wrong with branches that would be taken."""
+        try:
+            self.fold()
+        except AtcError as error:
+            return list(error.diagnostics)
+        return []
+
+    @property
+    def errors(self) -> list[Diagnostic]:
+        """What was too large to fold, unless it turned out not to be needed."""
         sink = Sink()
         for node in self._graph.nodes:
             if node in self._too_large:
                 sink.extend(self._too_large[node].diagnostics)
-        sink.raise_errors()
+        return sink.errors
 
     def _try(self, node: WorkNode) -> dict[str, ConstData] | None:
         """The node's outputs as constants, or None."""
-        if node.domain or node in self._given_up:
+        if node.domain or node in self._given_up or node in self._graph.unsound:
             return None
         if node.op_type in {"Shape", "Size"}:
             return self._fold_shape(node)

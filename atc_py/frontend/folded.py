@@ -22,28 +22,7 @@ if TYPE_CHECKING:
     from atc_py.frontend.graph import ValueType, WorkGraph, WorkNode
     from atc_py.frontend.tensors import TensorReader
 
-__all__ = ["FoldedModel", "OperatorUse"]
-
-
-@dataclass(frozen=True, slots=True)
-class OperatorUse:
-    """The operator of one node.
-
-    Attributes:
-        index: the node's position in the file's graph.
-        name: its name there, possibly empty.
-        op_type: its operator.
-        domain: "" for ONNX's own.
-        opset: version that the model imports for the domain; 0 where it imports none.
-        since_version: version of the definition in force; 1 where ONNX does not define it.
-    """
-
-    index: int
-    name: str
-    op_type: str
-    domain: str
-    opset: int
-    since_version: int
+__all__ = ["FoldedModel"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,16 +42,6 @@ class FoldedModel:
     tensors: TensorReader
     file_nodes: int
     weight_bytes: int
-
-    @property
-    def uses(self) -> tuple[OperatorUse, ...]:
-        """The operators of the nodes that are left, producers first."""
-        return tuple(
-            OperatorUse(
-                node.index, node.name, node.op_type, node.domain, node.opset, _since_version(node)
-            )
-            for node in self.graph.nodes
-        )
 
     def to_source(self) -> SourceModel:
         """The model with a static type for every value.

@@ -128,6 +128,9 @@ class WorkGraph:
         foreign: types of initializers that are there but cannot be held (strings for instance).
         declared: types that the file itself states for values.
         types: types by inference, as far as it came.
+        kinds: what values are that are no tensors: sequence, map, optional ...
+        pinned: types of results that inference cannot work out, found by other means.
+        unsound: nodes that break ONNX's definition; they are neither inferred nor folded.
     """
 
     path: Path
@@ -139,6 +142,9 @@ class WorkGraph:
     foreign: dict[str, ValueType] = field(default_factory=dict)
     declared: dict[str, ValueType] = field(default_factory=dict)
     types: dict[str, ValueType] = field(default_factory=dict)
+    kinds: dict[str, str] = field(default_factory=dict)
+    pinned: dict[str, ValueType] = field(default_factory=dict)
+    unsound: frozenset[WorkNode] = frozenset()
 
     def used_names(self) -> set[str]:
         """Names that nodes or the graph's outputs need."""

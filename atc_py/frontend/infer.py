@@ -8,22 +8,34 @@ from typing import TYPE_CHECKING
 import onnx
 from onnx import shape_inference
 
-from atc_py.diag import Place
+from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_MODEL, BAD_NODE
 from atc_py.frontend.declared import type_of_proto
 from atc_py.frontend.graph import ValueType
 from atc_py.frontend.slices import doubtful_slices
 from atc_py.frontend.tensors import element_of_dtype
-from atc_py.frontend.window_types import corrected_nodes, corrected_types, known_type
+from atc_py.frontend.window_types import (
+    corrected_nodes,
+    corrected_types,
+    corrected_types_of,
+    known_type,
+)
 from atc_py.shapes import element_count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from atc_py.diag import Diagnostic
     from atc_py.frontend.graph import WorkGraph, WorkNode
     from atc_py.ir import ConstData
 
-__all__ = ["infer_node", "infer_types", "inference_complaint"]
+__all__ = [
+    "infer_node",
+    "infer_types",
+    "infer_what_can_be",
+    "inference_complaint",
+    "own_complaint",
+]
 
 _SMALL = 256
 """Constants of at most so many elements are shown to inference by value: shapes, axes, scales."""
@@ -60,7 +72,7 @@ def infer_types(graph: WorkGraph) -> None:
         AtcError: BAD_MODEL where onnx refuses the whole graph; BAD_NODE where a node's result
             would have a negative extent.
     """
-    pinned: dict[str, ValueType] = {}
+    pinned = dict(graph.pinned)
     unsafe = doubtful_slices(graph)
     odd = corrected_nodes(graph)
     for _ in range(len(odd) + len(unsafe) + 1):
@@ -73,6 +85,32 @@ def infer_types(graph: WorkGraph) -> None:
         if not ready:
             return
         unsafe -= ready
+
+
+def infer_what_can_be(graph: WorkGraph) -> list[Diagnostic]:
+    """Work out `graph.types` as far as they can be; what contradicts itself stays unknown.
+
+    Returns:
+        What is wrong: BAD_MODEL for every node that contradicts itself, or what `infer_types`
+        raises where no node alone does.
+    """
+    try:
+        infer_types(graph)
+    except AtcError as error:
+        refused = list(error.diagnostics)
+    else:
+        return []
+    graph.types = {**graph.inputs, **graph.foreign, **graph.pinned}
+    found: list[Diagnostic] = []
+    for node in graph.nodes:
+        if node in graph.unsound:
+            continue
+        complaint = own_complaint(graph, node)
+        if complaint is not None:
+            found.append(BAD_MODEL.diagnostic(complaint, place=node.place))
+            continue
+        graph.types.update({**infer_node(graph, node), **corrected_types_of(graph, node)})
+    return found or refused
 
 
 def _input_is_known(graph: WorkGraph, node: WorkNode) -> bool:
@@ -153,6 +191,14 @@ def inference_complaint(graph: WorkGraph, node: WorkNode) -> str | None:
     return None
 
 
+def own_complaint(graph: WorkGraph, node: WorkNode) -> str | None:
+    """What contradicts itself in one node; None where that may be what its inputs contradict."""
+    inputs = (known_type(graph, name) for name in node.reads)
+    if any(known is None or not known.element for known in inputs):
+        return None
+    return inference_complaint(graph, node)
+
+
 def _infer_node(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:
     """Types of one node's outputs; raises what onnx raises."""
     schema = node.schema
@@ -195,7 +241,8 @@ def _inference_model(
     imported = set(graph.opsets)
     for node in graph.nodes:
         # Nobody has looked at the nodes of inner graphs; onnx would infer them along.
-        if node in left_out or node.holds_graphs or any(name in pinned for name in node.writes):
+        left = node in left_out or node in graph.unsound or node.holds_graphs
+        if left or any(name in pinned for name in node.writes):
             continue
         proto.node.append(node.plain)
         if node.domain not in imported:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from atc_py.diag import AtcError
 from atc_py.frontend.bind import bind_inputs
 from atc_py.frontend.fold import FOLD_LIMIT, fold_graph
 from atc_py.frontend.folded import FoldedModel
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from atc_py.diag import Diagnostic
     from atc_py.frontend.contents import Contents
     from atc_py.frontend.declared import DeclaredInput
     from atc_py.frontend.graph import ValueType, WorkNode
@@ -38,6 +40,8 @@ class OnnxFile:
         contents: its initializers.
         tensors: reads the tensors of its nodes' attributes.
         file_nodes: number of nodes in the file's graph.
+        faults: what breaks ONNX's structural rules.
+        unsound: the nodes among `nodes` that break their operator's definition.
     """
 
     path: Path
@@ -50,6 +54,17 @@ class OnnxFile:
     contents: Contents
     tensors: TensorReader
     file_nodes: int
+    faults: tuple[Diagnostic, ...] = ()
+    unsound: frozenset[WorkNode] = frozenset()
+
+    def refuse_faults(self) -> None:
+        """Refuse a model that breaks ONNX's structural rules.
+
+        Raises:
+            AtcError: with every fault.
+        """
+        if self.faults:
+            raise AtcError(*self.faults)
 
     def fold(self, input_shapes: Mapping[str, Shape], limit: int = FOLD_LIMIT) -> FoldedModel:
         """The model with static inputs, inferred types and folded constants.
@@ -61,17 +76,24 @@ class OnnxFile:
         Raises:
             AtcError: BAD_INPUT_SHAPE, FREE_DIMENSION, BAD_MODEL, BAD_TENSOR or FOLD_TOO_LARGE.
         """
-        graph = WorkGraph(
+        self.refuse_faults()
+        graph = self.graph(bind_inputs(self.path, self.inputs, input_shapes))
+        fold_graph(graph, self.tensors, limit)
+        return FoldedModel(
+            self.name, graph, self.tensors, self.file_nodes, self.contents.weight_bytes
+        )
+
+    def graph(self, inputs: dict[str, ValueType]) -> WorkGraph:
+        """A working graph of the file, its inputs of the types given."""
+        return WorkGraph(
             path=self.path,
             opsets=self.opsets,
             nodes=list(self.nodes),
-            inputs=bind_inputs(self.path, self.inputs, input_shapes),
+            inputs=inputs,
             outputs=self.outputs,
             consts=dict(self.contents.weights),
             foreign=dict(self.contents.foreign),
             declared=dict(self.declared),
-        )
-        fold_graph(graph, self.tensors, limit)
-        return FoldedModel(
-            self.name, graph, self.tensors, self.file_nodes, self.contents.weight_bytes
+            kinds={declared.name: declared.kind for declared in self.inputs if declared.kind},
+            unsound=self.unsound,
         )

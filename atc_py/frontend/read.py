@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
-from atc_py.diag import Place, Sink
+from atc_py.diag import AtcError, Place, Sink
 from atc_py.diag.codes import BAD_MODEL, NOT_ONNX
 from atc_py.frontend.contents import locate_contents
 from atc_py.frontend.declared import declared_input, type_of_proto
@@ -16,7 +16,7 @@ from atc_py.frontend.external import ExternalFiles
 from atc_py.frontend.graph import make_nodes, normal_domain
 from atc_py.frontend.mapped import open_model_file
 from atc_py.frontend.onnx_file import OnnxFile
-from atc_py.frontend.signatures import check_signatures
+from atc_py.frontend.signatures import signature_faults
 from atc_py.frontend.tensors import TensorReader
 from atc_py.frontend.text import text_of
 from atc_py.frontend.validate import GraphNames, check_names, check_weights, sort_nodes
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from atc_py.frontend.graph import ValueType
+    from atc_py.frontend.graph import ValueType, WorkNode
     from atc_py.frontend.mapped import MappedFile
     from atc_py.frontend.wire import Slimmed
 
@@ -36,8 +36,13 @@ _MAX_OPSET = 2**31 - 1
 _FIRST_IR_WITH_OPSETS = 3
 
 
-def read_model(path: Path) -> OnnxFile:
+def read_model(path: Path, *, lenient: bool = False) -> OnnxFile:
     """The model in the file at `path`; its weights stay where they are.
+
+    Args:
+        path: the file.
+        lenient: keep a model that breaks ONNX's structural rules, as far as it still is a graph;
+            what it breaks is then in `faults`.
 
     Raises:
         AtcError: FILE_NOT_FOUND, FILE_UNREADABLE; NOT_ONNX for bytes that are no model; BAD_MODEL
@@ -51,13 +56,16 @@ def read_model(path: Path) -> OnnxFile:
     if model.functions:
         model = _inline_functions(model, path)
     tensors = TensorReader(file, slimmed, ExternalFiles(path))
-    return _checked(model, tensors, path, file_nodes)
+    file_graph = _located(model, tensors, path, file_nodes)
+    if not lenient:
+        file_graph.refuse_faults()
+    return file_graph
 
 
-def _checked(
+def _located(
     model: onnx.ModelProto, tensors: TensorReader, path: Path, file_nodes: int
 ) -> OnnxFile:
-    """The model with its tensors located, once its structure is known to be sound."""
+    """The model with its tensors located, and what it breaks of ONNX's structural rules."""
     place = Place(file=str(path))
     opsets = _opsets(model, path)
     contents = locate_contents(model.graph, tensors, path)
@@ -67,22 +75,38 @@ def _checked(
     sink = Sink()
     names = GraphNames(path, [each.name for each in inputs], contents.names, outputs)
     check_names(names, nodes, sink)
-    check_signatures(nodes, sink)
+    broken = {node: found for node in nodes if (found := signature_faults(node))}
+    for found in broken.values():
+        sink.extend(found)
     check_weights(inputs, contents, place, sink)
-    sink.raise_errors()
     initializers = set(contents.names)
     return OnnxFile(
         path=path,
         name=text_of(model.graph.name, place),
         opsets=opsets,
-        nodes=tuple(sort_nodes(nodes)),
+        nodes=tuple(_sorted(nodes, sink)),
         inputs=tuple(each for each in inputs if each.name not in initializers),
         outputs=tuple(outputs),
         declared=_declared_types(model.graph),
         contents=contents,
         tensors=tensors,
         file_nodes=file_nodes,
+        faults=tuple(sink.errors),
+        unsound=frozenset(broken),
     )
+
+
+def _sorted(nodes: list[WorkNode], sink: Sink) -> list[WorkNode]:
+    """`nodes` with producers first.
+
+    Raises:
+        AtcError: BAD_MODEL where they cannot be ordered; what was found before may be the reason,
+            and is raised in place of the cycle then.
+    """
+    try:
+        return sort_nodes(nodes)
+    except AtcError as error:
+        raise AtcError(*(sink.errors or error.diagnostics)) from error
 
 
 def _declared_types(graph: onnx.GraphProto) -> dict[str, ValueType]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from atc_py.dtypes import DType
     from atc_py.frontend.graph import WorkNode
 
-__all__ = ["check_signatures", "type_contradiction"]
+__all__ = ["check_signatures", "signature_faults", "type_contradiction"]
 
 _ANY_NUMBER = 2**31 - 1
 _INTERNAL = "__"
@@ -48,20 +48,27 @@ class _Signature:
 def check_signatures(nodes: Iterable[WorkNode], sink: Sink) -> None:
     """Report nodes of ONNX's own operators with inputs or attributes that these do not have."""
     for node in nodes:
-        signature = _signature(node.op_type, node.opset) if not node.domain else None
-        if signature is None:
+        sink.extend(signature_faults(node))
+
+
+def signature_faults(node: WorkNode) -> list[Diagnostic]:
+    """What a node of ONNX's own operators has that its operator does not have."""
+    signature = _signature(node.op_type, node.opset) if not node.domain else None
+    if signature is None:
+        return []
+    faults: list[Diagnostic] = []
+    count = len(node.inputs)
+    if not signature.fewest <= count <= signature.most:
+        faults.append(_wrong_count(node, signature, count))
+    for attribute in node.proto.attribute:
+        name = text_of(attribute.name, node.place)
+        if name.startswith(_INTERNAL):
             continue
-        count = len(node.inputs)
-        if not signature.fewest <= count <= signature.most:
-            sink.add(_wrong_count(node, signature, count))
-        for attribute in node.proto.attribute:
-            name = text_of(attribute.name, node.place)
-            if name.startswith(_INTERNAL):
-                continue
-            if name not in signature.attributes:
-                sink.add(_unknown_attribute(node, signature, name))
-            elif attribute.type != signature.attributes[name]:
-                sink.add(_wrong_type(node, signature, attribute))
+        if name not in signature.attributes:
+            faults.append(_unknown_attribute(node, signature, name))
+        elif attribute.type != signature.attributes[name]:
+            faults.append(_wrong_type(node, signature, attribute))
+    return faults
 
 
 def type_contradiction(node: WorkNode, dtypes: Sequence[DType | None]) -> str | None:

@@ -7,6 +7,9 @@ ConvTranspose with output_shape or SAME padding: inference drops axes where the 
 smaller than the input's, and adds output_padding to SAME, whose result is extent * stride.
 
 Dropout: inference of the versions before 10 gives its mask no type; it has that of the data.
+
+NonMaxSuppression: inference of the versions before 11 knows no rank; each row of the result has
+batch, class and box.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
 
     from atc_py.frontend.graph import WorkGraph, WorkNode
 
-__all__ = ["corrected_nodes", "corrected_types", "known_type"]
+__all__ = ["corrected_nodes", "corrected_types", "corrected_types_of", "known_type"]
 
 _POOLS = frozenset({"MaxPool", "AveragePool"})
 _SAME = frozenset({b"SAME_UPPER", b"SAME_LOWER"})
@@ -41,6 +44,8 @@ def corrected_nodes(graph: WorkGraph) -> list[WorkNode]:
 
 def corrected_types(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:
     """Types of the outputs of one of them; empty where its inputs are not known or not sound."""
+    if node.op_type == "NonMaxSuppression":
+        return dict.fromkeys(node.writes, ValueType(TensorProto.INT64, (None, 3)))
     x = known_type(graph, node.inputs[0]) if node.inputs else None
     if x is None or x.dims is None or any(extent is None for extent in x.dims):
         return {}
@@ -64,6 +69,11 @@ def corrected_types(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:
     }
 
 
+def corrected_types_of(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:
+    """Types of the outputs of any node where they need a correction; else empty."""
+    return corrected_types(graph, node) if not node.domain and _may_be_wrong(node) else {}
+
+
 def known_type(graph: WorkGraph, name: str) -> ValueType | None:
     """What is known of a value: an input, a constant, or what was inferred."""
     from atc_py.frontend.tensors import element_of_dtype
@@ -76,6 +86,8 @@ def known_type(graph: WorkGraph, name: str) -> ValueType | None:
 
 def _may_be_wrong(node: WorkNode) -> bool:
     """Whether the node has one of the forms that the module's docstring names."""
+    if node.op_type == "NonMaxSuppression":
+        return True
     attributes = _attributes(node)
     automatic = attributes.get("auto_pad") in _AUTOMATIC
     if node.op_type in _POOLS:

@@ -131,6 +131,6 @@ def test_inputs_of_other_types_are_refused(tmp_path: Path) -> None:
     onnx_files.fails(lambda: file.fold({}), BAD_TENSOR, BAD_MODEL)
     sequence = helper.make_sequence_type_proto(proto.graph.input[0].type)
     proto.graph.input[0].type.CopyFrom(sequence)
-    path = onnx_files.save(proto, tmp_path)
-    error = onnx_files.fails(lambda: read_model(path), BAD_MODEL)
+    file = read_model(onnx_files.save(proto, tmp_path))
+    error = onnx_files.fails(lambda: file.fold({}), BAD_MODEL, BAD_MODEL)
     assert "must be a tensor, found a sequence" in str(error)

@@ -12,6 +12,7 @@ from onnx import helper, numpy_helper
 from atc_py.diag.codes import FOLD_TOO_LARGE
 from atc_py.frontend import read_model
 from atc_py.frontend.mapped import MappedConst
+from atc_py.frontend.survey import view_of
 from atc_py.ir import ConstData, SplatConst
 from tests.frontend import onnx_files
 
@@ -185,7 +186,7 @@ def test_limit_is_taken_from_the_caller(tmp_path: Path) -> None:
     file = read_model(
         onnx_files.save(onnx_files.model(nodes, {"x": (FLOAT, [1])}, ["y"], weights), tmp_path)
     )
-    assert [use.op_type for use in file.fold({}, limit=40).uses] == ["Add"]
+    assert [each.op_type for each in view_of(file.fold({}, limit=40)).nodes] == ["Add"]
     onnx_files.fails(lambda: file.fold({}, limit=39), FOLD_TOO_LARGE)
 
 
@@ -195,8 +196,8 @@ def test_node_with_large_inputs_is_left_alone(tmp_path: Path) -> None:
     file = read_model(
         onnx_files.save(onnx_files.model(nodes, {"x": (FLOAT, [1])}, ["y"], weights), tmp_path)
     )
-    assert [use.op_type for use in file.fold({}, limit=399).uses] == ["Neg", "Add"]
-    assert [use.op_type for use in file.fold({}, limit=400).uses] == ["Add"]
+    assert [each.op_type for each in view_of(file.fold({}, limit=399)).nodes] == ["Neg", "Add"]
+    assert [each.op_type for each in view_of(file.fold({}, limit=400)).nodes] == ["Add"]
 
 
 def test_large_constant_that_nothing_needs_is_no_error(tmp_path: Path) -> None:
@@ -242,8 +243,8 @@ def test_operator_of_another_domain_is_left_alone(tmp_path: Path) -> None:
     nodes = [node("Identity", ["w"], ["k"], domain="own"), node("Add", ["x", "k"], ["y"])]
     weights = {"w": np.ones(3, np.float32)}
     proto = onnx_files.model(nodes, {"x": (FLOAT, [1])}, ["y"], weights, {"": 13, "own": 2})
-    uses = read_model(onnx_files.save(proto, tmp_path)).fold({}).uses
-    assert [(use.op_type, use.domain, use.opset, use.since_version) for use in uses] == [
+    views = view_of(read_model(onnx_files.save(proto, tmp_path)).fold({})).nodes
+    assert [(each.op_type, each.domain, each.opset, each.since_version) for each in views] == [
         ("Identity", "own", 2, 1),
         ("Add", "", 13, 13),
     ]

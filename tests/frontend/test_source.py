@@ -18,6 +18,7 @@ from atc_py.diag.codes import (
 )
 from atc_py.dtypes import DType
 from atc_py.frontend import read_model
+from atc_py.frontend.survey import view_of
 from atc_py.ir import DenseConst
 from tests.frontend import onnx_files
 
@@ -189,7 +190,7 @@ def test_bad_opset_imports_are_refused(versions: list[int], tmp_path: Path) -> N
 def test_attributes_without_plain_form_are_all_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("atc_py.frontend.read.check_signatures", lambda *_: None)  # any name goes
+    monkeypatch.setattr("atc_py.frontend.read.signature_faults", lambda _: [])  # any name goes
     proto = onnx_files.model([node("Relu", ["x"], ["y"])], X, ["y"])
     add = proto.graph.node[0].attribute.add
     add(name="type", type="TYPE_PROTO")
@@ -256,15 +257,15 @@ def test_control_flow_at_run_time_is_reported(tmp_path: Path) -> None:
     inputs = {**X, "c": (TensorProto.BOOL, [1])}
     proto = onnx_files.model(nodes, inputs, ["y"])
     folded = read_model(onnx_files.save(proto, tmp_path)).fold({})
-    assert [use.op_type for use in folded.uses] == ["If"]
+    assert [each.op_type for each in view_of(folded).nodes] == ["If"]
     onnx_files.fails(folded.to_source, UNSUPPORTED_FORM, UNSUPPORTED_FORM)
 
 
 def test_operators_in_use_are_told_before_types_are_asked(tmp_path: Path) -> None:
     nodes = [node("Own", ["x"], ["a"], "n0", domain="own"), node("Gelu", ["a"], ["y"])]
     path = onnx_files.save(onnx_files.model(nodes, X, ["y"]), tmp_path)
-    uses = read_model(path).fold({}).uses
-    assert [(use.index, use.name, use.op_type, use.opset, use.since_version) for use in uses] == [
+    views = view_of(read_model(path).fold({})).nodes
+    assert [(n.index, n.name, n.op_type, n.opset, n.since_version) for n in views] == [
         (0, "n0", "Own", 0, 1),
         (1, "", "Gelu", 13, 1),
     ]
