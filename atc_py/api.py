@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
-from atc_py.config import CompileOptions, PrecisionMode
+from atc_py.config import CheckOptions, CompileOptions, PrecisionMode
 from atc_py.device.registry import find_backend
 from atc_py.diag.codes import BAD_OPTION, BAD_RUN_INPUT
 from atc_py.dtypes import DType
@@ -16,19 +17,55 @@ from atc_py.output_paths import default_output, output_folder
 from atc_py.package.reader import open_model
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Iterable, Sequence
     from types import TracebackType
 
     import numpy as np
     import numpy.typing as npt
 
+    from atc_py.check.findings import CheckReport
     from atc_py.device.backend import NodeProfile
     from atc_py.package.schema import OmModel, OmPort
     from atc_py.report.conversion import Conversion
     from atc_py.shapes import Shape
 
-__all__ = ["Model", "Port", "convert", "load"]
+__all__ = ["Model", "Port", "check", "convert", "load"]
+
+
+def check(
+    models: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    *,
+    soc: str = "sim",
+    precision_mode: str = "force_fp16",
+    input_shape: str | Mapping[str, Sequence[int]] = "",
+    op_specs: str | os.PathLike[str] | None = None,
+) -> CheckReport:
+    """Hold every node of ONNX models against the operator list.
+
+    Args:
+        models: path of an .onnx file, or paths of several.
+        soc: name of the SoC; `sim` is the generic device.
+        precision_mode: any of ATC's modes.
+        input_shape: extents for inputs, by name, or the text form `"x:1,3,224,224;y:..."`. What
+            the models leave open and no shape fixes is not guessed: rules on it are undecided.
+        op_specs: folder of specifications that lie over the built-in ones.
+
+    Returns:
+        Every finding of every model. A file that cannot be read is a model with faults.
+
+    Raises:
+        AtcError: an option has no meaning, or a user's specification has a fault.
+    """
+    from atc_py.checking import check_models
+
+    options = CheckOptions(
+        soc=soc,
+        precision_mode=_precision_mode(precision_mode, tuple(PrecisionMode)),
+        input_shapes=_shapes(input_shape),
+        op_specs=None if op_specs is None else Path(op_specs),
+    )
+    paths = [models] if isinstance(models, str | os.PathLike) else models
+    return check_models([Path(path) for path in paths], options)
 
 
 def convert(  # noqa: PLR0913  (the options of the tool's main job)
@@ -42,6 +79,7 @@ def convert(  # noqa: PLR0913  (the options of the tool's main job)
     dump_ir: str | os.PathLike[str] | None = None,
     kernels: str | os.PathLike[str] | None = None,
     verify: bool = False,
+    op_specs: str | os.PathLike[str] | None = None,
     on_stage: Callable[[str], None] | None = None,
 ) -> Conversion:
     """Compile an ONNX model to an offline model.
@@ -57,6 +95,7 @@ def convert(  # noqa: PLR0913  (the options of the tool's main job)
         dump_ir: folder for the text form of the graph after each stage.
         kernels: folder for a copy of the kernel stubs.
         verify: check the graph after every pass.
+        op_specs: folder of specifications that lie over the built-in ones.
         on_stage: called with the name of each stage as it begins.
 
     Returns:
@@ -69,12 +108,13 @@ def convert(  # noqa: PLR0913  (the options of the tool's main job)
 
     options = CompileOptions(
         soc=soc,
-        precision_mode=_precision_mode(precision_mode),
+        precision_mode=_precision_mode(precision_mode, PrecisionMode.compiled()),
         input_shapes=_shapes(input_shape),
         disabled_passes=frozenset(disable_pass),
         dump_ir=None if dump_ir is None else output_folder("dump_ir", dump_ir),
         kernels=None if kernels is None else output_folder("kernels", kernels),
         verify=verify,
+        op_specs=None if op_specs is None else Path(op_specs),
     )
     path = Path(model)
     return compile_model(path, default_output(path, output), options, on_stage)
@@ -168,15 +208,15 @@ def _ports(description: OmModel, ports: Sequence[OmPort]) -> tuple[Port, ...]:
     )
 
 
-def _precision_mode(name: str) -> PrecisionMode:
-    """The precision mode called `name`."""
-    try:
-        return PrecisionMode(name)
-    except ValueError:
-        known = ", ".join(mode.value for mode in PrecisionMode)
+def _precision_mode(name: str, allowed: Sequence[PrecisionMode]) -> PrecisionMode:
+    """The one of the `allowed` precision modes that is called `name`."""
+    mode = next((mode for mode in allowed if mode.value == name), None)
+    if mode is None:
+        known = ", ".join(mode.value for mode in allowed)
         raise BAD_OPTION.error(
-            f"no precision mode is called {name!r}", help=f"modes are {known}"
-        ) from None
+            f"no precision mode is called {name!r} here", help=f"modes are {known}"
+        )
+    return mode
 
 
 def _shapes(given: str | Mapping[str, Sequence[int]]) -> dict[str, Shape]:

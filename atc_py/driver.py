@@ -9,14 +9,20 @@ from typing import TYPE_CHECKING
 
 from atc_py import __version__
 from atc_py.atomic import atomic_write
-from atc_py.check.operators import check_operators
-from atc_py.diag import AtcError
+from atc_py.check.bound import Conditions
+from atc_py.check.evaluate import check_view
+from atc_py.check.findings import Standing
+from atc_py.check.refusal import RulesBrokenError
+from atc_py.checking import specifications
 from atc_py.diag.codes import CANNOT_WRITE
 from atc_py.emit.kernels import emit_kernels, write_kernels
+from atc_py.frontend.history import history
 from atc_py.frontend.read import read_model
-from atc_py.frontend.versions import since_version
+from atc_py.frontend.survey import view_of
 from atc_py.ir.printer import print_graph
-from atc_py.lowering.lower import can_lower, lower_model
+from atc_py.lowering.coverage import not_lowered
+from atc_py.lowering.lower import lower_model
+from atc_py.lowering.restated import restated
 from atc_py.package.contents import PackageContents
 from atc_py.package.writer import write_model
 from atc_py.passes.base import PassContext
@@ -29,12 +35,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from atc_py.check.evaluate import Checked
     from atc_py.config import CompileOptions
     from atc_py.emit.kernels import KernelSet
     from atc_py.frontend.folded import FoldedModel
     from atc_py.frontend.model import SourceModel
     from atc_py.ir import Graph
     from atc_py.passes.manager import PassRun
+    from atc_py.spec import Library
     from atc_py.target import Soc
 
 __all__ = ["compile_model"]
@@ -53,6 +61,7 @@ def compile_model(
             before is then still there.
     """
     soc = find_soc(options.soc)
+    specs = specifications(options.op_specs)
     check_names(options.disabled_passes)
     clock = _Clock(on_stage)
     with clock.stage("read"):
@@ -60,10 +69,10 @@ def compile_model(
     with clock.stage("fold"):
         folded = file.fold(options.input_shapes)
     with clock.stage("check"):
-        _check(folded, model)
-        source = folded.to_source()
+        checked = _check(folded, soc, options, specs)
+        source = restated(folded.to_source(), checked.placements)
     with clock.stage("lower"):
-        graph = lower_model(source)
+        graph = lower_model(source, specs)
     with clock.stage("passes"):
         passes = _run_passes(graph, soc, options, model)
     with clock.stage("emit"):
@@ -75,7 +84,13 @@ def compile_model(
     with clock.stage("package"):
         written = write_model(graph, output, contents)
     return Conversion(
-        model, output, facts, tuple(clock.stages), written.weight_bytes, written.file_bytes
+        model,
+        output,
+        checked.check,
+        facts,
+        tuple(clock.stages),
+        written.weight_bytes,
+        written.file_bytes,
     )
 
 
@@ -96,11 +111,14 @@ class _Clock:
         self.stages.append(Stage(name, time.perf_counter() - started))
 
 
-def _check(folded: FoldedModel, model: Path) -> None:
-    """Hold the model's operators against the specifications."""
-    findings = check_operators(folded.uses, str(model), since_version, can_lower)
-    if findings:
-        raise AtcError(*findings)
+def _check(folded: FoldedModel, soc: Soc, options: CompileOptions, specs: Library) -> Checked:
+    """Hold every node of the model against the specifications."""
+    view = view_of(folded)
+    checked = check_view(view, Conditions(options.precision_mode, soc), specs, history())
+    missing = not_lowered(view.nodes, str(view.path), specs)
+    if missing or any(each.standing is Standing.ERROR for each in checked.check.findings):
+        raise RulesBrokenError(checked.check, missing)
+    return checked
 
 
 def _run_passes(graph: Graph, soc: Soc, options: CompileOptions, model: Path) -> list[PassRun]:

@@ -23,10 +23,10 @@ LEVELS = {
     for level, parts in enumerate(
         (
             L0,
-            "spec ir target",
+            "spec ir target source",
             "frontend check passes package",
             "lowering emit device report",
-            *("rehearsal", "driver", "api", "feeds __init__", "runs", "cli", "__main__"),
+            *("rehearsal checking", "driver", "api", "feeds __init__", "runs", "cli", "__main__"),
         )
     )
     for part in parts.split()

@@ -11,18 +11,23 @@ from atc_py.ir import Graph, Phase, TensorType, Value
 from atc_py.lowering.builder import Builder
 from atc_py.lowering.one_to_one import lower_by_spec
 from atc_py.lowering.registry import find_lowering, lowering_versions
-from atc_py.spec import find_spec
+from atc_py.spec import library
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from atc_py.frontend.model import SourceModel, SourceNode, SourceValue
+    from atc_py.spec import Library
 
 __all__ = ["can_lower", "lower_model"]
 
 
-def lower_model(model: SourceModel) -> Graph:
+def lower_model(model: SourceModel, specs: Library | None = None) -> Graph:
     """The target graph of `model`, phase `lowered`.
+
+    Args:
+        model: every node in the form of a listed opset.
+        specs: the specifications; the built-in ones by default.
 
     Raises:
         AtcError: with the findings of all nodes that cannot be lowered.
@@ -36,7 +41,7 @@ def lower_model(model: SourceModel) -> Graph:
     for node in model.nodes:
         builder = Builder(graph, values, node, str(model.path))
         try:
-            results = _lower_node(node, builder)
+            results = _lower_node(node, builder, specs or library())
         except AtcError as error:
             sink.extend(error.diagnostics)
             results = _stand_ins(node)
@@ -46,20 +51,20 @@ def lower_model(model: SourceModel) -> Graph:
     return graph
 
 
-def can_lower(op_type: str, domain: str) -> bool:
+def can_lower(op_type: str, domain: str, specs: Library | None = None) -> bool:
     """Whether there is a way to lower an operator, at some version at least."""
     if lowering_versions(op_type):
         return True
-    spec = find_spec(op_type, domain)
+    spec = (specs or library()).find(op_type, domain)
     return spec is not None and spec.target is not None
 
 
-def _lower_node(node: SourceNode, builder: Builder) -> Sequence[Value]:
+def _lower_node(node: SourceNode, builder: Builder, specs: Library) -> Sequence[Value]:
     """The target values of the node's outputs."""
     function = find_lowering(node.op_type, node.since_version)
     if function is not None:
         return function(builder)
-    spec = find_spec(node.op_type, node.domain)
+    spec = specs.find(node.op_type, node.domain)
     if spec is None or spec.target is None:
         raise INTERNAL.error(f"{node.op_type} has no lowering", place=builder.place())
     return lower_by_spec(spec.target, builder)

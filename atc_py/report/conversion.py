@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from atc_py.check.findings import ModelCheck
+
 __all__ = ["Conversion", "Facts", "PassEffect", "Stage", "conversion_tables"]
 
 
@@ -78,6 +80,7 @@ class Conversion:
     Attributes:
         model: the ONNX file.
         output: the offline model that was written.
+        check: what holding the model against the operator list found.
         facts: what compilation made of the model.
         stages: in the order in which they ran.
         weights_out: bytes of weights in the offline model.
@@ -86,6 +89,7 @@ class Conversion:
 
     model: Path
     output: Path
+    check: ModelCheck
     facts: Facts
     stages: tuple[Stage, ...]
     weights_out: int

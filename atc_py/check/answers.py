@@ -1,0 +1,65 @@
+"""Answers of predicates: a rule holds, fails with an observed value, or cannot be decided."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from atc_py.diag import Words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["HOLDS", "Answer", "State", "all_of", "fails", "unknown"]
+
+
+class State(Enum):
+    """What a predicate found."""
+
+    HOLDS = "holds"
+    FAILS = "fails"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a predicate found, and the value that it saw.
+
+    Attributes:
+        state: whether the rule holds.
+        observed: the value at fault, or what is not known; empty where the rule holds.
+    """
+
+    state: State
+    observed: Words
+
+
+HOLDS = Answer(State.HOLDS, Words("", ""))
+"""The rule holds."""
+
+
+def fails(observed: object) -> Answer:
+    """The rule does not hold; `observed` is words or a value that reads the same everywhere."""
+    return Answer(State.FAILS, _words(observed))
+
+
+def unknown(observed: object) -> Answer:
+    """The rule cannot be decided; `observed` is what is known and what is open, `?x3x224x224`."""
+    return Answer(State.UNKNOWN, _words(observed))
+
+
+def all_of(answers: Iterable[Answer]) -> Answer:
+    """One answer for several: the first that fails, else the first open one, else HOLDS."""
+    open_one: Answer | None = None
+    for answer in answers:
+        if answer.state is State.FAILS:
+            return answer
+        if answer.state is State.UNKNOWN:
+            open_one = open_one or answer
+    return open_one or HOLDS
+
+
+def _words(observed: object) -> Words:
+    """`observed` as words."""
+    return observed if isinstance(observed, Words) else Words.same(observed)

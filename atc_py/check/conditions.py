@@ -1,0 +1,68 @@
+"""Conditions of rules: whether a rule is asked of a node at all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.check.answers import HOLDS, State, unknown
+from atc_py.diag import Words
+from atc_py.spec.implied import OperandPresent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from atc_py.check.answers import Answer
+    from atc_py.check.bound import BoundNode
+    from atc_py.check.predicate import Predicate
+    from atc_py.spec import Rule, When
+
+__all__ = ["ask", "concerns"]
+
+_OPERANDS = ("tensor", "other", "axes", "steps", "indices")
+_ATTRIBUTES = ("attribute", "along")
+_OPEN = Words("whether the rule applies depends on an open extent", "规则是否适用取决于未定的维度")
+
+
+def concerns(rule: Rule, node: BoundNode) -> bool:
+    """Whether the node's opset has the operands and attributes that the rule speaks of."""
+    arguments = rule.arguments
+    if isinstance(rule, OperandPresent) and _may_be_left_out(rule.tensor, node):
+        return False
+    for key in _OPERANDS:
+        if key in arguments and not node.operand(str(arguments[key])).exists_at(node.opset):
+            return False
+    return all(node.has_attribute(str(arguments[key])) for key in _ATTRIBUTES if key in arguments)
+
+
+def _may_be_left_out(operand: str, node: BoundNode) -> bool:
+    """Whether the file's opset, which is not listed, lets a node leave the operand out."""
+    return node.operand(operand).absent is not None and node.written not in node.spec.opsets
+
+
+def ask(rule: Rule, predicate: Predicate, node: BoundNode) -> Answer:
+    """What the predicate answers, where the rule's conditions are met."""
+    if rule.when is None:
+        return predicate.test(rule, node)
+    met = list(_conditions(rule.when, node))
+    if any(condition is False for condition in met):
+        return HOLDS
+    answer = predicate.test(rule, node)
+    if answer.state is State.FAILS and None in met:
+        return unknown(_OPEN)
+    return answer
+
+
+def _conditions(when: When, node: BoundNode) -> Iterator[bool | None]:
+    """Whether each condition is met; None where that is not known."""
+    here = node.conditions
+    if when.precision_mode is not None:
+        yield here.mode is when.precision_mode
+    if when.cube_float32 is not None:
+        yield here.soc.cube_float32 is when.cube_float32
+    if when.opsets is not None:
+        yield when.opsets[0] <= node.opset <= when.opsets[1]
+    for attribute in when.attributes:
+        yield node.value(attribute.name) in attribute.one_of
+    for dim in when.dims:
+        extent = node.extent(dim.tensor, dim.dim)
+        yield None if extent is None else extent == dim.equals

@@ -1,0 +1,173 @@
+"""The check of a model: every node, every rule, every reason."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from atc_py.check.answers import State
+from atc_py.check.bound import BoundNode, Conditions
+from atc_py.check.conclusions import Conclusions
+from atc_py.check.conditions import ask, concerns
+from atc_py.check.findings import ModelCheck, NodeCount, NodeRow, Standing, worst
+from atc_py.check.predicate import predicate_of
+from atc_py.check.restating import Placement, place_node
+from atc_py.spec import ONNX_DOMAINS
+from atc_py.spec.implied import rules_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from atc_py.check.findings import Finding
+    from atc_py.check.predicate import Predicate
+    from atc_py.source import ModelView, NodeView, SchemaHistory
+    from atc_py.spec import Library, OpSpec, Rule
+
+__all__ = ["Checked", "check_view"]
+
+_INTERNAL = "__"
+"""What names of a tool's own attributes begin with; ONNX's checker passes them over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """The check of one model.
+
+    Attributes:
+        check: what was found.
+        placements: by node, the listed opset at which it stands; None where it stands at none.
+    """
+
+    check: ModelCheck
+    placements: tuple[Placement | None, ...]
+
+
+def check_view(
+    model: ModelView, conditions: Conditions, library: Library, history: SchemaHistory
+) -> Checked:
+    """Hold every node of `model` against its specification."""
+    return _Checker(model, conditions, library, history).run()
+
+
+class _Checker:
+    """Checks one model."""
+
+    def __init__(
+        self,
+        model: ModelView,
+        conditions: Conditions,
+        library: Library,
+        history: SchemaHistory,
+    ) -> None:
+        self._model = model
+        self._conditions = conditions
+        self._library = library
+        self._history = history
+        self._rules: dict[tuple[str, int, int], tuple[tuple[Rule, Predicate], ...]] = {}
+        self._specs: dict[tuple[str, str], OpSpec | None] = {}
+        places = [fault.place for fault in model.faults]
+        self._faulty = {place.node for place in places if place and place.node is not None}
+        self._conclude = Conclusions(model, self._common_opsets())
+
+    def run(self) -> Checked:
+        """The findings of all nodes."""
+        findings: list[Finding] = []
+        placements: list[Placement | None] = []
+        rows: list[NodeRow] = []
+        for view in self._model.nodes:
+            found, placement = self._node(view)
+            findings += found
+            placements.append(placement)
+            rows.append(self._row(view, found))
+        check = ModelCheck(
+            path=str(self._model.path),
+            name=self._model.name,
+            opsets=self._model.opsets,
+            file_nodes=self._model.file_nodes,
+            nodes=len(self._model.nodes),
+            findings=tuple(findings),
+            faults=self._model.faults,
+            operators=self._operators(rows),
+            shape_hint=self._conclude.shape_hint,
+            rows=tuple(rows),
+        )
+        return Checked(check, tuple(placements))
+
+    def _row(self, view: NodeView, found: list[Finding]) -> NodeRow:
+        """What the findings make of one node; one that breaks ONNX's own rules is an error."""
+        broken = view.index in self._faulty
+        standing = Standing.ERROR if broken else worst(finding.standing for finding in found)
+        kind = f"{view.domain or 'ai.onnx'}::{view.opset}::{view.op_type}"
+        return NodeRow(view.index, view.name, kind, view.scope, standing)
+
+    def _operators(self, rows: list[NodeRow]) -> tuple[NodeCount, ...]:
+        """The operators with their nodes of each standing."""
+        counts: dict[str, Counter[Standing]] = {}
+        listed: dict[str, bool] = {}
+        for view, row in zip(self._model.nodes, rows, strict=True):
+            label = operator_label(view)
+            counts.setdefault(label, Counter())[row.standing] += 1
+            listed[label] = self._spec(view) is not None
+        found = [NodeCount(op, listed[op], dict(each)) for op, each in counts.items()]
+        return tuple(sorted(found, key=_by_standing))
+
+    def _node(self, view: NodeView) -> tuple[list[Finding], Placement | None]:
+        """The findings of one node, and where it stands."""
+        spec = self._spec(view)
+        if spec is None:
+            return [self._conclude.not_listed(view, self._history, self._library)], None
+        placement = place_node(view, spec, self._history)
+        if not isinstance(placement, Placement):
+            return [self._conclude.not_placed(view, spec, placement)], None
+        found = [self._conclude.restated(view, spec, placement)] if placement.restated else []
+        node = BoundNode(spec, placement.view, placement.opset, self._conditions, view.opset)
+        found += self._unlisted(node)
+        for rule, predicate in self._rules_of(node):
+            answer = ask(rule, predicate, node)
+            if answer.state is not State.HOLDS:
+                found.append(self._conclude.broken(node, rule, predicate, answer))
+        return found, placement
+
+    def _unlisted(self, node: BoundNode) -> Iterator[Finding]:
+        """What the node has and the specification has no row for."""
+        schema = None if node.spec.custom else self._history.at(node.spec.op, node.written)
+        for name, value in node.view.attributes.items():
+            if name.startswith(_INTERNAL) or node.has_attribute(name):
+                continue
+            # What ONNX itself does not define at the file's opset has been told as a fault.
+            if schema is None or name in schema.attributes:
+                yield self._conclude.unlisted_attribute(node, name, value)
+        if node.surplus_inputs:
+            yield self._conclude.surplus_inputs(node)
+
+    def _spec(self, view: NodeView) -> OpSpec | None:
+        """The specification of the node's operator."""
+        key = (view.domain, view.op_type)
+        if key not in self._specs:
+            self._specs[key] = self._library.find(view.op_type, view.domain)
+        return self._specs[key]
+
+    def _rules_of(self, node: BoundNode) -> tuple[tuple[Rule, Predicate], ...]:
+        """The operator's rules at the node's opset, with their predicates."""
+        key = (node.spec.op, node.opset, node.written)
+        if key not in self._rules:
+            rules = (rule for rule in rules_of(node.spec) if concerns(rule, node))
+            self._rules[key] = tuple((rule, predicate_of(type(rule))) for rule in rules)
+        return self._rules[key]
+
+    def _common_opsets(self) -> tuple[int, ...]:
+        """The opsets that every ONNX operator of the model lists; those that it lacks left out."""
+        specs = {view.op_type: self._spec(view) for view in self._model.nodes}
+        sets = [set(spec.opsets) for spec in specs.values() if spec and not spec.custom]
+        return tuple(sorted(set.intersection(*sets))) if sets else ()
+
+
+def operator_label(view: NodeView) -> str:
+    """The operator with its domain, where that is not ONNX's."""
+    return view.op_type if view.domain in ONNX_DOMAINS else f"{view.domain}::{view.op_type}"
+
+
+def _by_standing(row: NodeCount) -> tuple[int, int, str]:
+    """Worst standing first, then the most frequent, then by name."""
+    return min(standing.rank for standing in row.counts), -row.total, row.op

@@ -1,0 +1,224 @@
+"""Findings of a check, and what they amount to for a node, a model and all models."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from atc_py.diag import Diagnostic, Words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from atc_py.diag import Code, Place
+    from atc_py.spec import Level
+
+__all__ = ["CheckReport", "Finding", "ModelCheck", "NodeCount", "NodeRow", "Standing", "worst"]
+
+
+class Standing(Enum):
+    """What a finding makes of a node, or all findings of a model; from worst to best."""
+
+    ERROR = "error"
+    UNKNOWN = "unknown"
+    REWRITE = "rewrite"
+    AICPU = "aicpu"
+    ACCURACY = "accuracy"
+    SUPPORTED = "supported"
+
+    @classmethod
+    def of(cls, level: Level) -> Standing:
+        """The standing that a rule of that level leads to where it fails."""
+        return cls(level.value)
+
+    @property
+    def rank(self) -> int:
+        """0 for the worst."""
+        return _ORDER[self]
+
+    def reaches(self, limit: Standing) -> bool:
+        """Whether it is as bad as `limit`, or worse."""
+        return self.rank <= limit.rank
+
+
+_ORDER = {standing: rank for rank, standing in enumerate(Standing)}
+
+
+def worst(standings: Iterable[Standing]) -> Standing:
+    """The worst of them; SUPPORTED where there are none."""
+    return min(standings, key=lambda each: each.rank, default=Standing.SUPPORTED)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One reason why one node is not simply supported.
+
+    Attributes:
+        code: its kind.
+        standing: what it makes of the node.
+        rule: what names the rule across versions: `Conv/attr_each_in_range/strides`.
+        source: `op_specs/nn/conv.yaml:23`, where the rule stands; "" where it stands in no file.
+        place: model, node and the attribute, input or output concerned.
+        scope: the subgraph that the node stands in; "" at the top.
+        observed: the value seen.
+        allowed: the rule's sentence, without full stop.
+        help: the way out.
+    """
+
+    code: Code
+    standing: Standing
+    rule: str
+    source: str
+    place: Place
+    scope: str
+    observed: Words
+    allowed: Words
+    help: Words
+
+    @property
+    def message(self) -> Words:
+        """Sentence and observed value."""
+        if self.standing is Standing.UNKNOWN:
+            return (
+                self.allowed
+                + Words(" (not decided: ", "（无法判定：")
+                + self.observed
+                + Words(")", "）")
+            )
+        if not self.observed.en:
+            return self.allowed
+        return self.allowed + Words(", found ", "，实际为 ") + self.observed
+
+    @property
+    def fingerprint(self) -> str:
+        """What stays the same when the same fault is found again, even with another value."""
+        place = self.place
+        node = place.node_name or str(place.node)
+        parts = (self.rule, self.standing.value, self.scope, node, place.op_type, place.field)
+        text = "\0".join(str(part) for part in parts)
+        return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+
+    def diagnostic(self, language: str = "en") -> Diagnostic:
+        """The finding as a diagnostic."""
+        return Diagnostic(
+            self.code,
+            self.message.in_language(language),
+            self.place,
+            self.help.in_language(language),
+            self.source or None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class NodeCount:
+    """One operator's nodes by what the findings make of them.
+
+    Attributes:
+        op: its type, with the domain before it where that is not ONNX's: `com.microsoft::Gelu`.
+        listed: whether the list has it.
+        counts: nodes of each standing; those without any are left out.
+    """
+
+    op: str
+    listed: bool
+    counts: Mapping[Standing, int]
+
+    @property
+    def total(self) -> int:
+        """All nodes."""
+        return sum(self.counts.values())
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRow:
+    """One node and what the findings make of it.
+
+    Attributes:
+        index: position in the file's graph, from 0; nodes of subgraphs have their outer node's.
+        name: its name in the file, possibly empty.
+        type: domain, the version that the model imports for it, and operator, as ATC's pre-check
+            spells them: `ai.onnx::13::Resize`.
+        scope: the subgraph that it stands in; "" at the top.
+        standing: the worst of its findings.
+    """
+
+    index: int
+    name: str
+    type: str
+    scope: str
+    standing: Standing
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCheck:
+    """What was found in one model.
+
+    Attributes:
+        path: the file, as the user gave it.
+        name: the graph's name; "" where the file cannot be read.
+        opsets: imported version of each domain.
+        file_nodes: nodes in the file's graph.
+        nodes: nodes that were held against the list, those of subgraphs included.
+        findings: about nodes, in the order of the nodes.
+        faults: what breaks ONNX's own rules or cannot be read; errors, too.
+        operators: by operator, the ones with the worst standing first.
+        shape_hint: text for --input-shape with a 1 for every extent that is open; "" where none is.
+        rows: every node that was held against the list, in the order of the network.
+    """
+
+    path: str
+    name: str
+    opsets: Mapping[str, int]
+    file_nodes: int
+    nodes: int
+    findings: tuple[Finding, ...]
+    faults: tuple[Diagnostic, ...] = ()
+    operators: tuple[NodeCount, ...] = ()
+    shape_hint: str = ""
+    rows: tuple[NodeRow, ...] = ()
+
+    @property
+    def standing(self) -> Standing:
+        """The worst of everything found."""
+        if self.faults:
+            return Standing.ERROR
+        return worst(finding.standing for finding in self.findings)
+
+    @property
+    def counts(self) -> Mapping[Standing, int]:
+        """Findings of each standing, faults among the errors."""
+        counts = Counter(finding.standing for finding in self.findings)
+        counts[Standing.ERROR] += len(self.faults)
+        return {standing: counts[standing] for standing in Standing if counts[standing]}
+
+    @property
+    def node_counts(self) -> Mapping[Standing, int]:
+        """Nodes of each standing, in the standings' order."""
+        counts: Counter[Standing] = Counter()
+        for row in self.operators:
+            counts.update(row.counts)
+        return {standing: counts[standing] for standing in Standing if counts[standing]}
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """What was found in all models of one call.
+
+    Attributes:
+        models: in the order of the call.
+        precision_mode: ATC's name of the mode.
+        soc: the SoC's name.
+    """
+
+    models: tuple[ModelCheck, ...]
+    precision_mode: str
+    soc: str
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def standing(self) -> Standing:
+        """The worst of all models."""
+        return worst(model.standing for model in self.models)

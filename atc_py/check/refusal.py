@@ -1,0 +1,31 @@
+"""The exception of a model that breaks rules of the operator list."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.check.findings import Standing
+from atc_py.diag import AtcError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from atc_py.check.findings import ModelCheck
+    from atc_py.diag import Diagnostic
+
+__all__ = ["RulesBrokenError"]
+
+
+class RulesBrokenError(AtcError):
+    """A model cannot be compiled: rules are broken, or operators do not compile yet.
+
+    Attributes:
+        check: everything that was found, also what does not stand in the way.
+        missing: operators that are on the list and do not compile yet.
+    """
+
+    def __init__(self, check: ModelCheck, missing: Iterable[Diagnostic] = ()) -> None:
+        self.check = check
+        self.missing = tuple(missing)
+        errors = [each for each in check.findings if each.standing is Standing.ERROR]
+        super().__init__(*(each.diagnostic() for each in errors), *self.missing)

@@ -1,0 +1,295 @@
+"""Opsets: at which listed opset a node stands, or can be restated, or why it cannot.
+
+A node of a model at opset V is of the operator version in force there. If a listed opset has the
+same version, it is the same operator. If not, the node may be restated at a listed opset where the
+two definitions agree for this node: the same inputs and attributes, dtypes that both admit, what
+is new at its default, or an input that became an attribute, or was one, and is constant.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+from atc_py.check.bound import READ_LIMIT
+from atc_py.diag import Words
+from atc_py.shapes import element_count
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from atc_py.source import (
+        AttributeSchema,
+        AttributeView,
+        FormalParameter,
+        NodeView,
+        OperatorSchema,
+        SchemaHistory,
+        TensorView,
+    )
+    from atc_py.spec import OpSpec
+
+__all__ = ["Placement", "Refusal", "place_node"]
+
+_INTERNAL = "__"
+"""What names of a tool's own attributes begin with; they mean nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """The listed opset at which a node stands.
+
+    Attributes:
+        opset: the opset; of a custom operator, its domain's version.
+        view: the node in the form of that opset.
+        restated: whether it is another version of the operator than the file's.
+    """
+
+    opset: int
+    view: NodeView
+    restated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a node stands at no listed opset."""
+
+    reason: Words
+
+
+_Changed: TypeAlias = "NodeView | Words"
+
+
+def place_node(view: NodeView, spec: OpSpec, history: SchemaHistory) -> Placement | Refusal:
+    """Where `view` stands among the opsets that `spec` lists."""
+    if spec.custom or view.opset in spec.opsets:
+        return Placement(view.opset, view)
+    own = history.at(spec.op, view.opset)
+    if own is not None and view.opset < spec.restated_since:
+        return Refusal(
+            Words(
+                f"before opset {spec.restated_since} the same node meant another thing",
+                f"opset {spec.restated_since} 之前同样的节点含义不同",
+            )
+        )
+    if own is None or own.deprecated:
+        return Refusal(
+            Words(
+                f"ONNX does not define {spec.op} at opset {view.opset}",
+                f"ONNX 在 opset {view.opset} 没有定义 {spec.op}",
+            )
+        )
+    refusals: list[Words] = []
+    for opset, listed in _listed(spec, view.opset, history):
+        if listed.since_version == own.since_version:
+            return Placement(opset, view)
+        found = _Restating(view, spec, own, listed).at(opset)
+        if not isinstance(found, Words):
+            return Placement(opset, found, restated=True)
+        refusals.append(found)
+    return Refusal(refusals[0] if refusals else _NO_VERSION)
+
+
+_NO_VERSION = Words("ONNX defines it at none of the listed opsets", "清单所列 opset 均无 ONNX 定义")
+
+
+def _listed(
+    spec: OpSpec, opset: int, history: SchemaHistory
+) -> Iterator[tuple[int, OperatorSchema]]:
+    """A listed opset for each listed version of the operator, those nearest to `opset` first."""
+    seen: set[int] = set()
+    for each in sorted(spec.opsets, key=lambda listed: (abs(listed - opset), -listed)):
+        schema = history.at(spec.op, each)
+        if schema is not None and schema.since_version not in seen:
+            seen.add(schema.since_version)
+            yield each, schema
+
+
+class _Restating:
+    """One node, between the version that it is of and one that is listed."""
+
+    def __init__(
+        self, view: NodeView, spec: OpSpec, own: OperatorSchema, listed: OperatorSchema
+    ) -> None:
+        self._view = view
+        self._spec = spec
+        self._own = own
+        self._listed = listed
+
+    def at(self, opset: int) -> _Changed:
+        """The node in the form of the listed version, or why it has none."""
+        attributes = self._attributes()
+        if isinstance(attributes, Words):
+            return attributes
+        inputs = self._inputs(attributes)
+        if isinstance(inputs, Words):
+            return inputs
+        complaint = self._missing(attributes, inputs) or self._outputs()
+        if complaint is not None:
+            return complaint
+        return replace(
+            self._view,
+            opset=opset,
+            since_version=self._listed.since_version,
+            inputs=inputs,
+            attributes=attributes,
+        )
+
+    def _attributes(self) -> dict[str, AttributeView] | Words:
+        """The node's attributes that the listed version has, or that the specification judges."""
+        kept: dict[str, AttributeView] = {}
+        for name, value in self._view.attributes.items():
+            own, listed = self._own.attributes.get(name), self._listed.attributes.get(name)
+            if own is None or name.startswith(_INTERNAL):
+                continue
+            if listed is not None and listed.type != own.type:
+                return self._changed(f"the type of attribute {name}", f"属性 {name} 的类型")
+            if listed is not None or self._is_judged(name):
+                kept[name] = value
+            elif value != own.default:
+                return self._absent(f"attribute {name}", f"属性 {name}")
+        for name, listed in self._listed.attributes.items():
+            own = self._own.attributes.get(name)
+            if name not in kept and own is not None and own.default != listed.default:
+                return self._changed(f"the default of attribute {name}", f"属性 {name} 的默认值")
+        return kept
+
+    def _is_judged(self, name: str) -> bool:
+        """Whether the specification has a row for an attribute of opsets that are not listed."""
+        row = self._spec.attribute(name)
+        return row is not None and self._spec.is_unlisted(row)
+
+    def _inputs(
+        self, attributes: dict[str, AttributeView]
+    ) -> tuple[TensorView | None, ...] | Words:
+        """The inputs by the listed version's positions; constants may go into `attributes`."""
+        found: dict[int, TensorView] = {}
+        for position, tensor in enumerate(self._view.inputs):
+            if tensor is None:
+                continue
+            formal = _formal_at(self._own.inputs, position)
+            if formal is None:
+                return self._absent(f"input {position}", f"输入 {position}")
+            target = self._position(formal, position)
+            if target is not None:
+                if not self._admits(tensor, target):
+                    what = f"{tensor.element} for input {formal.name}"
+                    return self._absent(what, f"输入 {formal.name} 的类型 {tensor.element}")
+                found[target] = tensor
+                continue
+            schema = self._listed.attributes.get(formal.name)
+            value = None if schema is None else _as_attribute(tensor, schema)
+            if value is None:
+                return self._not_movable(formal.name, is_attribute=schema is not None)
+            # An empty list of axes says what leaving it out says, but older versions lack the form.
+            if value != ():
+                attributes[formal.name] = value
+        count = max(found, default=-1) + 1
+        return tuple(found.get(position) for position in range(count))
+
+    def _admits(self, tensor: TensorView, target: int) -> bool:
+        """Whether the listed version takes the tensor's element type, or the list itself does."""
+        formal = _formal_at(self._listed.inputs, target)
+        if formal is None or not tensor.element or tensor.element in formal.elements:
+            return True
+        row = self._spec.operand(formal.name)
+        listed = row and self._spec.dtypes_of(row)
+        return bool(listed and tensor.dtype in listed)
+
+    def _position(self, formal: FormalParameter, position: int) -> int | None:
+        """Where the listed version takes the input: by its name, else by its old place."""
+        names = [each.name for each in self._listed.inputs]
+        if formal.variadic:
+            return position if _formal_at(self._listed.inputs, position) else None
+        if formal.name in names:
+            return names.index(formal.name)
+        own = {each.name for each in self._own.inputs}
+        renamed = position < len(names) and names[position] not in own
+        return position if renamed and formal.name not in self._listed.attributes else None
+
+    def _missing(
+        self, attributes: dict[str, AttributeView], inputs: tuple[TensorView | None, ...]
+    ) -> Words | None:
+        """What the listed version requires and the node does not have."""
+        for name, schema in self._listed.attributes.items():
+            if schema.required and name not in attributes:
+                return self._required(f"attribute {name}", f"属性 {name}")
+        for position, formal in enumerate(self._listed.inputs):
+            there = position < len(inputs) and inputs[position] is not None
+            row = self._spec.operand(formal.name)
+            stands_in = row is not None and row.absent is not None
+            if not (there or formal.optional or formal.variadic or stands_in):
+                return self._required(f"input {formal.name}", f"输入 {formal.name}")
+        return None
+
+    def _outputs(self) -> Words | None:
+        """An output that the listed version does not have."""
+        for position, tensor in enumerate(self._view.outputs):
+            if tensor is not None and _formal_at(self._listed.outputs, position) is None:
+                formal = _formal_at(self._own.outputs, position)
+                name = formal.name if formal else str(position)
+                return self._absent(f"output {name}", f"输出 {name}")
+        return None
+
+    @property
+    def _versions(self) -> tuple[int, int]:
+        """The node's version and the listed one."""
+        return self._own.since_version, self._listed.since_version
+
+    def _absent(self, en: str, zh: str) -> Words:
+        """The listed version lacks something that the node uses."""
+        own, listed = self._versions
+        return Words(
+            f"version {listed} of {self._spec.op}, which is listed, has no {en} as version {own} "
+            "has",
+            f"清单所列的 {self._spec.op} 第 {listed} 版没有第 {own} 版的{zh}",
+        )
+
+    def _required(self, en: str, zh: str) -> Words:
+        """The listed version needs something that the node does not have."""
+        own, listed = self._versions
+        return Words(
+            f"version {listed} of {self._spec.op}, which is listed, requires {en}, version {own} "
+            "does not",
+            f"清单所列的 {self._spec.op} 第 {listed} 版要求{zh}，第 {own} 版不要求",
+        )
+
+    def _changed(self, en: str, zh: str) -> Words:
+        """Something means one thing in one version and another in the other."""
+        own, listed = self._versions
+        return Words(
+            f"{en} changed between version {listed} of {self._spec.op}, which is listed, and "
+            f"version {own}",
+            f"{zh}在清单所列的 {self._spec.op} 第 {listed} 版与第 {own} 版之间有变化",
+        )
+
+    def _not_movable(self, name: str, *, is_attribute: bool) -> Words:
+        """An input that the listed version does not take as one."""
+        if not is_attribute:
+            return self._absent(f"input {name}", f"输入 {name}")
+        listed = self._listed.since_version
+        return Words(
+            f"{name} is an attribute in version {listed} of {self._spec.op}, which is listed, and "
+            "an input that is not constant here",
+            f"{name} 在清单所列的 {self._spec.op} 第 {listed} 版中是属性，此处为非常量输入",
+        )
+
+
+def _formal_at(formals: tuple[FormalParameter, ...], position: int) -> FormalParameter | None:
+    """The formal parameter at `position`; a variadic last one takes all further ones."""
+    if position < len(formals):
+        return formals[position]
+    return formals[-1] if formals and formals[-1].variadic else None
+
+
+def _as_attribute(tensor: TensorView, schema: AttributeSchema) -> AttributeView | None:
+    """The data of a constant as the value of an attribute, or None where it has no such form."""
+    if tensor.known is None or element_count(tensor.known.shape) > READ_LIMIT:
+        return None
+    data = tensor.known.numpy().reshape(-1)
+    if schema.type in {"ints", "floats"}:
+        return tuple(data.tolist())
+    if schema.type in {"int", "float"} and data.size == 1:
+        number: int | float = data[0].item()
+        return int(number) if schema.type == "int" else float(number)
+    return None

@@ -1,0 +1,14 @@
+"""The predicates, by what they look at; importing this package registers them all."""
+
+from atc_py.check.rules import (
+    attributes,
+    axes,
+    counts,
+    dtypes,
+    operands,
+    shapes,
+    values,
+    windows,
+)
+
+__all__ = ["attributes", "axes", "counts", "dtypes", "operands", "shapes", "values", "windows"]

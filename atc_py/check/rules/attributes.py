@@ -1,0 +1,239 @@
+"""Predicates on the values of attributes."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from atc_py.check.answers import HOLDS, Answer, fails
+from atc_py.check.predicate import predicate
+from atc_py.check.rules.reading import attribute, elements
+from atc_py.check.rules.wording import at_fault, noted, shown
+from atc_py.diag import Words
+from atc_py.diag.codes import ATTR_MISSING, ATTR_NOT_SUPPORTED, ATTR_OUT_OF_RANGE
+from atc_py.spec.implied import AttrAtDefault, AttrInRange, AttrPresent
+from atc_py.spec.rules import (
+    AttrDistinct,
+    AttrEachInRange,
+    AttrLength,
+    AttrOdd,
+    AttrOneOf,
+    ProductAtMost,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from atc_py.check.bound import BoundNode
+
+_ROUNDING = 1e-7
+"""How far, relatively, float32 moves a decimal number; its next number lies farther away."""
+
+_FACTORS = 4
+"""Elements of a list whose product is worked out in full; windows have two or three."""
+
+
+@predicate(
+    AttrPresent,
+    ATTR_MISSING,
+    zh="{op} 须设置 {attribute}",
+    help_=Words(
+        "set {attribute} where the model is built, or export it again with a newer exporter",
+        "在构建模型处设置 {attribute}，或用更新的导出工具重新导出",
+    ),
+)
+def attr_present(rule: AttrPresent, node: BoundNode) -> Answer:
+    """{attribute} of {op} must be set."""
+    if not node.has_attribute(rule.attribute) or node.is_set(rule.attribute):
+        return HOLDS
+    return fails(Words("not set", "未设置"))
+
+
+@predicate(
+    AttrAtDefault,
+    ATTR_NOT_SUPPORTED,
+    zh="{op} 尚不支持 {attribute}，须不设置或取默认值",
+    help_=Words(
+        "leave {attribute} out, or express what it does with other operators",
+        "去掉 {attribute}，或用其他算子表达其作用",
+    ),
+)
+def attr_at_default(rule: AttrAtDefault, node: BoundNode) -> Answer:
+    """{attribute} of {op} is not supported yet and must be left out or at its default."""
+    row = node.spec.attribute(rule.attribute)
+    if row is None or not node.has_attribute(row.name) or not node.is_set(row.name):
+        return HOLDS
+    value = node.value(rule.attribute)
+    return HOLDS if _same(value, row.default_at(node.opset)) else fails(shown(value))
+
+
+@predicate(
+    AttrOneOf,
+    ATTR_OUT_OF_RANGE,
+    zh="{op} 的 {attribute} 须为 {one_of} 之一",
+    help_=Words(
+        "set {attribute} to one of these where the model is built, or run this node on the host",
+        "在构建模型处将 {attribute} 设为上述值之一，或在主机上运行该节点",
+    ),
+)
+def attr_one_of(rule: AttrOneOf, node: BoundNode) -> Answer:
+    """{attribute} of {op} must be one of {one_of}."""
+    return _each(
+        node, rule.attribute, lambda item: any(_same(item, choice) for choice in rule.one_of)
+    )
+
+
+@predicate(
+    AttrInRange,
+    ATTR_OUT_OF_RANGE,
+    zh="{op} 的 {attribute} 须{range}",
+    help_=Words(
+        "bring {attribute} into the range where the model is built, or run this node on the host",
+        "在构建模型处将 {attribute} 调整到该范围，或在主机上运行该节点",
+    ),
+)
+def attr_in_range(rule: AttrInRange, node: BoundNode) -> Answer:
+    """{attribute} of {op} must be {range}."""
+    least, most = rule.range
+    return _each(node, rule.attribute, lambda item: bool(least <= item <= most))
+
+
+@predicate(
+    AttrEachInRange,
+    ATTR_OUT_OF_RANGE,
+    zh="{op} 的 {attribute} 的每个元素须{range}",
+    help_=Words(
+        "bring {attribute} into the range where the model is built: a large step or window can "
+        "often be made of two smaller nodes; or run this node on the host",
+        "在构建模型处将 {attribute} 调整到该范围：较大的步长或窗口常可拆成两个较小的节点；"
+        "也可在主机上运行该节点",
+    ),
+)
+def attr_each_in_range(rule: AttrEachInRange, node: BoundNode) -> Answer:
+    """{attribute} of {op} must have every element {range}."""
+    least, most = rule.range
+    return _each(node, rule.attribute, lambda item: bool(least <= item <= most))
+
+
+@predicate(
+    AttrOdd,
+    ATTR_OUT_OF_RANGE,
+    zh="{op} 的 {attribute} 须为奇数",
+    help_=Words(
+        "choose the next odd number for {attribute} and train or calibrate the model with it",
+        "将 {attribute} 改为相邻的奇数，并据此重新训练或校准模型",
+    ),
+)
+def attr_odd(rule: AttrOdd, node: BoundNode) -> Answer:
+    """{attribute} of {op} must be odd."""
+    return _each(node, rule.attribute, lambda item: isinstance(item, int) and item % 2 == 1)
+
+
+@predicate(
+    AttrDistinct,
+    ATTR_OUT_OF_RANGE,
+    zh="{op} 的 {attribute} 的元素须互不相同",
+    help_=Words(
+        "name each element of {attribute} once where the model is built",
+        "在构建模型处使 {attribute} 的元素各出现一次",
+    ),
+)
+def attr_distinct(rule: AttrDistinct, node: BoundNode) -> Answer:
+    """{attribute} of {op} must not have an element twice."""
+    value = attribute(node, rule.attribute)
+    if value is None:
+        return HOLDS
+    items = elements(node, rule.attribute, value)
+    if items is None:
+        return fails(shown(value))
+    seen: set[Any] = set()
+    for index, item in enumerate(items):
+        if item in seen:
+            return fails(at_fault(items, index))
+        seen.add(item)
+    return HOLDS
+
+
+@predicate(
+    AttrLength,
+    ATTR_OUT_OF_RANGE,
+    zh="{op} 的 {attribute} 的元素个数须为 {length}",
+    help_=Words(
+        "write {attribute} with {length} elements where the model is built",
+        "在构建模型处为 {attribute} 写出 {length} 个元素",
+    ),
+)
+def attr_length(rule: AttrLength, node: BoundNode) -> Answer:
+    """{attribute} of {op} must have {length} elements."""
+    value = attribute(node, rule.attribute)
+    if value is None:
+        return HOLDS
+    if not isinstance(value, tuple):
+        return fails(shown(value))
+    if len(value) == rule.length:
+        return HOLDS
+    return fails(noted(len(value), f"{rule.attribute} = {shown(value)}"))
+
+
+@predicate(
+    ProductAtMost,
+    ATTR_OUT_OF_RANGE,
+    zh="{op} 的 {attribute} 的元素之积须不大于 {limit}",
+    help_=Words(
+        "make the window smaller, split it into two nodes of smaller windows, or reduce the axes "
+        "as a whole where the window covers them",
+        "缩小窗口，拆成两个窗口较小的节点；若窗口覆盖整个轴，可改用归约或全局池化",
+    ),
+)
+def product_at_most(rule: ProductAtMost, node: BoundNode) -> Answer:
+    """{attribute} of {op} must multiply to at most {limit}."""
+    value = attribute(node, rule.attribute)
+    if value is None:
+        return HOLDS
+    items = elements(node, rule.attribute, value)
+    if not items or any(math.isnan(item) for item in items):
+        return fails(shown(value))
+    if any(item < 1 for item in items):
+        return HOLDS  # the range of the elements, which each such attribute has, says it
+    product = 1
+    for item in items:
+        product *= item
+        if product > rule.limit:
+            break
+    else:
+        return HOLDS
+    return fails(_product(items))
+
+
+def _product(items: tuple[Any, ...]) -> Words:
+    """The product of a list with the list behind it; of a long one the list alone."""
+    text = shown(items)
+    return Words.same(text) if len(items) > _FACTORS else noted(shown(math.prod(items)), text)
+
+
+def _each(node: BoundNode, name: str, keeps: Callable[[Any], bool]) -> Answer:
+    """Whether an attribute, or each element of a list, is of the right type and keeps a rule.
+
+    An empty list has nothing that could keep it: none of these attributes means anything then.
+    """
+    value = attribute(node, name)
+    if value is None:
+        return HOLDS
+    items = elements(node, name, value)
+    if not items:
+        return fails(shown(value))
+    fault = next((index for index, item in enumerate(items) if not keeps(item)), None)
+    if fault is None:
+        return HOLDS
+    return fails(at_fault(items, fault) if isinstance(value, tuple) else shown(value))
+
+
+def _same(value: Any, other: Any) -> bool:
+    """Whether two values are equal; files carry floats as float32, which moves decimals."""
+    if isinstance(value, tuple) and isinstance(other, tuple):
+        return len(value) == len(other) and all(map(_same, value, other))
+    if isinstance(value, bool) or isinstance(other, bool):
+        return value is other
+    if isinstance(value, float) and isinstance(other, float):
+        return math.isclose(value, other, rel_tol=_ROUNDING)
+    return isinstance(value, int | float | str) and value == other

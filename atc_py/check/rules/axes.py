@@ -1,0 +1,257 @@
+"""Predicates on attributes and inputs that name axes of a tensor."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from atc_py.check.answers import HOLDS, Answer, all_of, fails, unknown
+from atc_py.check.predicate import predicate
+from atc_py.check.rules.reading import (
+    attribute,
+    constant,
+    dims_of,
+    integers,
+    rank_of,
+    whole_numbers,
+)
+from atc_py.check.rules.wording import (
+    array_at_fault,
+    at_fault,
+    described,
+    noted,
+    shape_text,
+    shown,
+)
+from atc_py.diag import Words
+from atc_py.diag.codes import ATTR_OUT_OF_RANGE, DIM_OUT_OF_RANGE, VALUE_OUT_OF_RANGE
+from atc_py.spec.rules import (
+    AttrPermutation,
+    AxesExtentIsOne,
+    AxesInRank,
+    AxisExtentIsOne,
+    AxisInRank,
+    LastStepIsOne,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from atc_py.check.bound import BoundNode
+    from atc_py.source import TensorView
+
+
+class _Axes(NamedTuple):
+    """Axes that a node names.
+
+    Attributes:
+        numbers: as it names them, negative ones from the end.
+        text: how the axis at an index is shown.
+    """
+
+    numbers: tuple[int, ...]
+    text: Callable[[int], str]
+
+
+@predicate(
+    AttrPermutation,
+    ATTR_OUT_OF_RANGE,
+    zh="{op} 的 {attribute} 须包含 {tensor} 的每个轴各一次",
+    help_=Words(
+        "write {attribute} as a permutation of 0 to r - 1, r being the rank of {tensor}",
+        "将 {attribute} 写成 0 到 r - 1 的一个排列，r 为 {tensor} 的秩",
+    ),
+)
+def attr_permutation(rule: AttrPermutation, node: BoundNode) -> Answer:
+    """{attribute} of {op} must name every axis of {tensor} once."""
+    value = attribute(node, rule.attribute)
+    if value is None:
+        return HOLDS
+    items = integers(value)
+    if items is None or not isinstance(value, tuple) or sorted(items) != [*range(len(items))]:
+        return fails(shown(value))
+    return all_of(_has_rank(rule.tensor, each, items) for each in node.tensors(rule.tensor))
+
+
+def _has_rank(name: str, tensor: TensorView, items: tuple[int, ...]) -> Answer:
+    """Whether a tensor has an axis for each item."""
+    rank = rank_of(tensor)
+    if rank is None:
+        return unknown(described(name, tensor))
+    return HOLDS if rank == len(items) else fails(_with_rank(shown(items), name, rank))
+
+
+# Axes exist -------------------------------------------------------------------------------------
+
+
+@predicate(
+    AxisInRank,
+    ATTR_OUT_OF_RANGE,
+    zh="{op} 的 {attribute} 须在 [-r, r - 1] 内，r 为 {tensor} 的秩",
+    help_=Words(
+        "name an axis that {tensor} has, or reshape {tensor} to the rank that was meant",
+        "指定 {tensor} 具有的轴，或将 {tensor} 变形为原本的秩",
+    ),
+)
+def axis_in_rank(rule: AxisInRank, node: BoundNode) -> Answer:
+    """{attribute} of {op} must lie in [-r, r - 1], r being the rank of {tensor}."""
+    return _each(node, rule.tensor, _of_attribute(rule.attribute, node), _has_axes)
+
+
+@predicate(
+    AxesInRank,
+    VALUE_OUT_OF_RANGE,
+    zh="{op} 的 {axes} 的值须在 [-r, r - 1] 内，r 为 {tensor} 的秩",
+    help_=Words(
+        "export {axes} as constant axes that {tensor} has",
+        "将 {axes} 导出为常量，并只包含 {tensor} 具有的轴",
+    ),
+)
+def axes_in_rank(rule: AxesInRank, node: BoundNode) -> Answer:
+    """{axes} of {op} must lie in [-r, r - 1], r being the rank of {tensor}."""
+    return all_of(_each(node, rule.tensor, axes, _has_axes) for axes in _of_input(rule.axes, node))
+
+
+def _has_axes(name: str, tensor: TensorView, axes: _Axes) -> Answer:
+    """Whether a tensor has all the axes."""
+    rank = rank_of(tensor)
+    if rank is None:
+        return unknown(described(name, tensor)) if axes.numbers else HOLDS
+    for index, axis in enumerate(axes.numbers):
+        if not -rank <= axis < rank:
+            return fails(_with_rank(axes.text(index), name, rank))
+    return HOLDS
+
+
+# Extent 1 ---------------------------------------------------------------------------------------
+
+_RESHAPE = Words(
+    "name only axes of extent 1, or use Reshape to make the shape that is wanted",
+    "只指定长度为 1 的轴，或改用 Reshape 得到所需形状",
+)
+
+
+@predicate(
+    AxisExtentIsOne,
+    DIM_OUT_OF_RANGE,
+    zh="{op} 的 {tensor} 在 {attribute} 所指各轴上的长度须为 1",
+    help_=_RESHAPE,
+)
+def axis_extent_is_one(rule: AxisExtentIsOne, node: BoundNode) -> Answer:
+    """{tensor} of {op} must have extent 1 on the axes in {attribute}."""
+    return _each(node, rule.tensor, _of_attribute(rule.attribute, node), _has_extent_one)
+
+
+@predicate(
+    AxesExtentIsOne,
+    DIM_OUT_OF_RANGE,
+    zh="{op} 的 {tensor} 在 {axes} 的值所指各轴上的长度须为 1",
+    help_=_RESHAPE,
+)
+def axes_extent_is_one(rule: AxesExtentIsOne, node: BoundNode) -> Answer:
+    """{tensor} of {op} must have extent 1 on the axes that the values of {axes} name."""
+    return all_of(
+        _each(node, rule.tensor, axes, _has_extent_one) for axes in _of_input(rule.axes, node)
+    )
+
+
+def _has_extent_one(name: str, tensor: TensorView, axes: _Axes) -> Answer:
+    """Whether a tensor has extent 1 on all those of the axes that it has.
+
+    An axis that it does not have is another rule's affair.
+    """
+    dims = dims_of(tensor)
+    if dims is None:
+        return unknown(described(name, tensor)) if axes.numbers else HOLDS
+    found = [(axis, dims[axis]) for axis in axes.numbers if -len(dims) <= axis < len(dims)]
+    for axis, extent in found:
+        if extent is not None and extent != 1:
+            seen = Words(f"{shown(extent)} on axis {axis}", f"轴 {axis} 的长度 {shown(extent)}")
+            shape = shape_text(tensor)
+            return fails(seen + Words(f" ({shape})", f"（{shape}）"))
+    is_open = any(extent is None for _, extent in found)
+    return unknown(described(name, tensor)) if is_open else HOLDS
+
+
+# Steps ------------------------------------------------------------------------------------------
+
+
+@predicate(
+    LastStepIsOne,
+    VALUE_OUT_OF_RANGE,
+    zh="{op} 的 {axes} 包含 {tensor} 的最后一轴时，该轴的 {steps} 须为 1",
+    help_=Words(
+        "take the last axis with step 1 and pick every n-th element with a constant Gather, or "
+        "transpose so that the stepped axis is not the last",
+        "最后一轴用步长 1 截取，再用常量 Gather 间隔取值；或先转置，使带步长的轴不在最后",
+    ),
+)
+def last_step_is_one(rule: LastStepIsOne, node: BoundNode) -> Answer:
+    """{steps} of {op} must be 1 for the last axis of {tensor} where {axes} names that axis."""
+    for steps in _of_input(rule.steps, node):
+        if isinstance(steps, Answer):
+            return steps
+        if any(step != 1 for step in steps.numbers):
+            return all_of(_last_step(rule, node, steps, each) for each in node.tensors(rule.tensor))
+    return HOLDS
+
+
+def _last_step(rule: LastStepIsOne, node: BoundNode, steps: _Axes, tensor: TensorView) -> Answer:
+    """The answer for steps of which some are not 1."""
+    rank = rank_of(tensor)
+    named = next(_of_input(rule.axes, node), None)
+    if isinstance(named, Answer):
+        return named
+    axes = range(len(steps.numbers)) if named is None else named.numbers
+    if len(axes) != len(steps.numbers):
+        return fails(f"{rule.steps} = {shown(steps.numbers)}, {rule.axes} = {shown(tuple(axes))}")
+    for index, axis in enumerate(axes):
+        is_last = axis == -1 or (rank is not None and axis == rank - 1)
+        if is_last and steps.numbers[index] != 1:
+            return fails(steps.text(index))
+    decided = rank is not None or all(axis < 0 for axis in axes)
+    return HOLDS if decided else unknown(described(rule.tensor, tensor))
+
+
+# Reading ----------------------------------------------------------------------------------------
+
+
+def _each(
+    node: BoundNode,
+    name: str,
+    axes: _Axes | Answer,
+    ask: Callable[[str, TensorView, _Axes], Answer],
+) -> Answer:
+    """One answer for all tensors of operand `name`, or why there are no axes to ask about."""
+    if isinstance(axes, Answer):
+        return axes
+    return all_of(ask(name, tensor, axes) for tensor in node.tensors(name))
+
+
+def _of_attribute(name: str, node: BoundNode) -> _Axes | Answer:
+    """The axes in an attribute, none where it is not there, or why they are none."""
+    value = attribute(node, name)
+    axes = () if value is None else integers(value)
+    if axes is None:
+        return fails(shown(value))
+    is_list = isinstance(value, tuple)
+    return _Axes(axes, lambda index: at_fault(axes, index) if is_list else shown(value))
+
+
+def _of_input(name: str, node: BoundNode) -> Iterator[_Axes | Answer]:
+    """The axes in each tensor of an operand, or why they are not known or none."""
+    for tensor in node.tensors(name):
+        data = constant(name, tensor)
+        if isinstance(data, Words):
+            yield unknown(data)
+            continue
+        axes = whole_numbers(data)
+        if axes is None:
+            yield fails(array_at_fault(data))
+        else:
+            yield _Axes(axes, partial(array_at_fault, data))
+
+
+def _with_rank(text: str, name: str, rank: int) -> Words:
+    """A value that does not suit a rank."""
+    return noted(text, f"{name} has rank {rank}", f"{name} 的秩为 {rank}")

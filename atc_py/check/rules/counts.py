@@ -1,0 +1,203 @@
+"""Predicates on numbers of elements and sums of values that must fit the shape of a tensor."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from atc_py.check.answers import HOLDS, Answer, all_of, fails, unknown
+from atc_py.check.predicate import predicate
+from atc_py.check.rules.reading import (
+    attribute,
+    constant,
+    count_of,
+    dims_of,
+    integers,
+    rank_of,
+    whole_numbers,
+)
+from atc_py.check.rules.wording import array_at_fault, described, noted, shown
+from atc_py.diag import Words
+from atc_py.diag.codes import SHAPES_DISAGREE
+from atc_py.spec.rules import (
+    AttrSumIsExtent,
+    CountIsOneOrExtent,
+    CountIsRank,
+    CountPerAxis,
+    ValuesSumIsExtent,
+)
+
+if TYPE_CHECKING:
+    from atc_py.check.bound import BoundNode
+    from atc_py.source import TensorView
+
+
+@predicate(
+    CountIsRank,
+    SHAPES_DISAGREE,
+    zh="{op} 的 {tensor} 的元素个数须等于 {other} 的秩",
+    help_=Words(
+        "give {tensor} one element for each axis of {other}, or reshape {other}",
+        "使 {tensor} 对 {other} 的每个轴各有一个元素，或将 {other} 变形",
+    ),
+)
+def count_is_rank(rule: CountIsRank, node: BoundNode) -> Answer:
+    """{tensor} of {op} must have one element for each dimension of {other}."""
+    return all_of(
+        _count_fits(rule, tensor, other, 1)
+        for tensor in node.tensors(rule.tensor)
+        for other in node.tensors(rule.other)
+    )
+
+
+@predicate(
+    CountPerAxis,
+    SHAPES_DISAGREE,
+    zh="{op} 的 {tensor} 非空时，元素个数须为 {count} 乘以 {other} 的秩",
+    help_=Words(
+        "give {tensor} {count} x rank of {other} elements, or leave it empty where it is not used",
+        "使 {tensor} 的元素个数为 {count} 乘以 {other} 的秩；不使用时留空",
+    ),
+)
+def count_per_axis(rule: CountPerAxis, node: BoundNode) -> Answer:
+    """{tensor} of {op}, unless empty, must have {count} x rank of {other} elements."""
+    return all_of(
+        HOLDS if count_of(dims_of(tensor)) == 0 else _count_fits(rule, tensor, other, rule.count)
+        for tensor in node.tensors(rule.tensor)
+        for other in node.tensors(rule.other)
+    )
+
+
+def _count_fits(
+    rule: CountIsRank | CountPerAxis, tensor: TensorView, other: TensorView, per_axis: int
+) -> Answer:
+    """Whether a tensor has `per_axis` elements for each dimension of another."""
+    count, rank = count_of(dims_of(tensor)), rank_of(other)
+    if count is None:
+        return unknown(described(rule.tensor, tensor))
+    if rank is None:
+        whole = count % per_axis == 0
+        return unknown(described(rule.other, other)) if whole else fails(shown(count))
+    return HOLDS if count == per_axis * rank else fails(_with_rank(count, rule.other, rank))
+
+
+@predicate(
+    CountIsOneOrExtent,
+    SHAPES_DISAGREE,
+    zh="{op} 的 {tensor} 须有一个元素，或与 {other} 在轴 {axis} 上的长度（如有该轴）一样多",
+    help_=Words(
+        "export {tensor} with one element, or with one for each index of axis {axis} of {other}",
+        "导出时使 {tensor} 只有一个元素，或对 {other} 的轴 {axis} 的每个位置各有一个",
+    ),
+)
+def count_is_one_or_extent(rule: CountIsOneOrExtent, node: BoundNode) -> Answer:
+    """{tensor} of {op} must have one element, or as many as {other} has on axis {axis}, if any."""
+    return all_of(
+        _one_or_extent(rule, tensor, other)
+        for tensor in node.tensors(rule.tensor)
+        for other in node.tensors(rule.other)
+    )
+
+
+def _one_or_extent(rule: CountIsOneOrExtent, tensor: TensorView, other: TensorView) -> Answer:
+    """The answer for two tensors."""
+    count, dims = count_of(dims_of(tensor)), dims_of(other)
+    if count == 1:
+        return HOLDS
+    if count is None:
+        return unknown(described(rule.tensor, tensor))
+    if dims is None:
+        return unknown(described(rule.other, other))
+    if not -len(dims) <= rule.axis < len(dims):
+        return fails(_with_rank(count, rule.other, len(dims)))
+    extent = dims[rule.axis]
+    if extent is None:
+        return unknown(described(rule.other, other))
+    return HOLDS if count == extent else fails(_with_extent(count, rule.other, rule.axis, extent))
+
+
+# Sums -------------------------------------------------------------------------------------------
+
+_PARTS = Words(
+    "make the parts add up to the extent along {along}, or leave them out for equal parts",
+    "使各部分之和等于沿 {along} 的长度；若要等分则可不写",
+)
+
+
+@predicate(
+    AttrSumIsExtent,
+    SHAPES_DISAGREE,
+    zh="{op} 的 {attribute} 的元素之和须等于 {tensor} 沿 {along} 的长度",
+    help_=_PARTS,
+)
+def attr_sum_is_extent(rule: AttrSumIsExtent, node: BoundNode) -> Answer:
+    """{attribute} of {op} must add up to the extent of {tensor} along {along}."""
+    value = attribute(node, rule.attribute)
+    if value is None:
+        return HOLDS
+    parts = integers(value)
+    if parts is None or not isinstance(value, tuple):
+        return fails(shown(value))
+    return _sum_is_extent(sum(parts), node, rule.tensor, attribute(node, rule.along))
+
+
+@predicate(
+    ValuesSumIsExtent,
+    SHAPES_DISAGREE,
+    zh="{op} 的 {tensor} 的值之和须等于 {other} 沿 {along} 的长度",
+    help_=_PARTS,
+)
+def values_sum_is_extent(rule: ValuesSumIsExtent, node: BoundNode) -> Answer:
+    """{tensor} of {op} must add up to the extent of {other} along {along}."""
+    if not node.tensors(rule.other):
+        return HOLDS
+    answers = []
+    for tensor in node.tensors(rule.tensor):
+        data = constant(rule.tensor, tensor)
+        if isinstance(data, Words):
+            answers.append(unknown(data))
+            continue
+        parts = whole_numbers(data)
+        if parts is None:
+            return fails(array_at_fault(data))
+        along = attribute(node, rule.along)
+        answers.append(_sum_is_extent(sum(parts), node, rule.other, along))
+    return all_of(answers)
+
+
+def _sum_is_extent(total: int, node: BoundNode, name: str, along: Any) -> Answer:
+    """Whether a sum is the extent of operand `name` on axis `along`.
+
+    An axis that is none, or that the tensor does not have, is another rule's affair.
+    """
+    axes = integers(along)
+    if axes is None or len(axes) != 1:
+        return HOLDS
+    return all_of(_sum_fits(total, name, tensor, axes[0]) for tensor in node.tensors(name))
+
+
+def _sum_fits(total: int, name: str, tensor: TensorView, axis: int) -> Answer:
+    """Whether a sum is the extent of one tensor on an axis."""
+    dims = dims_of(tensor)
+    if dims is None:
+        return unknown(described(name, tensor))
+    if not -len(dims) <= axis < len(dims):
+        return HOLDS
+    extent = dims[axis]
+    if extent is None:
+        return unknown(described(name, tensor))
+    return HOLDS if total == extent else fails(_with_extent(total, name, axis, extent))
+
+
+def _with_rank(count: int, name: str, rank: int) -> Words:
+    """A count that does not suit a rank."""
+    return noted(shown(count), f"{name} has rank {rank}", f"{name} 的秩为 {rank}")
+
+
+def _with_extent(count: int, name: str, axis: int, extent: int) -> Words:
+    """A count that does not suit an extent."""
+    length = shown(extent)
+    return noted(
+        shown(count),
+        f"{name} has {length} on axis {axis}",
+        f"{name} 在轴 {axis} 上的长度为 {length}",
+    )

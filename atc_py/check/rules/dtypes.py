@@ -1,0 +1,71 @@
+"""Predicates on element types; which are legal depends on the precision mode."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.check.answers import HOLDS, Answer, all_of, fails, unknown
+from atc_py.check.legality import is_legal
+from atc_py.check.predicate import predicate
+from atc_py.check.rules.wording import noted
+from atc_py.diag import Words
+from atc_py.diag.codes import DTYPE_NOT_LISTED
+from atc_py.dtypes import DType
+from atc_py.spec.implied import DtypeListed
+from atc_py.spec.rules import DtypeExcluded
+
+if TYPE_CHECKING:
+    from atc_py.check.bound import BoundNode
+    from atc_py.config import PrecisionMode
+    from atc_py.source import TensorView
+
+_NOT_KNOWN = Words("its dtype is not known", "数据类型未知")
+
+
+@predicate(
+    DtypeListed,
+    DTYPE_NOT_LISTED,
+    zh="{op} 的 {tensor} 的数据类型须为 {dtypes} 之一",
+    help_=Words(
+        "cast the tensor to one of these before the node, or export the model with one of them",
+        "在该节点之前转换为上述类型之一，或以上述类型导出模型",
+    ),
+)
+def dtype_listed(rule: DtypeListed, node: BoundNode) -> Answer:
+    """{tensor} of {op} must be one of {dtypes}."""
+    mode = node.conditions.mode
+    return all_of(_listed(rule, tensor, mode) for tensor in node.tensors(rule.tensor))
+
+
+def _listed(rule: DtypeListed, tensor: TensorView, mode: PrecisionMode) -> Answer:
+    """Whether one tensor has a dtype listed, or can be given one."""
+    if not tensor.element:
+        return unknown(_NOT_KNOWN)
+    if tensor.dtype is None:
+        return fails(tensor.element)
+    if is_legal(tensor.dtype, rule.dtypes, mode):
+        return HOLDS
+    changed = tensor.dtype.is_float and tensor.dtype is not DType.FLOAT64
+    return fails(noted(tensor.element, mode.value) if changed else tensor.element)
+
+
+@predicate(
+    DtypeExcluded,
+    DTYPE_NOT_LISTED,
+    zh="{op} 的 {tensor} 的数据类型不能为 {dtypes}",
+    help_=Words(
+        "cast the tensor to another dtype before the node, or choose a precision mode that may "
+        "change it, force_fp16 for instance",
+        "在该节点之前转换为其他类型，或选择允许改变类型的精度模式，例如 force_fp16",
+    ),
+)
+def dtype_excluded(rule: DtypeExcluded, node: BoundNode) -> Answer:
+    """{tensor} of {op} must not be {dtypes}."""
+    return all_of(_excluded(rule, tensor) for tensor in node.tensors(rule.tensor))
+
+
+def _excluded(rule: DtypeExcluded, tensor: TensorView) -> Answer:
+    """Whether one tensor has none of the dtypes."""
+    if not tensor.element:
+        return unknown(_NOT_KNOWN)
+    return fails(tensor.element) if tensor.dtype in rule.dtypes else HOLDS

@@ -1,0 +1,162 @@
+"""Predicates on which inputs and outputs a node has, and of what rank."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.check.answers import HOLDS, Answer, all_of, fails, unknown
+from atc_py.check.predicate import predicate
+from atc_py.check.rules.reading import dims_of, rank_of
+from atc_py.check.rules.wording import described, noted, quoted, shape_text, shown
+from atc_py.diag import Words
+from atc_py.diag.codes import OPERAND_MISSING, OPERAND_NOT_SUPPORTED, RANK_NOT_LISTED
+from atc_py.spec.implied import OperandAbsent, OperandPresent, RankIs
+from atc_py.spec.rules import RankInRange, RankIsNot, RankOfUpdates
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from atc_py.check.bound import BoundNode
+    from atc_py.source import TensorView
+
+_RESHAPE = Words(
+    "reshape {tensor} before the node and its result behind it, or export the model with another "
+    "rank",
+    "在该节点之前变形 {tensor}、之后还原结果，或以其他秩导出模型",
+)
+
+
+@predicate(
+    OperandPresent,
+    OPERAND_MISSING,
+    zh="{op} 须有 {tensor}",
+    help_=Words(
+        "connect {tensor} where the model is built; a constant will do",
+        "在构建模型处接上 {tensor}，常量即可",
+    ),
+)
+def operand_present(rule: OperandPresent, node: BoundNode) -> Answer:
+    """{op} must have {tensor}."""
+    row = node.spec.operand(rule.tensor)
+    if row is None or not row.exists_at(node.opset) or node.tensors(rule.tensor):
+        return HOLDS
+    return fails(Words("none", "无"))
+
+
+@predicate(
+    OperandAbsent,
+    OPERAND_NOT_SUPPORTED,
+    zh="{op} 尚不支持 {tensor}，须不使用",
+    help_=Words(
+        "leave {tensor} out, or express what it does with other operators",
+        "去掉 {tensor}，或用其他算子表达其作用",
+    ),
+)
+def operand_absent(rule: OperandAbsent, node: BoundNode) -> Answer:
+    """{tensor} of {op} is not supported yet and must not be used."""
+    found = node.tensor(rule.tensor)
+    return HOLDS if found is None else fails(quoted(found.name) if found.name else "")
+
+
+# Ranks ------------------------------------------------------------------------------------------
+
+
+@predicate(
+    RankIs,
+    RANK_NOT_LISTED,
+    zh="{op} 的 {tensor} 的秩须为 {rank}",
+    help_=_RESHAPE,
+)
+def rank_is(rule: RankIs, node: BoundNode) -> Answer:
+    """{tensor} of {op} must have rank {rank}."""
+    return _rank(node, rule.tensor, lambda rank: rank == rule.rank)
+
+
+@predicate(
+    RankIsNot,
+    RANK_NOT_LISTED,
+    zh="{op} 的 {tensor} 的秩不能为 {rank}",
+    help_=_RESHAPE,
+)
+def rank_is_not(rule: RankIsNot, node: BoundNode) -> Answer:
+    """{tensor} of {op} must not have rank {rank}."""
+    return _rank(node, rule.tensor, lambda rank: rank != rule.rank)
+
+
+@predicate(
+    RankInRange,
+    RANK_NOT_LISTED,
+    zh="{op} 的 {tensor} 的秩须{range}",
+    help_=_RESHAPE,
+)
+def rank_in_range(rule: RankInRange, node: BoundNode) -> Answer:
+    """{tensor} of {op} must have a rank {range}."""
+    least, most = rule.range
+    return _rank(node, rule.tensor, lambda rank: least <= rank <= most)
+
+
+@predicate(
+    RankOfUpdates,
+    RANK_NOT_LISTED,
+    zh="{op} 的 {tensor} 的秩须为 q + r - k - 1，其中 q 为 {indices} 的秩，k 为其末轴长度，"
+    "r 为 {other} 的秩",
+    help_=Words(
+        "reshape {tensor} to the axes of {indices} without its last, then those of {other} that "
+        "{indices} does not name",
+        "将 {tensor} 变形：先是 {indices} 除末轴外的各轴，再是 {other} 中未被 {indices} 指定的各轴",
+    ),
+)
+def rank_of_updates(rule: RankOfUpdates, node: BoundNode) -> Answer:
+    """{tensor} of {op} must have rank q + r - k - 1 ({indices}: rank q, last k; {other}: r)."""
+    data, indices = node.tensor(rule.other), node.tensor(rule.indices)
+    if data is None or indices is None:
+        return HOLDS
+    rank, dims = rank_of(data), dims_of(indices)
+    if rank is None:
+        return unknown(described(rule.other, data))
+    if dims is None:
+        return unknown(described(rule.indices, indices))
+    if not dims:
+        return HOLDS  # a scalar has no last extent; the rule on its rank says that
+    most = len(dims) + rank - 1
+    wanted = None if dims[-1] is None else most - dims[-1]
+    return all_of(
+        _updates(rule, tensor, (most - rank, most), wanted, described(rule.indices, indices))
+        for tensor in node.tensors(rule.tensor)
+    )
+
+
+def _updates(
+    rule: RankOfUpdates,
+    tensor: TensorView,
+    bounds: tuple[int, int],
+    wanted: int | None,
+    indices: Words,
+) -> Answer:
+    """The answer for updates: `wanted`, or a rank within `bounds` where the last extent is open."""
+    rank = rank_of(tensor)
+    if rank is None:
+        return unknown(described(rule.tensor, tensor))
+    if wanted is None:
+        return unknown(indices) if bounds[0] <= rank <= bounds[1] else _found(rank, tensor)
+    if rank == wanted:
+        return HOLDS
+    return fails(noted(rank, f"q + r - k - 1 = {shown(wanted)}"))
+
+
+def _rank(node: BoundNode, name: str, keeps: Callable[[int], bool]) -> Answer:
+    """Whether the rank of each tensor of operand `name` keeps a rule."""
+    return all_of(_rank_of(tensor, name, keeps) for tensor in node.tensors(name))
+
+
+def _rank_of(tensor: TensorView, name: str, keeps: Callable[[int], bool]) -> Answer:
+    """Whether the rank of one tensor keeps a rule."""
+    rank = rank_of(tensor)
+    if rank is None:
+        return unknown(described(name, tensor))
+    return HOLDS if keeps(rank) else _found(rank, tensor)
+
+
+def _found(rank: int, tensor: TensorView) -> Answer:
+    """A rank at fault, with the shape behind it."""
+    return fails(noted(rank, shape_text(tensor)) if rank else 0)

@@ -1,0 +1,166 @@
+"""How predicates read a node: attributes by type, extents as far as known, data of constants."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from atc_py.check.bound import READ_LIMIT
+from atc_py.diag import Words
+from atc_py.dtypes import DType, UnknownDTypeError
+from atc_py.spec import AttributeType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import numpy.typing as npt
+
+    from atc_py.check.bound import BoundNode
+    from atc_py.source import TensorView
+
+__all__ = [
+    "NOT_CONSTANT",
+    "attribute",
+    "constant",
+    "count_of",
+    "dims_of",
+    "elements",
+    "extents",
+    "integers",
+    "is_known",
+    "numbers",
+    "rank_of",
+    "whole_numbers",
+]
+
+NOT_CONSTANT = Words("not constant", "不是常量")
+"""What a tensor is whose values are known at run time only."""
+
+_CEILING = 2**64
+"""Counts of elements stop here: no tensor has as many."""
+
+
+# Attributes -------------------------------------------------------------------------------------
+
+
+def attribute(node: BoundNode, name: str) -> Any:
+    """The attribute's value or default; None where it has none or cannot stand on the node."""
+    return node.value(name) if node.has_attribute(name) else None
+
+
+def elements(node: BoundNode, name: str, value: Any) -> tuple[Any, ...] | None:
+    """The elements of a list, or the one value of another attribute.
+
+    None where the value is not of the attribute's type.
+    """
+    row = node.spec.attribute(name)
+    is_list = isinstance(value, tuple)
+    if row is None or is_list != row.type.is_list:
+        return None
+    items: tuple[Any, ...] = value if is_list else (value,)
+    return items if all(_has_type(item, row.type.element) for item in items) else None
+
+
+def integers(value: Any) -> tuple[int, ...] | None:
+    """An integer or a list of integers as a tuple; None where it is anything else."""
+    items: tuple[Any, ...] = value if isinstance(value, tuple) else (value,)
+    return items if all(_has_type(item, AttributeType.INT) for item in items) else None
+
+
+def _has_type(value: Any, kind: AttributeType) -> bool:
+    """Whether a value can be one of an attribute of type `kind`; a boolean is no integer."""
+    if kind is AttributeType.BOOL or isinstance(value, bool):
+        return kind is AttributeType.BOOL and isinstance(value, bool)
+    if kind is AttributeType.INT:
+        return isinstance(value, int)
+    if kind is AttributeType.FLOAT:
+        return isinstance(value, int | float)
+    return kind is AttributeType.STRING and isinstance(value, str)
+
+
+# Shapes -----------------------------------------------------------------------------------------
+
+
+def dims_of(tensor: TensorView) -> tuple[int | None, ...] | None:
+    """Its extents, which of a constant are those of its data."""
+    return tensor.dims if tensor.known is None else tensor.known.shape
+
+
+def rank_of(tensor: TensorView) -> int | None:
+    """Its number of axes where that is known."""
+    dims = dims_of(tensor)
+    return None if dims is None else len(dims)
+
+
+def extents(node: BoundNode, name: str, dim: str) -> Iterator[tuple[TensorView, int | None]]:
+    """Each tensor of the operand with its extent on dimension `dim`, None where that is open.
+
+    A tensor of another rank than the layout's has no such dimension and is left out: the rule on
+    its rank says that.
+    """
+    layout = node.operand(name).layout or ""
+    for tensor in node.tensors(name):
+        dims = dims_of(tensor)
+        if dims is None:
+            yield tensor, None
+        elif len(dims) == len(layout):
+            yield tensor, dims[layout.index(dim)]
+
+
+def count_of(dims: Sequence[int | None] | None) -> int | None:
+    """The number of elements, at most 2**64; None where an extent is open that it depends on."""
+    if dims is None:
+        return None
+    if 0 in dims:
+        return 0
+    count: int = 1
+    for dim in dims:
+        if dim is None:
+            return None
+        count = min(count * dim, _CEILING)
+    return count
+
+
+# Data of constants ------------------------------------------------------------------------------
+
+
+def is_known(tensor: TensorView) -> bool:
+    """Whether its values are known when the model is compiled; those of an empty tensor are."""
+    return tensor.known is not None or 0 in (tensor.dims or ())
+
+
+def constant(name: str, tensor: TensorView) -> npt.NDArray[Any] | Words:
+    """The data of a tensor of the operand `name`, or why it is not looked at."""
+    if not is_known(tensor):
+        return Words(f"{name} is not constant", f"{name} 不是常量")
+    if tensor.known is None:
+        import numpy as np
+
+        return np.empty(0, np.int64)
+    if (count_of(tensor.known.shape) or 0) > READ_LIMIT:
+        return Words(
+            f"{name} has more than {READ_LIMIT} elements, which are not looked at",
+            f"{name} 的元素超过 {READ_LIMIT} 个，不逐一检查",
+        )
+    return tensor.known.numpy()
+
+
+def numbers(data: npt.NDArray[Any]) -> npt.NDArray[Any] | None:
+    """The data as integers or float64, flat; None where it is not numbers."""
+    try:
+        dtype = DType.from_numpy(data.dtype)
+    except UnknownDTypeError:
+        return None
+    if dtype.is_float:
+        import numpy as np
+
+        with np.errstate(invalid="ignore"):  # a signalling NaN is a value like any other here
+            return data.ravel().astype(np.float64)
+    return data.ravel() if dtype.is_integer else None
+
+
+def whole_numbers(data: npt.NDArray[Any]) -> tuple[int, ...] | None:
+    """The data as a tuple of integers, row by row; None where it is not integers."""
+    found = numbers(data)
+    if found is None or (found.size and found.dtype.kind == "f"):
+        return None
+    return tuple(found.tolist())

@@ -1,0 +1,238 @@
+"""Predicates on extents, and on shapes that must agree."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from atc_py.check.answers import HOLDS, Answer, all_of, fails, unknown
+from atc_py.check.predicate import predicate
+from atc_py.check.rules.reading import attribute, count_of, dims_of, extents, integers
+from atc_py.check.rules.wording import described, noted, shape_text, shown
+from atc_py.diag import Words
+from atc_py.diag.codes import DIM_OUT_OF_RANGE, SHAPES_DISAGREE
+from atc_py.spec.rules import (
+    DimDivisible,
+    DimInRange,
+    DimsEqual,
+    ElementCountInRange,
+    PrimeDimBelow,
+    ShapesEqual,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from atc_py.check.bound import BoundNode
+    from atc_py.source import TensorView
+
+_WITNESSES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
+"""Bases for which the Miller-Rabin test errs on no number below 2**64 (OEIS A014233)."""
+
+
+@predicate(
+    DimInRange,
+    DIM_OUT_OF_RANGE,
+    zh="{op} 的 {tensor} 的 {dim} 维须{range}",
+    help_=Words(
+        "change the size of the model's input, or split {tensor} along {dim} into parts that fit",
+        "修改模型输入的大小，或沿 {dim} 维将 {tensor} 拆成满足要求的几部分",
+    ),
+)
+def dim_in_range(rule: DimInRange, node: BoundNode) -> Answer:
+    """{tensor} of {op} must have dimension {dim} {range}."""
+    least, most = rule.range
+    return _dim(node, rule.tensor, rule.dim, lambda extent: least <= extent <= most)
+
+
+@predicate(
+    PrimeDimBelow,
+    DIM_OUT_OF_RANGE,
+    zh="{op} 的 {tensor} 的 {dim} 维为素数时须小于 {limit}",
+    help_=Words(
+        "choose another extent, one more for instance, or split {tensor} along {dim}",
+        "改用其他长度，例如加 1，或沿 {dim} 维拆分 {tensor}",
+    ),
+)
+def prime_dim_below(rule: PrimeDimBelow, node: BoundNode) -> Answer:
+    """{tensor} of {op} must have dimension {dim} less than {limit} where it is a prime number."""
+    limit = rule.limit
+    return _dim(node, rule.tensor, rule.dim, lambda extent: extent < limit or not is_prime(extent))
+
+
+def is_prime(number: int) -> bool:
+    """Whether a number below 2**64 is prime, by the Miller-Rabin test.
+
+    Formula: with number - 1 = d * 2**s and d odd, a prime has, for each base b, b**d = 1 or
+    b**(d * 2**i) = -1 for some i < s, all modulo the number.
+    """
+    if number <= 1 or any(number % base == 0 for base in _WITNESSES):
+        return number in _WITNESSES
+    shift = ((number - 1) & (1 - number)).bit_length() - 1
+    odd = (number - 1) >> shift
+    for base in _WITNESSES:
+        power = pow(base, odd, number)
+        if power in {1, number - 1}:
+            continue
+        for _ in range(shift - 1):
+            power = power * power % number
+            if power == number - 1:
+                break
+        else:
+            return False
+    return True
+
+
+@predicate(
+    DimDivisible,
+    DIM_OUT_OF_RANGE,
+    zh="{op} 的 {tensor} 的 {dim} 维须能被 {attribute} 整除",
+    help_=Words(
+        "choose a value of {attribute} that divides dimension {dim} where the model is built",
+        "在构建模型处选择能整除 {dim} 维的 {attribute}",
+    ),
+)
+def dim_divisible(rule: DimDivisible, node: BoundNode) -> Answer:
+    """{tensor} of {op} must have a dimension {dim} that {attribute} divides."""
+    value = attribute(node, rule.attribute)
+    if value is None:
+        return HOLDS
+    divisor = _divisor(value)
+    if divisor is None:
+        return fails(f"{rule.attribute} = {shown(value)}")
+    answer = _dim(
+        node,
+        rule.tensor,
+        rule.dim,
+        lambda extent: extent % divisor == 0,
+        f"{rule.attribute} = {shown(value)}",
+    )
+    return HOLDS if divisor == 1 else answer
+
+
+def _divisor(value: Any) -> int | None:
+    """An attribute's value as a positive integer, or None."""
+    found = None if isinstance(value, tuple) else integers(value)
+    return found[0] if found and found[0] > 0 else None
+
+
+def _dim(
+    node: BoundNode, name: str, dim: str, keeps: Callable[[int], bool], note: str = ""
+) -> Answer:
+    """Whether dimension `dim` of each tensor of operand `name` keeps a rule.
+
+    What is behind the value at fault is `note`, or the tensor's shape.
+    """
+    answers = []
+    for tensor, extent in extents(node, name, dim):
+        if extent is None:
+            answers.append(unknown(described(name, tensor)))
+        elif not keeps(extent):
+            answers.append(fails(noted(shown(extent), note or shape_text(tensor))))
+    return all_of(answers)
+
+
+@predicate(
+    ElementCountInRange,
+    DIM_OUT_OF_RANGE,
+    zh="{op} 的 {tensor} 的元素个数须{range}",
+    help_=Words(
+        "change the number of elements of {tensor} where the model is built",
+        "在构建模型处修改 {tensor} 的元素个数",
+    ),
+)
+def element_count_in_range(rule: ElementCountInRange, node: BoundNode) -> Answer:
+    """{tensor} of {op} must have a number of elements {range}."""
+    return all_of(_count_in_range(rule, tensor) for tensor in node.tensors(rule.tensor))
+
+
+def _count_in_range(rule: ElementCountInRange, tensor: TensorView) -> Answer:
+    """The answer for one tensor; open extents make its count 0 or at least what is known of it."""
+    least, most = rule.range
+    dims = dims_of(tensor)
+    count = count_of(dims)
+    if count is not None:
+        text = shown(count)
+        shape = shape_text(tensor)
+        faulty = noted(text, shape) if len(dims or ()) > 1 else text
+        return HOLDS if least <= count <= most else fails(faulty)
+    at_least = count_of([1 if dim is None else dim for dim in dims or ()]) or 0
+    if dims is not None and at_least > most and least > 0:
+        return fails(shape_text(tensor))
+    return unknown(described(rule.tensor, tensor))
+
+
+# Shapes that must agree -------------------------------------------------------------------------
+
+
+@predicate(
+    DimsEqual,
+    SHAPES_DISAGREE,
+    zh="{op} 的 {tensor} 与 {other} 的 {dims} 维须相等",
+    help_=Words(
+        "change {tensor} or {other} so that both agree in {dims}",
+        "修改 {tensor} 或 {other}，使两者的 {dims} 维一致",
+    ),
+)
+def dims_equal(rule: DimsEqual, node: BoundNode) -> Answer:
+    """{tensor} and {other} of {op} must agree in dimension {dims}."""
+    return all_of(
+        _extents_agree(rule, dim, one, two)
+        for dim in rule.dims
+        for one in extents(node, rule.tensor, dim)
+        for two in extents(node, rule.other, dim)
+    )
+
+
+def _extents_agree(
+    rule: DimsEqual,
+    dim: str,
+    one: tuple[TensorView, int | None],
+    two: tuple[TensorView, int | None],
+) -> Answer:
+    """Whether two tensors have one extent on a dimension."""
+    (tensor, first), (other, second) = one, two
+    if first is None:
+        return unknown(described(rule.tensor, tensor))
+    if second is None:
+        return unknown(described(rule.other, other))
+    if first == second:
+        return HOLDS
+    a, b = shown(first), shown(second)
+    return fails(
+        Words(
+            f"{dim} = {a} in {rule.tensor} and {b} in {rule.other}",
+            f"{rule.tensor} 的 {dim} = {a}，{rule.other} 的 {dim} = {b}",
+        )
+    )
+
+
+@predicate(
+    ShapesEqual,
+    SHAPES_DISAGREE,
+    zh="{op} 的 {tensor} 与 {other} 的形状须相同",
+    help_=Words(
+        "expand the smaller one of {tensor} and {other} to the shape of the other before the node",
+        "在该节点之前将 {tensor} 和 {other} 中较小者扩展到另一者的形状",
+    ),
+)
+def shapes_equal(rule: ShapesEqual, node: BoundNode) -> Answer:
+    """{tensor} and {other} of {op} must have one shape."""
+    return all_of(
+        _shapes_agree(rule, one, two)
+        for one in node.tensors(rule.tensor)
+        for two in node.tensors(rule.other)
+        if one is not two
+    )
+
+
+def _shapes_agree(rule: ShapesEqual, one: TensorView, two: TensorView) -> Answer:
+    """Whether two tensors have one shape; known extents that differ decide, whatever is open."""
+    first, second = dims_of(one), dims_of(two)
+    seen = described(rule.tensor, one) + Words(", ", "，") + described(rule.other, two)
+    if first is not None and second is not None:
+        pairs = list(zip(first, second, strict=False))
+        if len(first) != len(second) or any(None not in p and p[0] != p[1] for p in pairs):
+            return fails(seen)
+        if all(None not in pair for pair in pairs):
+            return HOLDS
+    return unknown(seen)

@@ -1,0 +1,152 @@
+"""Predicates on values of tensors that are known when the model is compiled."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from atc_py.check.answers import HOLDS, Answer, all_of, fails, unknown
+from atc_py.check.predicate import predicate
+from atc_py.check.rules.reading import NOT_CONSTANT, constant, is_known, numbers
+from atc_py.check.rules.wording import array_at_fault
+from atc_py.diag import Words
+from atc_py.diag.codes import VALUE_NOT_CONSTANT, VALUE_OUT_OF_RANGE
+from atc_py.spec.rules import (
+    KnownValuesAtLeast,
+    ValuesAtLeast,
+    ValuesEqual,
+    ValuesExclude,
+    ValuesKnown,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy.typing as npt
+
+    from atc_py.check.bound import BoundNode
+    from atc_py.source import TensorView
+    from atc_py.spec.rules import Number
+
+_Keeps: TypeAlias = "Callable[[npt.NDArray[Any], Callable[[Number], Any]], Any]"
+"""Which values keep a rule: takes integers or float64, and what makes a number of their dtype."""
+
+
+@predicate(
+    ValuesKnown,
+    VALUE_NOT_CONSTANT,
+    zh="{op} 的 {tensor} 的值须在编译时已知",
+    help_=Words(
+        "export {tensor} as a constant, fix the input shapes that it is computed from, or simplify "
+        "the model so that it folds",
+        "将 {tensor} 导出为常量，固定计算它所用的输入形状，或简化模型使其可折叠为常量",
+    ),
+)
+def values_known(rule: ValuesKnown, node: BoundNode) -> Answer:
+    """{tensor} of {op} must be known when the model is compiled."""
+    return all_of(
+        HOLDS if is_known(tensor) else fails(NOT_CONSTANT) for tensor in node.tensors(rule.tensor)
+    )
+
+
+@predicate(
+    ValuesAtLeast,
+    VALUE_OUT_OF_RANGE,
+    zh="{op} 的 {tensor} 的值须为常量且不小于 {least}",
+    help_=Words(
+        "export {tensor} as a constant whose values are {least} or more",
+        "将 {tensor} 导出为常量，且每个值不小于 {least}",
+    ),
+)
+def values_at_least(rule: ValuesAtLeast, node: BoundNode) -> Answer:
+    """{tensor} of {op} must be constant with values of at least {least}."""
+    return all_of(
+        _values(rule.tensor, tensor, _at_least(rule.least)) if is_known(tensor) else _not_constant()
+        for tensor in node.tensors(rule.tensor)
+    )
+
+
+@predicate(
+    KnownValuesAtLeast,
+    VALUE_OUT_OF_RANGE,
+    zh="{op} 的 {tensor} 为常量时，其值须不小于 {least}",
+    help_=Words(
+        "write values of {least} or more into {tensor}; add the extent to an index that counts "
+        "from the end",
+        "使 {tensor} 的每个值不小于 {least}；从末尾计数的下标加上该轴的长度",
+    ),
+)
+def known_values_at_least(rule: KnownValuesAtLeast, node: BoundNode) -> Answer:
+    """{tensor} of {op}, where constant, must have values of at least {least}."""
+    return all_of(
+        _values(rule.tensor, tensor, _at_least(rule.least))
+        for tensor in node.tensors(rule.tensor)
+        if is_known(tensor)
+    )
+
+
+@predicate(
+    ValuesEqual,
+    VALUE_OUT_OF_RANGE,
+    zh="{op} 的 {tensor} 的值须为常量且等于 {value}",
+    help_=Words(
+        "export {tensor} as the constant {value}, or bring other values in with further operators",
+        "将 {tensor} 导出为常量 {value}，其他值用别的算子实现",
+    ),
+)
+def values_equal(rule: ValuesEqual, node: BoundNode) -> Answer:
+    """{tensor} of {op} must be constant with every value {value}."""
+    return all_of(
+        _values(rule.tensor, tensor, _equal_to(rule.value)) if is_known(tensor) else _not_constant()
+        for tensor in node.tensors(rule.tensor)
+    )
+
+
+@predicate(
+    ValuesExclude,
+    VALUE_OUT_OF_RANGE,
+    zh="{op} 的 {tensor} 的值须为常量且不含 {value}",
+    help_=Words(
+        "export {tensor} as a constant without {value}",
+        "将 {tensor} 导出为不含 {value} 的常量",
+    ),
+)
+def values_exclude(rule: ValuesExclude, node: BoundNode) -> Answer:
+    """{tensor} of {op} must be constant without the value {value}."""
+    return all_of(
+        _values(rule.tensor, tensor, _other_than(rule.value))
+        if is_known(tensor)
+        else _not_constant()
+        for tensor in node.tensors(rule.tensor)
+    )
+
+
+def _at_least(least: Number) -> _Keeps:
+    """Which values are at least that; NaN is not."""
+    return lambda data, _: data >= least
+
+
+def _equal_to(value: Number) -> _Keeps:
+    """Which values are that, as far as their own dtype can say it: 0.1 in float16 is 0.09997559."""
+    return lambda data, kind: data == (float(kind(value)) if data.dtype.kind == "f" else value)
+
+
+def _other_than(value: Number) -> _Keeps:
+    """Which values are another one."""
+    return lambda data, _: data != value
+
+
+def _values(name: str, tensor: TensorView, keeps: _Keeps) -> Answer:
+    """Whether all values of a constant keep a rule; what is no number keeps none."""
+    data = constant(name, tensor)
+    if isinstance(data, Words):
+        return unknown(data)
+    found = numbers(data)
+    if found is None:
+        return fails(array_at_fault(data)) if data.size else HOLDS
+    kept = keeps(found, data.dtype.type)
+    return HOLDS if kept.all() else fails(array_at_fault(data, int(kept.argmin())))
+
+
+def _not_constant() -> Answer:
+    """The answer for values that must be known and are not."""
+    return fails(NOT_CONSTANT)

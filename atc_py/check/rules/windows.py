@@ -1,0 +1,121 @@
+"""The predicate on the output shape of a transposed convolution."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from atc_py.check.answers import HOLDS, Answer, all_of, fails, unknown
+from atc_py.check.predicate import predicate
+from atc_py.check.rules.reading import attribute, dims_of, integers
+from atc_py.check.rules.wording import described, noted, shown
+from atc_py.diag import Words
+from atc_py.diag.codes import SHAPES_DISAGREE
+from atc_py.spec.rules import OutputShapeWithinFull
+
+if TYPE_CHECKING:
+    from atc_py.check.bound import BoundNode
+    from atc_py.source import TensorView
+
+
+class _Steps(NamedTuple):
+    """How windows lie on the axes that they slide along, one number each."""
+
+    strides: tuple[int, ...]
+    dilations: tuple[int, ...]
+    output_padding: tuple[int, ...]
+
+
+_UNSET = _Steps((1,), (1,), (0,))
+"""What stands for each axis where an attribute is not there."""
+
+
+@predicate(
+    OutputShapeWithinFull,
+    SHAPES_DISAGREE,
+    zh="{op} 的 {attribute} 须不大于 {other} 的全部窗口在 {tensor} 上覆盖的范围",
+    help_=Words(
+        "write a smaller {attribute} and add the rest with Pad behind the node, or leave it out "
+        "and set pads",
+        "减小 {attribute}，其余部分在该节点之后用 Pad 补足；或去掉该属性而设置 pads",
+    ),
+)
+def output_shape_within_full(rule: OutputShapeWithinFull, node: BoundNode) -> Answer:
+    """{attribute} of {op} must not exceed what all windows {other} on {tensor} cover together."""
+    value = attribute(node, rule.attribute)
+    if value is None:
+        return HOLDS
+    wanted = integers(value)
+    if wanted is None or not isinstance(value, tuple):
+        return fails(shown(value))
+    return all_of(
+        _within_full(rule, node, wanted, (tensor, window))
+        for tensor in node.tensors(rule.tensor)
+        for window in node.tensors(rule.other)
+    )
+
+
+def _within_full(
+    rule: OutputShapeWithinFull,
+    node: BoundNode,
+    wanted: tuple[int, ...],
+    pair: tuple[TensorView, TensorView],
+) -> Answer:
+    """The answer for one tensor and its window."""
+    shapes = []
+    for name, tensor in zip((rule.tensor, rule.other), pair, strict=True):
+        dims = dims_of(tensor)
+        if dims is None:
+            return unknown(described(name, tensor))
+        if not _rank_fits(node, name, dims):
+            return HOLDS
+        shapes.append(dims[2:])
+    if any(len(shape) != len(wanted) for shape in shapes):
+        return fails(shown(wanted))
+    steps = _steps(node, len(wanted))
+    if isinstance(steps, Answer):
+        return steps
+    seen = described(rule.tensor, pair[0]) + Words(", ", "，") + described(rule.other, pair[1])
+    return _compared(wanted, _full(shapes[0], shapes[1], steps), seen)
+
+
+def _compared(wanted: tuple[int, ...], full: list[int | None], seen: Words) -> Answer:
+    """Whether no number exceeds what is covered on its axis."""
+    if any(most is not None and asked > most for asked, most in zip(wanted, full, strict=True)):
+        covered = "x".join("?" if most is None else shown(most) for most in full)
+        return fails(noted(shown(wanted), f"{covered} is covered", f"覆盖 {covered}"))
+    return unknown(seen) if None in full else HOLDS
+
+
+def _rank_fits(node: BoundNode, name: str, shape: tuple[int | None, ...]) -> bool:
+    """Whether a shape has the rank of its operand; where it has not, another rule says that."""
+    row = node.operand(name)
+    return row.rank is None or row.rank == len(shape)
+
+
+def _full(
+    extents: tuple[int | None, ...], windows: tuple[int | None, ...], steps: _Steps
+) -> list[int | None]:
+    """What all windows cover together on each axis; None where an extent is open.
+
+    Formula: (extent - 1) * stride + (window - 1) * dilation + 1 + output_padding, which ONNX's
+    ConvTranspose has as the output shape without pads.
+    """
+    full: list[int | None] = []
+    for extent, window, stride, dilation, padding in zip(extents, windows, *steps, strict=True):
+        if extent is None or window is None:
+            full.append(None)
+        else:
+            full.append((extent - 1) * stride + (window - 1) * dilation + 1 + padding)
+    return full
+
+
+def _steps(node: BoundNode, axes: int) -> _Steps | Answer:
+    """The attributes that place the windows, or the one that is no integer for each axis."""
+    found = []
+    for name, unset in zip(_Steps._fields, _UNSET, strict=True):
+        value = attribute(node, name)
+        items = unset * axes if value is None else integers(value)
+        if items is None or len(items) != axes:
+            return fails(f"{name} = {shown(value)}")
+        found.append(items)
+    return _Steps(*found)

@@ -1,0 +1,133 @@
+"""What predicates saw, as short texts: values, elements at fault, shapes."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, Any
+
+from atc_py.check.rules.reading import dims_of
+from atc_py.diag import Words
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from atc_py.source import TensorView
+
+__all__ = ["array_at_fault", "at_fault", "described", "noted", "quoted", "shape_text", "shown"]
+
+_ELEMENTS = 8
+"""Elements of a list that are shown."""
+
+_LETTERS = 60
+"""Letters of a text that are shown."""
+
+_WORD = re.compile(r"<?[A-Za-z_][A-Za-z0-9_.]{0,59}>?")
+"""Texts that need no quotes: SAME_UPPER, <graph>."""
+
+_BITS = 64
+"""An integer of more bits is no extent or value of any tensor; its digits would say nothing."""
+
+_ROUNDING = 6e-8
+"""How far, relatively, float32 moves a number: half a unit in its last place, 2**-24."""
+
+
+def shown(value: Any) -> str:
+    """A value as text that reads the same in every language; long ones are cut."""
+    if isinstance(value, list | tuple):
+        items = [shown(item) for item in value[:_ELEMENTS]]
+        more = ["..."] if len(value) > _ELEMENTS else []
+        return f"[{', '.join(items + more)}]"
+    shape = getattr(value, "shape", None)
+    if isinstance(shape, tuple):
+        return f"<tensor {_joined(shape) or 'scalar'}>"
+    return _single(value)
+
+
+def _single(value: Any) -> str:
+    """One value, neither list nor tensor, as text."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int):
+        return _integer(value)
+    if isinstance(value, float):
+        return _float(value)
+    if isinstance(value, str) and not _WORD.fullmatch(value):
+        return quoted(value)
+    return _cut(str(value))
+
+
+def quoted(text: str) -> str:
+    """A text of the model in quotes; characters that do not print become escapes."""
+    return f'"{_cut(text)}"'
+
+
+def at_fault(items: Sequence[Any], index: int) -> str:
+    """A list, of which the element at `index` is at fault; of a long one only that element."""
+    if len(items) <= _ELEMENTS:
+        return shown(tuple(items))
+    return f"[{index}] = {shown(items[index])}"
+
+
+def array_at_fault(data: npt.NDArray[Any], index: int = 0) -> str:
+    """The data of a constant, of which the flat element `index` is at fault."""
+    items = data.ravel()
+    if not data.ndim:
+        return shown(items.tolist()[0])
+    if data.size <= _ELEMENTS:
+        return shown(items.tolist())
+    places: list[int] = []
+    rest = index
+    for extent in reversed(data.shape):
+        rest, place = divmod(rest, extent)
+        places.insert(0, place)
+    return f"{shown(places)} = {shown(items[index : index + 1].tolist()[0])}"
+
+
+def noted(value: object, en: str, zh: str | None = None) -> Words:
+    """A value with a note behind it in brackets; `zh` where the note is not the same there."""
+    return Words(f"{value} ({en})", f"{value}（{zh or en}）")
+
+
+def shape_text(tensor: TensorView) -> str:
+    """`1x3x?x?`; empty for a scalar and where the rank is not known."""
+    return _joined(dims_of(tensor) or ())
+
+
+def described(name: str, tensor: TensorView) -> Words:
+    """What is known of the shape of the operand `name`."""
+    dims = dims_of(tensor)
+    if dims is None:
+        return Words(f"the rank of {name} is not known", f"{name} 的秩未知")
+    if not dims:
+        return Words(f"{name} is a scalar", f"{name} 为标量")
+    return Words(f"{name} is {_joined(dims)}", f"{name} 为 {_joined(dims)}")
+
+
+def _joined(dims: Sequence[int | None]) -> str:
+    """Extents with an x between them; of very many only the first."""
+    texts = ["?" if dim is None else _integer(dim) for dim in dims[:_ELEMENTS]]
+    return "x".join(texts + (["..."] if len(dims) > _ELEMENTS else []))
+
+
+def _integer(value: int) -> str:
+    """An integer in full unless it is absurdly large."""
+    bits = value.bit_length()
+    if bits <= _BITS:
+        return str(value)
+    return f"< -2^{bits - 1}" if value < 0 else f">= 2^{bits - 1}"
+
+
+def _float(value: float) -> str:
+    """The shortest decimal that float32 rounds to the value; files carry 0.2 as 0.200000003."""
+    texts = (f"{value:.{digits}g}" for digits in (7, 8))
+    text = next((t for t in texts if math.isclose(float(t), value, rel_tol=_ROUNDING)), repr(value))
+    return f"{text}.0" if text.lstrip("-").isdigit() else text
+
+
+def _cut(text: str) -> str:
+    """The beginning of a text, fit to print."""
+    cut = text if len(text) <= _LETTERS else f"{text[:_LETTERS]}..."
+    return cut if cut.isprintable() else ascii(cut)[1:-1]

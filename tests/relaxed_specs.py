@@ -1,0 +1,61 @@
+"""Specifications without limits, for tests of what lowering can do beyond the operator list.
+
+What the list forbids never reaches lowering, unless a user's own specifications allow it: these
+are such, made from the built-in ones.
+"""
+
+from __future__ import annotations
+
+import functools
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from atc_py.resources import op_specs_dir
+from atc_py.spec import stem_of
+
+if TYPE_CHECKING:
+    import onnx
+
+__all__ = ["relaxed_specs"]
+
+_OPERAND_LIMITS = ("rank", "layout", "supported", "otherwise", "rewrite")
+_ATTRIBUTE_LIMITS = ("one_of", "range", "each", "supported", "otherwise", "rewrite")
+
+
+def relaxed_specs(model: onnx.ModelProto) -> Path:
+    """A folder with specifications of the model's operators that limit nothing but dtypes."""
+    return _folder(frozenset(node.op_type for node in model.graph.node))
+
+
+@functools.cache
+def _folder(operators: frozenset[str]) -> Path:
+    """The folder for some operators; it lasts as long as the process."""
+    folder = Path(_temporary().name) / "_".join(sorted(operators))
+    folder.mkdir()
+    for operator in operators:
+        (path,) = op_specs_dir().glob(f"*/{stem_of(operator)}.yaml")
+        spec = _relaxed(yaml.safe_load(path.read_text(encoding="utf-8")))
+        text = yaml.safe_dump(spec, allow_unicode=True, sort_keys=False)
+        (folder / path.name).write_text(text, encoding="utf-8")
+    return folder
+
+
+@functools.cache
+def _temporary() -> tempfile.TemporaryDirectory[str]:
+    """Where the folders lie; it is removed with the process."""
+    return tempfile.TemporaryDirectory(prefix="relaxed-specs-")
+
+
+def _relaxed(spec: dict[str, Any]) -> dict[str, Any]:
+    """The specification without its limits."""
+    spec.pop("constraints", None)
+    for row in (*spec["inputs"], *spec["outputs"]):
+        for key in _OPERAND_LIMITS:
+            row.pop(key, None)
+    for row in spec.get("attributes", ()):
+        for key in _ATTRIBUTE_LIMITS:
+            row.pop(key, None)
+    return spec
