@@ -11,10 +11,9 @@ import click
 from atc_py.cli.main import cli
 from atc_py.diag import ExitCode
 from atc_py.diag.codes import all_codes
-from atc_py.lowering.lower import can_lower
 from atc_py.passes.manager import PIPELINE
-from atc_py.report.operators import operator_list_lines
 from atc_py.target import Attribute, TargetOp, operators, socs
+from tests.derived_operators import operators_page, spec_notes_page
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -135,23 +134,12 @@ def _attribute(attribute: Attribute) -> str:
     return f"{attribute.name}={list(default) if isinstance(default, tuple) else default}"
 
 
-def operators_page() -> Iterator[str]:
-    """The operator specifications, one line each."""
-    yield "# ONNX operators"
-    yield ""
-    yield "The operator list, and which of it compiles so far. `atc-py ops show OPERATOR` prints"
-    yield "everything that is known about one of them."
-    yield ""
-    yield "```text"
-    yield from operator_list_lines(can_lower)
-    yield "```"
-
-
 PAGES = {
     "diagnostics.md": diagnostics_page,
     "cli.md": cli_page,
     "target.md": target_page,
     "operators.md": operators_page,
+    "spec-notes.md": spec_notes_page,
 }
 
 

@@ -2,11 +2,31 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import click
 
-from atc_py.cli.console import print_json, print_line, show_help_of_bare_group
+from atc_py.cli.console import print_diagnostics, print_json, print_line, show_help_of_bare_group
+from atc_py.diag import LANGUAGES, AtcError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from atc_py.spec import Library
 
 __all__ = ["ops"]
+
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+_LANG = click.option(
+    "--lang", type=click.Choice(LANGUAGES), default=LANGUAGES[0], show_default=True,
+    help="Language of the text.",
+)  # fmt: skip
+_OP_SPECS = click.option(
+    "--op-specs", "--op_specs", type=click.Path(path_type=Path),
+    help="Folder of specifications that come before atc-py's own.",
+)  # fmt: skip
 
 
 @click.group(invoke_without_command=True)
@@ -17,28 +37,107 @@ def ops(context: click.Context) -> None:
 
 
 @ops.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def list_(*, as_json: bool) -> None:
+@click.option("--group", help="Operators of this group only: math, nn, tensor ...")
+@click.option("--opset", type=click.IntRange(min=1), help="Operators listed at this opset only.")
+@click.option("--dtype", help="Operators whose first input may have this dtype only.")
+@click.option("--custom/--onnx", default=None, help="Custom operators only, or ONNX's only.")
+@_OP_SPECS
+@_LANG
+@_JSON
+def list_(*, op_specs: Path | None, lang: str, as_json: bool, **selection: Any) -> None:
     """List the operators with their opsets."""
-    from atc_py.lowering.lower import can_lower
-    from atc_py.report.operators import operator_list_json, operator_list_lines
+    from functools import partial
 
+    from atc_py.lowering.lower import can_lower
+    from atc_py.report.operators import (
+        Selection,
+        operator_list_json,
+        operator_list_lines,
+        selected,
+    )
+
+    library = _library(op_specs)
+    specs = selected(library.all(), Selection(**selection))
+    compiles = partial(can_lower, specs=library)
     if as_json:
-        print_json(operator_list_json(can_lower))
+        print_json(operator_list_json(specs, compiles))
         return
-    for line in operator_list_lines(can_lower):
-        print_line(line)
+    _print_lines(operator_list_lines(specs, compiles, lang))
 
 
 @ops.command()
 @click.argument("operator")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def show(*, operator: str, as_json: bool) -> None:
-    """Show the specification of OPERATOR."""
-    from atc_py.report.operators import operator_json, operator_lines
+@_OP_SPECS
+@_LANG
+@_JSON
+def show(*, operator: str, op_specs: Path | None, lang: str, as_json: bool) -> None:
+    """Show the specification of OPERATOR, its rules, and its versions of ONNX."""
+    from atc_py.frontend.history import history
+    from atc_py.report.operator_page import operator_json, operator_lines
+    from atc_py.report.operators import find_named_spec
 
+    spec = find_named_spec(operator, _library(op_specs))
     if as_json:
-        print_json(operator_json(operator))
+        print_json(operator_json(spec, history()))
         return
-    for line in operator_lines(operator):
-        print_line(line)
+    _print_lines(operator_lines(spec, history(), lang))
+
+
+@ops.command(context_settings={"ignore_unknown_options": True})
+@click.argument("operator")
+@click.argument("first", metavar="OPSET")
+@click.argument("second", metavar="OPSET")
+@_LANG
+@_JSON
+def diff(*, operator: str, first: str, second: str, lang: str, as_json: bool) -> None:
+    """Show what changed in ONNX's OPERATOR between two opsets."""
+    from atc_py.frontend.history import history
+    from atc_py.report.operator_diff import diff_json, diff_lines, operator_diff
+
+    found = operator_diff(operator, first, second, history())
+    if as_json:
+        print_json(diff_json(found))
+        return
+    _print_lines(diff_lines(found, lang))
+
+
+@ops.command()
+@click.argument("paths", metavar="[PATH]...", type=click.Path(path_type=Path), nargs=-1)
+@_OP_SPECS
+@_JSON
+def validate(*, paths: tuple[Path, ...], op_specs: Path | None, as_json: bool) -> None:
+    """Look for faults in the specifications below each PATH, a folder or one file.
+
+    Without PATH and --op-specs, atc-py's own are looked at.
+    """
+    from atc_py.frontend.history import history
+    from atc_py.report.diagnostics import diagnostic_json
+    from atc_py.report.operators import lint_line
+    from atc_py.resources import op_specs_dir
+    from atc_py.spec.lint import lint
+
+    given = [*paths, *([op_specs] if op_specs is not None else [])]
+    result = lint(given or [op_specs_dir()], history())
+    if result.errors:
+        raise AtcError(*result.findings)
+    if as_json:
+        findings = [diagnostic_json(found) for found in result.findings]
+        print_json({"specifications": result.count, "diagnostics": findings})
+        return
+    print_diagnostics(result.findings, as_json=False)
+    print_line(lint_line(result))
+
+
+def _library(op_specs: Path | None) -> Library:
+    """The specifications, with those of a user's folder before them."""
+    from atc_py.spec import library
+
+    return library() if op_specs is None else library().overlay(op_specs)
+
+
+def _print_lines(lines: Iterable[str]) -> None:
+    """Lines to standard output; texts of users' specifications cannot command the terminal."""
+    from atc_py.report.escape import visible
+
+    for line in lines:
+        print_line(visible(line))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from atc_py.report.escape import visible
+from atc_py.report.wrapping import columns
 
 __all__ = ["Table", "format_bytes", "format_seconds", "plain_lines"]
 
@@ -42,15 +43,20 @@ def plain_lines(table: Table) -> list[str]:
     headings = table.headings()
     named = any(name for name, _ in headings)
     cells = [*([tuple(name for name, _ in headings)] if named else []), *table.rows]
-    widths = [max((len(row[i]) for row in cells), default=0) for i in range(len(headings))]
+    widths = [max((columns(row[i]) for row in cells), default=0) for i in range(len(headings))]
     lines = [table.title] if table.title else []
     for row in cells:
         padded = [
-            cell.rjust(width) if right else cell.ljust(width)
+            _padding(cell, width) + cell if right else cell + _padding(cell, width)
             for cell, width, (_, right) in zip(row, widths, headings, strict=True)
         ]
         lines.append(("  " + "  ".join(padded)).rstrip())
     return lines
+
+
+def _padding(cell: str, width: int) -> str:
+    """What brings the cell to that many columns of a terminal."""
+    return " " * (width - columns(cell))
 
 
 def format_bytes(count: int) -> str:
