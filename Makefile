@@ -50,6 +50,7 @@ fmt: $(VENV)/.dev ## Format the code and mend what can be mended
 
 docs: $(VENV)/.dev ## Write the pages that are derived from the code again
 	$(BIN)/python -m tests.derived_docs --write
+	$(BIN)/python -m tests.check_schema --write
 
 clean: ## Remove the virtual environment and everything that was made
 	rm -rf $(VENV) $(OUT) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

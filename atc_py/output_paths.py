@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 import stat
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_OPTION, CANNOT_WRITE
 
-__all__ = ["default_output", "output_folder"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["default_output", "output_folder", "report_output"]
 
 _SUFFIX = ".om"
 _NO_NAMES = {"", ".", "..", _SUFFIX}
@@ -52,6 +56,36 @@ def output_folder(option: str, given: str | os.PathLike[str]) -> Path:
             f"{option} is empty and names no folder", help="write `.` for the current folder"
         )
     return Path(given)
+
+
+def report_output(option: str, given: str, inputs: Iterable[Path]) -> Path:
+    """The file that the user names with `option` for a report on the files `inputs`.
+
+    Raises:
+        AtcError: BAD_OPTION for a text that names no file and for one of the inputs, CANNOT_WRITE
+            for what is there and no file.
+    """
+    # The text is split as it stands: a Path drops the separator that makes it a folder's name.
+    if os.path.split(given)[1] in {"", ".", ".."}:
+        raise BAD_OPTION.error(
+            f"{option} {given!r} names no file", help="give a file name such as report.json"
+        )
+    path = Path(given)
+    mode = _mode(path)
+    if mode and not stat.S_ISREG(mode):
+        what = "a folder" if stat.S_ISDIR(mode) else "a device, a pipe or a socket, not a file"
+        raise CANNOT_WRITE.error(
+            f"cannot write {path}: it is {what}",
+            place=Place(str(path)),
+            help="give the name of a file",
+        )
+    if any(_is_same(path, each) for each in inputs):
+        raise BAD_OPTION.error(
+            f"{option} {path} is a model that is to be checked",
+            place=Place(str(path)),
+            help="give another name; the model would be lost",
+        )
+    return path
 
 
 def _with_suffix(path: Path) -> Path:

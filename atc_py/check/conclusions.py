@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Conclusions"]
 
+_OPEN_RANK = ("",)
+"""What stands for the extents of an input of unknown rank."""
+
 _RUN_TIME = Words(
     "the value is worked out at run time; export fixed shapes and constants, or simplify the "
     "model so that they fold",
@@ -57,7 +60,7 @@ class Conclusions:
         self._opsets = model.opsets
         open_inputs = {each.name: each for each in model.inputs if each.is_open}
         shapes = {
-            name: tuple(dim if isinstance(dim, int) else 1 for dim in each.dims or ())
+            name: tuple(dim if isinstance(dim, int) else 1 for dim in each.dims or _OPEN_RANK)
             for name, each in open_inputs.items()
         }
         self.shape_hint = format_input_shapes(shapes)

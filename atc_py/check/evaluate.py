@@ -77,6 +77,9 @@ class _Checker:
         rows: list[NodeRow] = []
         for view in self._model.nodes:
             found, placement = self._node(view)
+            if view.index in self._faulty:
+                # What is not known of a node that breaks ONNX's rules follows from that.
+                found = [each for each in found if each.standing is not Standing.UNKNOWN]
             findings += found
             placements.append(placement)
             rows.append(self._row(view, found))
@@ -115,6 +118,8 @@ class _Checker:
     def _node(self, view: NodeView) -> tuple[list[Finding], Placement | None]:
         """The findings of one node, and where it stands."""
         spec = self._spec(view)
+        if spec is None and not view.op_type:
+            return [], None  # a fault says it
         if spec is None:
             return [self._conclude.not_listed(view, self._history, self._library)], None
         placement = place_node(view, spec, self._history)

@@ -90,7 +90,9 @@ class Finding:
             )
         if not self.observed.en:
             return self.allowed
-        return self.allowed + Words(", found ", "，实际为 ") + self.observed
+        # Chinese sets a space before Latin text only.
+        space = " " if self.observed.zh[:1].isascii() else ""
+        return self.allowed + Words(", found ", f"，实际为{space}") + self.observed
 
     @property
     def fingerprint(self) -> str:

@@ -64,6 +64,13 @@ def place_node(view: NodeView, spec: OpSpec, history: SchemaHistory) -> Placemen
     """Where `view` stands among the opsets that `spec` lists."""
     if spec.custom or view.opset in spec.opsets:
         return Placement(view.opset, view)
+    newest = history.newest_opset
+    if view.opset > newest:
+        return Refusal(
+            Words(
+                f"the newest opset that is known here is {newest}", f"已知的最新 opset 为 {newest}"
+            )
+        )
     own = history.at(spec.op, view.opset)
     if own is not None and view.opset < spec.restated_since:
         return Refusal(

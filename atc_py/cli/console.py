@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from atc_py.report.tables import Table
 
 __all__ = [
+    "print_bytes",
     "print_diagnostics",
     "print_error",
     "print_json",
@@ -37,12 +38,17 @@ def print_line(text: str = "") -> None:
         BrokenPipeError: nobody reads any more.
         StdoutError: the system refuses it for another reason.
     """
-    try:
-        click.echo(text)
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise StdoutError(error.errno, error.strerror) from error
+    _echo(text, nl=True)
+
+
+def print_bytes(data: bytes) -> None:
+    """Bytes to standard output, as they are: their format says how they are encoded.
+
+    Raises:
+        BrokenPipeError: nobody reads any more.
+        StdoutError: the system refuses it for another reason.
+    """
+    _echo(data, nl=False)
 
 
 def print_error(text: str) -> None:
@@ -99,6 +105,16 @@ def progress(*, quiet: bool) -> Iterator[Callable[[str], None]]:
 
     with Console(stderr=True).status("starting") as status:
         yield status.update
+
+
+def _echo(content: str | bytes, *, nl: bool) -> None:
+    """Print, and tell the failures of standard output from others."""
+    try:
+        click.echo(content, nl=nl)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise StdoutError(error.errno, error.strerror) from error
 
 
 def _print_table(table: Table) -> None:

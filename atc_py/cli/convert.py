@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from atc_py.cli.console import print_json, print_tables, progress
+from atc_py.cli.console import print_error, print_json, print_line, print_tables, progress
 from atc_py.config import PrecisionMode
 
 __all__ = ["convert"]
@@ -33,7 +33,7 @@ def _list_passes(context: click.Context, _option: click.Parameter, wanted: bool)
 @click.option(
     "--precision-mode",
     "--precision_mode",
-    type=click.Choice([mode.value for mode in PrecisionMode]),
+    type=click.Choice([mode.value for mode in PrecisionMode.compiled()]),
     default=PrecisionMode.FORCE_FP16.value,
     show_default=True,
     help="How dtypes may change.",
@@ -48,13 +48,22 @@ def _list_passes(context: click.Context, _option: click.Parameter, wanted: bool)
 @click.option("--kernels", type=_FOLDER, help="Folder for a copy of the kernel stubs.")
 @click.option("--dump-ir", type=_FOLDER, help="Folder for the graph's text after each stage.")
 @click.option("--disable-pass", multiple=True, metavar="NAME", help="Leave out an optional pass.")
+@click.option(
+    "--op-specs",
+    "--op_specs",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Folder of operator specifications that replace or extend atc-py's own.",
+)
 @click.option("--verify", is_flag=True, help="Check the graph after every pass.")
 @click.option(
     "--passes", is_flag=True, is_eager=True, expose_value=False, callback=_list_passes,
     help="List the passes and stop.",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_context
 def convert(  # noqa: PLR0913  (one parameter an option)
+    context: click.Context,
     *,
     model: Path,
     output: str | None,
@@ -64,27 +73,42 @@ def convert(  # noqa: PLR0913  (one parameter an option)
     kernels: str | None,
     dump_ir: str | None,
     disable_pass: tuple[str, ...],
+    op_specs: Path | None,
     verify: bool,
     as_json: bool,
 ) -> None:
     """Compile MODEL, an ONNX file, to an offline model."""
     import atc_py
+    from atc_py.check.refusal import RulesBrokenError
     from atc_py.report.conversion import conversion_tables
+    from atc_py.report.conversion_check import found_lines
 
-    with progress(quiet=as_json) as on_stage:
-        done = atc_py.convert(
-            model,
-            output,
-            soc=soc,
-            precision_mode=precision_mode,
-            input_shape=input_shape,
-            disable_pass=disable_pass,
-            dump_ir=dump_ir,
-            kernels=kernels,
-            verify=verify,
-            on_stage=on_stage,
-        )
+    try:
+        with progress(quiet=as_json) as on_stage:
+            done = atc_py.convert(
+                model,
+                output,
+                soc=soc,
+                precision_mode=precision_mode,
+                input_shape=input_shape,
+                disable_pass=disable_pass,
+                dump_ir=dump_ir,
+                kernels=kernels,
+                verify=verify,
+                op_specs=op_specs,
+                on_stage=on_stage,
+            )
+    except RulesBrokenError as error:
+        if as_json:
+            raise
+        for line in found_lines(error.check, error.missing):
+            print_error(line)
+        context.exit(error.exit_code)
     if as_json:
         print_json(done.as_json())
         return
+    for line in found_lines(done.check):
+        print_line(line)
+    if done.check.findings:
+        print_line()
     print_tables(conversion_tables(done))

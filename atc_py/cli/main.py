@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import click
 
 from atc_py import __version__
+from atc_py.cli.check import check
 from atc_py.cli.console import print_diagnostics, print_error, show_help_of_bare_group
 from atc_py.cli.convert import convert
 from atc_py.cli.explain import explain
@@ -41,7 +43,7 @@ def cli(context: click.Context) -> None:
     show_help_of_bare_group(context)
 
 
-for _command in (convert, run, info, ops, explain):
+for _command in (convert, check, run, info, ops, explain):
     cli.add_command(_command)
 
 
@@ -54,7 +56,7 @@ def main(args: Sequence[str] | None = None) -> None:
 
 def _guarded(args: list[str]) -> int:
     """The exit status of the command line `args`."""
-    as_json = "--json" in args
+    as_json = _wants_json(args)
     try:
         status = cli.main(args, prog_name="atc-py", standalone_mode=False)
         sys.stdout.flush()
@@ -71,6 +73,12 @@ def _guarded(args: list[str]) -> int:
     except Exception as error:  # noqa: BLE001  (the last net: a bug must not show a traceback)
         return _report([_bug(error)], ExitCode.BUG, as_json=as_json)
     return status if isinstance(status, int) else ExitCode.DONE
+
+
+def _wants_json(args: Sequence[str]) -> bool:
+    """Whether the command line asks for JSON, in either spelling."""
+    pairs = pairwise(args)
+    return "--json" in args or "--format=json" in args or ("--format", "json") in pairs
 
 
 def _refused(error: AtcError | click.ClickException, *, as_json: bool) -> int:

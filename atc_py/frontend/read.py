@@ -75,6 +75,8 @@ def _located(
     sink = Sink()
     names = GraphNames(path, [each.name for each in inputs], contents.names, outputs)
     check_names(names, nodes, sink)
+    if not outputs:
+        sink.add(BAD_MODEL.diagnostic("the graph has no outputs", place=place))
     broken = {node: found for node in nodes if (found := signature_faults(node))}
     for found in broken.values():
         sink.extend(found)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from atc_py.report.conversion_check import finding_json
 from atc_py.report.tables import Table, format_bytes, format_seconds
 
 if TYPE_CHECKING:
@@ -100,6 +101,7 @@ class Conversion:
         return {
             "model": str(self.model),
             "output": str(self.output),
+            "findings": finding_json(self.check),
             **self.facts.as_json(),
             "stages": {stage.name: stage.seconds for stage in self.stages},
             "weights_out": self.weights_out,

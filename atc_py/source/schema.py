@@ -75,6 +75,10 @@ class OperatorSchema:
 class SchemaHistory(Protocol):
     """ONNX's operators through their versions."""
 
+    @property
+    def newest_opset(self) -> int:
+        """The newest opset that is known."""
+
     def at(self, op_type: str, opset: int) -> OperatorSchema | None:
         """The definition in force at an opset of ONNX's own domain, or None."""
 

@@ -1,4 +1,4 @@
-"""`make bench`: conversion beside openvino and onnxruntime, inference beside onnxruntime.
+"""`make bench`: conversion, checking and inference beside their peers.
 
 Every figure of one table comes from one run on one machine; only the ratios carry over to others.
 Models are made in a process of their own: a child's peak memory counts that of its parent at the
@@ -7,21 +7,20 @@ time when it was started, so this process must stay small.
 
 from __future__ import annotations
 
-import os
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+from tests.bench.checking import checking
+from tests.bench.measuring import MIB, ROUNDS, cheapest, measure, say, say_costs
 
-MIB = 1 << 20
-ROUNDS = 3
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 RUNS = 10
 BLOCKS = 7
 
@@ -39,20 +38,13 @@ onnxruntime.InferenceSession(sys.argv[1], options, providers=["CPUExecutionProvi
 """
 
 
-@dataclass(frozen=True)
-class Cost:
-    """Wall time in seconds and peak resident memory in bytes of a whole process."""
-
-    seconds: float
-    peak: int
-
-
 def main() -> None:
     """Make the models, measure, print."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([sys.executable, "-m", "tests.bench.models", folder], check=True)
         for name in ("resnet50", "wide400"):
             conversion(name, Path(folder) / f"{name}.onnx")
+        checking(Path(folder) / "deep.onnx")
         inference(Path(folder) / "resnet50.onnx")
 
 
@@ -69,14 +61,8 @@ def conversion(name: str, path: Path) -> None:
         tool: cheapest(measure(command) for _ in range(ROUNDS))
         for tool, command in commands.items()
     }
-    ours = costs["atc-py"]
     say(f"convert {name}: {size / MIB:.0f} MiB, whole process, best of {ROUNDS}")
-    say(f"  {'tool':12} {'seconds':>8} {'x ours':>7} {'peak MiB':>9} {'peak/file':>9}")
-    for tool, cost in costs.items():
-        say(
-            f"  {tool:12} {cost.seconds:8.2f} {cost.seconds / ours.seconds:7.2f} "
-            f"{cost.peak / MIB:9.0f} {cost.peak / size:9.2f}"
-        )
+    say_costs(costs, size)
 
 
 def inference(path: Path) -> None:
@@ -118,29 +104,6 @@ def median(action: Callable[[], object]) -> float:
         if turn > 1:
             times.append(time.perf_counter() - started)
     return statistics.median(times)
-
-
-def measure(command: list[str]) -> Cost:
-    """Run `command` and wait for it."""
-    started = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise SystemExit(f"{command} failed with status {process.returncode}")
-    return Cost(time.perf_counter() - started, usage.ru_maxrss * 1024)
-
-
-def cheapest(costs: Iterable[Cost]) -> Cost:
-    """The fastest of several runs, with the largest peak among them."""
-    measured = list(costs)
-    return Cost(min(cost.seconds for cost in measured), max(cost.peak for cost in measured))
-
-
-def say(text: str) -> None:
-    """Print one line at once."""
-    sys.stdout.write(f"{text}\n")
-    sys.stdout.flush()
 
 
 if __name__ == "__main__":

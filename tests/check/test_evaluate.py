@@ -25,7 +25,7 @@ from atc_py.diag.codes import (
     UNKNOWN_SOC,
     UNSUPPORTED_OPSET,
 )
-from tests.check.checks import checked, only
+from tests.check.checks import checked, only, residual_network
 from tests.frontend import onnx_files
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def test_finding_says_what_was_seen_and_where_the_rule_stands(tmp_path: Path) ->
 
 
 def test_open_extent_is_unknown_and_names_the_input_to_fix(tmp_path: Path) -> None:
-    inputs = {"x": (FLOAT, ["N", 3, 8, "W"])}
+    inputs: onnx_files.Ports = {"x": (FLOAT, ["N", 3, 8, "W"])}
     proto = onnx_files.model([conv()], inputs, ["y"], filters())
     model = checked(proto, tmp_path)
     assert model.standing is Standing.UNKNOWN
@@ -122,31 +122,9 @@ def test_what_folding_removes_is_not_held_against_the_list(tmp_path: Path) -> No
     assert model.standing is not Standing.ERROR
 
 
-def resnet(opset: int) -> Any:
-    """The operators of a residual network as PyTorch exports it, batch norm folded or not."""
-    weights: dict[str, Any] = filters()
-    weights |= {name: np.ones(4, np.float32) for name in ("s", "b", "m", "v")}
-    weights["w2"] = np.zeros((4, 4, 3, 3), np.float32)
-    weights["fc"], weights["bias"] = np.zeros((10, 4), np.float32), np.zeros(10, np.float32)
-    pads = [1, 1, 1, 1]
-    nodes = [
-        conv("conv1", "x", "c1", kernel_shape=[3, 3], pads=pads, strides=[1, 1], group=1),
-        node("BatchNormalization", ["c1", "s", "b", "m", "v"], ["n1"], "bn", epsilon=1e-5),
-        node("Relu", ["n1"], ["r1"], "relu1"),
-        node("MaxPool", ["r1"], ["p1"], "pool", kernel_shape=[3, 3], pads=pads, strides=[2, 2]),
-        node("Conv", ["p1", "w2"], ["c2"], "conv2", kernel_shape=[3, 3], pads=pads),
-        node("Add", ["c2", "p1"], ["a"], "add"),
-        node("Relu", ["a"], ["r2"], "relu2"),
-        node("GlobalAveragePool", ["r2"], ["g"], "gap"),
-        node("Flatten", ["g"], ["f"], "flatten", axis=1),
-        node("Gemm", ["f", "fc", "bias"], ["y"], "fc", transB=1),
-    ]
-    return onnx_files.model(nodes, IMAGE, ["y"], weights, {"": opset})
-
-
 @pytest.mark.parametrize("opset", [13, 14, 17, 18, 21])
 def test_residual_network_of_a_newer_opset_has_no_error(opset: int, tmp_path: Path) -> None:
-    model = checked(resnet(opset), tmp_path)
+    model = checked(residual_network(opset), tmp_path)
     assert Standing.ERROR not in model.counts, model.findings
     restated = {f.place.op_type for f in model.findings if f.code is OPERATOR_RESTATED}
     assert restated == (
@@ -168,7 +146,7 @@ def test_layer_normalization_of_opset_17_is_an_error_that_names_the_way(tmp_path
 
 def test_version_that_cannot_be_restated_says_why_and_which_opset_suits(tmp_path: Path) -> None:
     nodes = [node("Unsqueeze", ["x", "axes"], ["y"], "unsqueeze")]
-    inputs = {**IMAGE, "axes": (onnx_files.INT64, [1])}
+    inputs: onnx_files.Ports = {**IMAGE, "axes": (onnx_files.INT64, [1])}
     finding = only(checked(onnx_files.model(nodes, inputs, ["y"]), tmp_path))
     assert finding.code is UNSUPPORTED_OPSET
     assert "not constant here" in finding.observed.en
@@ -240,7 +218,7 @@ def test_nodes_of_branches_are_checked_in_their_scope(tmp_path: Path) -> None:
         for key, op in (("then_branch", "Mish"), ("else_branch", "Relu"))
     }
     nodes = [node("If", ["c"], ["y"], "choose", **branches)]
-    inputs = {**IMAGE, "c": (TensorProto.BOOL, [])}
+    inputs: onnx_files.Ports = {**IMAGE, "c": (TensorProto.BOOL, [])}
     model = checked(onnx_files.model(nodes, inputs, ["y"]), tmp_path)
     errors = [f for f in model.findings if f.standing is Standing.ERROR]
     assert [(f.place.node_name, f.scope) for f in errors] == [
@@ -261,7 +239,7 @@ def test_shapes_are_taken_by_the_models_that_have_the_input(tmp_path: Path) -> N
     for name in ("x", "z"):
         folder = tmp_path / name
         folder.mkdir()
-        inputs = {name: (FLOAT, ["N", 3])}
+        inputs: onnx_files.Ports = {name: (FLOAT, ["N", 3])}
         paths.append(
             onnx_files.save(
                 onnx_files.model([node("Softmax", [name], ["y"])], inputs, ["y"]), folder
@@ -292,7 +270,7 @@ def test_fingerprint_stays_when_the_value_changes(tmp_path: Path) -> None:
 
 
 def test_width_past_its_limit_is_told_with_its_limit(tmp_path: Path) -> None:
-    inputs = {"x": (FLOAT, [1, 3, 8, 4097])}
+    inputs: onnx_files.Ports = {"x": (FLOAT, [1, 3, 8, 4097])}
     finding = only(checked(onnx_files.model([conv()], inputs, ["y"], filters()), tmp_path))
     assert finding.code is DIM_OUT_OF_RANGE
     assert "4097" in finding.observed.en

@@ -196,6 +196,10 @@ def test_operator_that_onnx_does_not_have_at_the_opset_is_a_reason() -> None:
     )
 
 
+def test_opset_that_nobody_knows_is_a_reason() -> None:
+    assert "the newest opset that is known here is" in reason(placed("Relu", 99, X))
+
+
 def test_operator_in_a_gap_is_restated_or_not() -> None:
     indices, updates = tensor("i", "int64"), tensor("u")
     assert restated(placed("ScatterND", 16, X, indices, updates)).opset == 11

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 node = helper.make_node
 FLOAT = onnx_files.FLOAT
-X = {"x": (FLOAT, ["N", 3, 4, 4])}
+X: onnx_files.Ports = {"x": (FLOAT, ["N", 3, 4, 4])}
 
 
 def surveyed(
@@ -68,7 +68,7 @@ def test_shape_that_fits_no_input_is_refused(tmp_path: Path) -> None:
 
 
 def test_open_inputs_are_those_that_a_node_depends_on(tmp_path: Path) -> None:
-    inputs = {"x": (FLOAT, ["N"]), "z": (FLOAT, [3]), "w": (FLOAT, ["M"])}
+    inputs: onnx_files.Ports = {"x": (FLOAT, ["N"]), "z": (FLOAT, [3]), "w": (FLOAT, ["M"])}
     nodes = [
         node("Relu", ["x"], ["a"]),
         node("Relu", ["z"], ["b"]),
@@ -104,7 +104,7 @@ def test_constants_are_known_and_folded_away(tmp_path: Path) -> None:
 def test_node_that_breaks_onnx_is_a_fault_and_the_rest_is_known(
     bad: onnx.NodeProto, tmp_path: Path
 ) -> None:
-    inputs = {"x": (FLOAT, [1, 3, 4, 4]), "v": (FLOAT, [7])}
+    inputs: onnx_files.Ports = {"x": (FLOAT, [1, 3, 4, 4]), "v": (FLOAT, [7])}
     nodes = [bad, node("Relu", ["x"], ["r"]), node("Relu", ["b"], ["y"])]
     view = surveyed(onnx_files.model(nodes, inputs, ["r", "y"]), tmp_path)
     assert [(fault.code, fault.place and fault.place.node_name) for fault in view.faults] == [
@@ -115,13 +115,16 @@ def test_node_that_breaks_onnx_is_a_fault_and_the_rest_is_known(
 
 
 def test_every_contradiction_is_told(tmp_path: Path) -> None:
-    inputs = {"x": (FLOAT, [2, 3]), "v": (FLOAT, [7, 7])}
+    inputs: onnx_files.Ports = {
+        "x": (FLOAT, [2, 3]),
+        "v": (FLOAT, [7, 7]),
+        "i": (onnx_files.INT64, [2, 3]),
+    }
     nodes = [
         node("MatMul", ["x", "v"], ["a"], "first"),
         node("Concat", ["x", "v"], ["b"], "second", axis=0),
         node("Add", ["x", "i"], ["c"], "third"),
     ]
-    inputs["i"] = (onnx_files.INT64, [2, 3])
     view = surveyed(onnx_files.model(nodes, inputs, ["a", "b", "c"]), tmp_path)
     assert {fault.place and fault.place.node_name for fault in view.faults} == {
         "first",
@@ -202,7 +205,7 @@ def nested(depth: int) -> onnx.ModelProto:
             inner, "g", [], [helper.make_tensor_value_info(f"o{level - 1}", FLOAT, None)]
         )
         inner = [node("If", ["c"], [f"o{level}"], then_branch=branch, else_branch=branch)]
-    inputs = {"x": (FLOAT, [2]), "c": (TensorProto.BOOL, [])}
+    inputs: onnx_files.Ports = {"x": (FLOAT, [2]), "c": (TensorProto.BOOL, [])}
     return onnx_files.model(inner, inputs, [f"o{depth}"])
 
 
@@ -227,7 +230,7 @@ def test_loop_is_one_node_of_unknown_result(tmp_path: Path) -> None:
         ],
     )
     nodes = [node("Loop", ["n", "", "x"], ["y"], body=body)]
-    inputs = {"x": (FLOAT, [2]), "n": (onnx_files.INT64, [])}
+    inputs: onnx_files.Ports = {"x": (FLOAT, [2]), "n": (onnx_files.INT64, [])}
     view = surveyed(onnx_files.model(nodes, inputs, ["y"]), tmp_path)
     assert [each.op_type for each in view.nodes] == ["Loop"]
     assert view.nodes[0].attributes["body"] == "<graph>"

@@ -1,0 +1,200 @@
+"""`atc-py check`: hold models against the operator specifications."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from atc_py.cli.console import print_bytes, print_line, print_tables
+from atc_py.config import PrecisionMode
+from atc_py.diag import LANGUAGES
+
+if TYPE_CHECKING:
+    from atc_py.check.findings import Standing
+    from atc_py.report.check_document import Document
+
+__all__ = ["check"]
+
+# These are written out because what defines them takes long to import; a test compares them.
+_FORMATS = ("text", "json", "sarif", "junit", "html", "csv")
+_LEVELS = ("error", "unknown", "rewrite", "aicpu", "accuracy")
+
+
+@click.command()
+@click.argument("models", metavar="MODEL...", nargs=-1, required=True, type=click.Path())
+@click.option(
+    "--precision-mode",
+    "--precision_mode",
+    type=click.Choice([mode.value for mode in PrecisionMode]),
+    default=PrecisionMode.FORCE_FP16.value,
+    show_default=True,
+    help="How dtypes may change.",
+)
+@click.option("--soc", "--soc-version", "--soc_version", default="sim", help="SoC to check for.")
+@click.option(
+    "--input-shape",
+    "--input_shape",
+    default="",
+    metavar='"x:1,3,224,224;y:..."',
+    help="Extents of inputs that the models leave open.",
+)
+@click.option(
+    "--format", "format_", type=click.Choice(_FORMATS), help="Form of the report; text by default."
+)
+@click.option("-o", "--output", type=click.Path(), help="File for the report.")
+@click.option(
+    "--fail-on",
+    type=click.Choice(_LEVELS),
+    default="error",
+    show_default=True,
+    help="Exit with 1 on this level and on what is worse.",
+)
+@click.option(
+    "--baseline",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="JSON report of an earlier check; only findings that it lacks fail.",
+)
+@click.option(
+    "--check-report",
+    "--check_report",
+    type=click.Path(),
+    metavar="FILE",
+    help="File for the result in the structure of ATC's pre-check.",
+)
+@click.option(
+    "--op-specs",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Folder of operator specifications that replace or extend atc-py's own.",
+)
+@click.option(
+    "--lang",
+    type=click.Choice(LANGUAGES),
+    default="en",
+    show_default=True,
+    help="Language of the report.",
+)
+@click.option("--verbose", is_flag=True, help="Name every node, also in what a baseline knows.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON; short for --format json.")
+@click.pass_context
+def check(  # noqa: PLR0913  (one parameter an option)
+    context: click.Context,
+    *,
+    models: tuple[str, ...],
+    precision_mode: str,
+    soc: str,
+    input_shape: str,
+    format_: str | None,
+    output: str | None,
+    fail_on: str,
+    baseline: Path | None,
+    check_report: str | None,
+    op_specs: Path | None,
+    lang: str,
+    verbose: bool,
+    as_json: bool,
+) -> None:
+    """Check whether MODELs, ONNX files, can be compiled, and say why not.
+
+    Exit status: 0 done, 1 a model has what --fail-on names or worse, 2 the command was called
+    wrongly, 3 a file cannot be read or written; of several models the worst.
+    """
+    from atc_py import api
+    from atc_py.check.findings import Standing
+    from atc_py.report.check_baseline import read_baseline
+    from atc_py.report.check_json import check_document
+    from atc_py.report.check_verdict import exit_status
+
+    form = _form(format_, as_json=as_json)
+    paths = [Path(model) for model in models]
+    files = _files(output, check_report, paths)
+    known = None if baseline is None else read_baseline(baseline)
+    found = api.check(
+        paths, precision_mode=precision_mode, soc=soc, input_shape=input_shape, op_specs=op_specs
+    )
+    document = check_document(found, lang, known)
+    limit = Standing(fail_on)
+    _write(document, files, form, limit, verbose=verbose)
+    if "--output" not in files:
+        _print(document, form, limit, verbose=verbose)
+    context.exit(exit_status(document, limit))
+
+
+def _form(format_: str | None, *, as_json: bool) -> str:
+    """The format that both options ask for.
+
+    Raises:
+        AtcError: BAD_OPTION where they contradict each other.
+    """
+    from atc_py.diag.codes import BAD_OPTION
+
+    if as_json and format_ not in {None, "json"}:
+        raise BAD_OPTION.error(
+            f"--json and --format {format_} ask for two formats", help="give one of them"
+        )
+    return "json" if as_json else format_ or "text"
+
+
+def _files(output: str | None, check_report: str | None, models: list[Path]) -> dict[str, Path]:
+    """The files to write, by option.
+
+    Raises:
+        AtcError: BAD_OPTION or CANNOT_WRITE for a name that makes no sense.
+    """
+    from atc_py.diag.codes import BAD_OPTION
+    from atc_py.output_paths import report_output
+
+    given = {"--output": output, "--check-report": check_report}
+    files = {
+        option: report_output(option, name, models)
+        for option, name in given.items()
+        if name is not None
+    }
+    if len({path.resolve() for path in files.values()}) < len(files):
+        raise BAD_OPTION.error(
+            "--output and --check-report name one file", help="give each a name of its own"
+        )
+    return files
+
+
+def _write(
+    document: Document, files: dict[str, Path], form: str, limit: Standing, *, verbose: bool
+) -> None:
+    """Write the files, none of them where one cannot be begun; say what was found."""
+    from atc_py.atomic import atomic_write
+    from atc_py.report.check_atc import check_atc
+    from atc_py.report.check_formats import render_check
+    from atc_py.report.check_text import verdict_lines
+    from atc_py.report.escape import visible
+
+    texts = {}
+    if "--output" in files:
+        texts["--output"] = render_check(form, document, limit, verbose=verbose)
+    if "--check-report" in files:
+        texts["--check-report"] = check_atc(document)
+    with ExitStack() as stack:
+        for option, text in texts.items():
+            file = stack.enter_context(atomic_write(files[option]))
+            file.write(text.encode("utf-8"))
+    if "--output" in files:
+        for line in [*verdict_lines(document), visible(f"report: {files['--output']}")]:
+            print_line(line)
+
+
+def _print(document: Document, form: str, limit: Standing, *, verbose: bool) -> None:
+    """The report to standard output."""
+    from atc_py.report.check_formats import render_check
+    from atc_py.report.check_text import check_blocks
+
+    if form != "text":
+        print_bytes(render_check(form, document, limit).encode("utf-8"))
+        return
+    for block in check_blocks(document, verbose=verbose):
+        if isinstance(block, str):
+            print_line(block)
+        else:
+            print_tables([block])

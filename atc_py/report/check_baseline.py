@@ -1,0 +1,118 @@
+"""Baselines: the findings of an earlier check, which a later one leaves alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import PurePath
+from typing import TYPE_CHECKING, TypeAlias
+
+import msgspec
+
+from atc_py.diag import Place
+from atc_py.diag.codes import BAD_BASELINE, FILE_NOT_FOUND, FILE_UNREADABLE
+from atc_py.report.check_document import VERSION, BaselineCount
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from atc_py.diag import AtcError
+
+__all__ = ["Baseline", "read_baseline"]
+
+_Key: TypeAlias = tuple[str, str]
+
+_HELP = "write it with `atc-py check MODEL --format json --output FILE`"
+
+
+class _Finding(msgspec.Struct, frozen=True):
+    """All that a baseline needs of a finding."""
+
+    fingerprint: str
+
+
+class _Model(msgspec.Struct, frozen=True):
+    """All that a baseline needs of a model."""
+
+    path: str
+    findings: tuple[_Finding, ...]
+    faults: tuple[_Finding, ...]
+
+
+class _Report(msgspec.Struct, frozen=True):
+    """All that a baseline needs of a report."""
+
+    version: int
+    models: tuple[_Model, ...]
+
+
+class Baseline:
+    """Findings that are known; each is recognised as often as the baseline has it.
+
+    A finding belongs to a file's name, without folders, and has a fingerprint.
+    """
+
+    def __init__(self, known: Mapping[_Key, int]) -> None:
+        self._left = Counter(known)
+        self._known = 0
+        self._new = 0
+
+    def recognises(self, path: str, fingerprint: str) -> bool:
+        """Whether the baseline has the finding once more; it is used up then."""
+        key = (PurePath(path).name, fingerprint)
+        if self._left[key] <= 0:
+            self._new += 1
+            return False
+        self._left[key] -= 1
+        self._known += 1
+        return True
+
+    @property
+    def count(self) -> BaselineCount:
+        """What became of the findings asked for so far."""
+        return BaselineCount(known=self._known, new=self._new, gone=self._left.total())
+
+
+def read_baseline(path: Path) -> Baseline:
+    """The findings of the report in a JSON file.
+
+    Raises:
+        AtcError: FILE_NOT_FOUND, FILE_UNREADABLE, or BAD_BASELINE where it is another file.
+    """
+    report = _decoded(path)
+    if report.version != VERSION:
+        raise _bad(path, f"its version is {report.version}, this atc-py reads {VERSION}")
+    found = [
+        (PurePath(model.path).name, finding.fingerprint)
+        for model in report.models
+        for finding in (*model.faults, *model.findings)
+    ]
+    return Baseline(Counter(found))
+
+
+def _decoded(path: Path) -> _Report:
+    """The parts of the file that matter."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=_Report)
+    except FileNotFoundError as error:
+        raise FILE_NOT_FOUND.error(
+            f"there is no baseline {path}", place=Place(str(path)), help=_HELP
+        ) from error
+    except (OSError, ValueError) as error:
+        if isinstance(error, OSError):
+            reason = error.strerror or str(error)
+            raise FILE_UNREADABLE.error(
+                f"cannot read the baseline {path}: {reason}", place=Place(str(path))
+            ) from error
+        raise _bad(path, str(error)) from error
+    except RecursionError as error:
+        raise _bad(path, "it is nested too deeply") from error
+
+
+def _bad(path: Path, reason: str) -> AtcError:
+    """The diagnostic for a file that is no report."""
+    return BAD_BASELINE.error(
+        f"the baseline {path} is not a report of a check: {reason}",
+        place=Place(str(path)),
+        help=_HELP,
+    )

@@ -1,0 +1,178 @@
+"""A check's report as plain values in one language: what every format of it is made from."""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias
+
+import msgspec
+
+from atc_py.check.findings import Standing
+from atc_py.diag import LANGUAGES
+
+__all__ = [
+    "VERSION",
+    "BaselineCount",
+    "Document",
+    "Found",
+    "Model",
+    "Node",
+    "OperatorCount",
+    "Tool",
+]
+
+VERSION = 1
+"""Version of the JSON form; it changes where a reader of the old one would go wrong."""
+
+_LEVELS = [each.value for each in Standing if each is not Standing.SUPPORTED]
+
+_Level: TypeAlias = Annotated[str, msgspec.Meta(extra_json_schema={"enum": _LEVELS})]
+_Verdict: TypeAlias = Annotated[
+    str, msgspec.Meta(extra_json_schema={"enum": [each.value for each in Standing]})
+]
+_Language: TypeAlias = Annotated[str, msgspec.Meta(extra_json_schema={"enum": list(LANGUAGES)})]
+_Version: TypeAlias = Annotated[int, msgspec.Meta(extra_json_schema={"const": VERSION})]
+
+
+class _Part(msgspec.Struct, frozen=True, kw_only=True):
+    """A part of the report; text is free of what UTF-8 cannot carry."""
+
+
+class Found(_Part, frozen=True, kw_only=True):
+    """A finding about a node, or a fault of the file.
+
+    Attributes:
+        fingerprint: stays the same when the same fault is found again, even with another value.
+        code: `ATC4012`.
+        name: the code's name, `attr-out-of-range`.
+        level: error, unknown, rewrite, aicpu or accuracy.
+        rule: what names the rule across versions, `Conv/attr_each_in_range/strides`.
+        source: file and line where the rule stands.
+        node: position in the file's graph; nodes of subgraphs have their outer node's.
+        node_name: the node's name, possibly empty.
+        op: its operator.
+        field: the attribute, input or output concerned.
+        scope: the subgraph that the node stands in; empty at the top.
+        observed: the value seen.
+        allowed: what the rule demands.
+        message: both in one sentence.
+        help: the way out.
+        known: the baseline has it.
+    """
+
+    fingerprint: str
+    code: str
+    name: str
+    level: _Level
+    rule: str
+    source: str
+    node: int | None
+    node_name: str
+    op: str
+    field: str
+    scope: str
+    observed: str
+    allowed: str
+    message: str
+    help: str
+    known: bool
+
+
+class OperatorCount(_Part, frozen=True, kw_only=True):
+    """An operator's nodes: whether the list has it, how many, and how many of each verdict."""
+
+    op: str
+    listed: bool
+    nodes: int
+    counts: dict[str, int]
+
+
+class Node(_Part, frozen=True, kw_only=True):
+    """A node of the network with its verdict."""
+
+    index: int
+    name: str
+    type: str
+    scope: str
+    verdict: _Verdict
+
+
+class Model(_Part, frozen=True, kw_only=True):
+    """What was found in one model.
+
+    Attributes:
+        path: the file, as the user gave it.
+        name: the graph's name.
+        verdict: error, unknown, rewrite, aicpu, accuracy or supported.
+        counts: findings of each level; faults are errors.
+        node_counts: nodes of each verdict.
+        opsets: imported version of each domain.
+        file_nodes: nodes in the file's graph.
+        nodes: nodes that were held against the list.
+        shape_hint: text for --input-shape with a 1 for every open extent.
+        faults: what breaks ONNX's own rules, or cannot be read.
+        findings: about nodes, in the order of the network.
+        operators: the ones with the worst verdict first.
+        network: every node.
+    """
+
+    path: str
+    name: str
+    verdict: _Verdict
+    counts: dict[str, int]
+    node_counts: dict[str, int]
+    opsets: dict[str, int]
+    file_nodes: int
+    nodes: int
+    shape_hint: str
+    faults: tuple[Found, ...]
+    findings: tuple[Found, ...]
+    operators: tuple[OperatorCount, ...]
+    network: tuple[Node, ...]
+
+    @property
+    def all_findings(self) -> tuple[Found, ...]:
+        """Faults, then findings."""
+        return (*self.faults, *self.findings)
+
+
+class Tool(_Part, frozen=True, kw_only=True):
+    """What wrote the report."""
+
+    name: str
+    version: str
+
+
+class BaselineCount(_Part, frozen=True, kw_only=True):
+    """How many findings the baseline has, how many it has not, and how many of its own are gone."""
+
+    known: int
+    new: int
+    gone: int
+
+
+class Document(_Part, frozen=True, kw_only=True):
+    """The report of one check.
+
+    Attributes:
+        version: of this form.
+        tool: what wrote it.
+        lang: language of all sentences, en or zh.
+        precision_mode: ATC's name of the mode.
+        soc: the SoC's name.
+        options: further options of the check.
+        verdict: the worst of all models.
+        counts: findings of each level in all models.
+        baseline: how the findings compare with a baseline; null where none was given.
+        models: in the order of the call.
+    """
+
+    version: _Version
+    tool: Tool
+    lang: _Language
+    precision_mode: str
+    soc: str
+    options: dict[str, str]
+    verdict: _Verdict
+    counts: dict[str, int]
+    baseline: BaselineCount | None
+    models: tuple[Model, ...]

@@ -1,0 +1,171 @@
+"""A check's report as one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from typing import TYPE_CHECKING
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError, TemplateNotFound
+from markupsafe import Markup
+
+from atc_py.check.findings import Standing
+from atc_py.diag import Place
+from atc_py.diag.codes import BAD_TEMPLATE
+from atc_py.report.check_groups import groups
+from atc_py.report.check_words import (
+    COLUMNS,
+    HEADINGS,
+    LEVELS,
+    baseline_text,
+    node_text,
+    shape_option,
+    verdict_text,
+)
+from atc_py.report.escape import visible
+from atc_py.resources import templates_dir
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+    from typing import Any
+
+    from atc_py.report.check_document import Document, Model
+    from atc_py.report.check_groups import Group
+
+__all__ = ["check_html"]
+
+_NAME = "check.html.j2"
+_STYLE, _SCRIPT = "check.css", "check.js"
+
+_OPEN_GROUPS, _OPEN_FINDINGS = 10, 40
+"""Groups of errors that are shown unfolded, and the findings that each of them may have."""
+
+
+def check_html(document: Document) -> str:
+    """The report as a page: verdicts, operators, and findings that can be filtered.
+
+    Raises:
+        AtcError: BAD_TEMPLATE where the template is missing or does not render.
+    """
+    folder = templates_dir() / "report"
+    environment = Environment(
+        loader=FileSystemLoader(folder),
+        undefined=StrictUndefined,
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_shown,
+    )
+    try:
+        style, script = _source(folder / _STYLE), _source(folder / _SCRIPT)
+        return environment.get_template(_NAME).render(
+            document=document,
+            style=style,
+            script=script,
+            policy=_policy(style, script),
+            words={key: words.in_language(document.lang) for key, words in HEADINGS.items()},
+            levels=_by_name(LEVELS, document.lang),
+            columns=_by_name(COLUMNS, document.lang),
+            baseline=baseline_text(document),
+            operators=_operators(document),
+            pages=[_page(document, model) for model in document.models],
+        )
+    except (TemplateError, OSError) as error:
+        missing = isinstance(error, TemplateNotFound)
+        what = "is missing" if missing else f"does not render: {error}"
+        raise BAD_TEMPLATE.error(
+            f"template {_NAME!r} {what}",
+            place=Place(str(folder / _NAME), line=getattr(error, "lineno", None)),
+            help="reinstall atc-py to restore its templates",
+        ) from error
+
+
+def _shown(value: object) -> object:
+    """Names from files cannot turn the reading direction or hide what they are."""
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _by_name(table: dict[Standing, Any], language: str) -> dict[str, str]:
+    """A table of words by the standings' names."""
+    return {standing.value: words.in_language(language) for standing, words in table.items()}
+
+
+def _source(path: Path) -> Markup:
+    """Style or script as it stands; both are the project's own files."""
+    return Markup(path.read_text(encoding="utf-8"))  # noqa: S704  (no text of a model is in it)
+
+
+def _policy(style: str, script: str) -> str:
+    """What the browser may load: nothing, and of what stands here just style and script."""
+    parts = (
+        "default-src 'none'",
+        f"style-src '{_digest(style)}'",
+        f"script-src '{_digest(script)}'",
+        "base-uri 'none'",
+        "form-action 'none'",
+    )
+    return "; ".join(parts)
+
+
+def _digest(text: str) -> str:
+    """The digest by which a policy names a text."""
+    digest = hashlib.sha256(text.encode("utf-8")).digest()
+    return f"sha256-{base64.b64encode(digest).decode()}"
+
+
+def _operators(document: Document) -> list[str]:
+    """Operators that findings name, for the filter."""
+    found = {each.op for model in document.models for each in model.all_findings if each.op}
+    return sorted(found, key=str.lower)
+
+
+def _page(document: Document, model: Model) -> dict[str, Any]:
+    """All that the page says of one model."""
+    rows = groups(model.all_findings)
+    return {
+        "model": model,
+        "verdict": verdict_text(model, document.lang),
+        "bar": list(_bar(model)),
+        "shape_option": shape_option(model.shape_hint) if model.shape_hint else "",
+        "groups": [
+            _group(document, group, unfolded=position < _OPEN_GROUPS)
+            for position, group in enumerate(rows)
+        ],
+    }
+
+
+def _bar(model: Model) -> Iterator[dict[str, Any]]:
+    """Parts of the bar that shows the nodes by verdict, the best first; in percent."""
+    start = 0.0
+    for standing in COLUMNS:
+        count = model.node_counts.get(standing.value, 0)
+        if count and model.nodes:
+            width = 100 * count / model.nodes
+            yield {"level": standing.value, "x": f"{start:.3f}", "width": f"{width:.3f}"}
+            start += width
+
+
+def _group(document: Document, group: Group, *, unfolded: bool) -> dict[str, Any]:
+    """A rule and its nodes."""
+    first = group.first
+    undecided = first.level == Standing.UNKNOWN.value
+    word = HEADINGS["undecided" if undecided else "found"].in_language(document.lang)
+    findings = [found for sighting in group.sightings for found in sighting.findings]
+    return {
+        "first": first,
+        "headline": group.headline,
+        "count": group.count,
+        "known": all(found.known for found in findings),
+        "open": unfolded and first.level == Standing.ERROR.value and group.count <= _OPEN_FINDINGS,
+        "sightings": [
+            {
+                "count": len(sighting.findings),
+                "observed": f"{word} {sighting.observed}" if sighting.observed else "",
+                "nodes": [
+                    text for found in sighting.findings if (text := node_text(found, document.lang))
+                ],
+            }
+            for sighting in group.sightings
+        ],
+    }

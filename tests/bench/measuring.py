@@ -1,0 +1,60 @@
+"""What the benchmarks measure with: whole processes, their time and their memory."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+__all__ = ["MIB", "ROUNDS", "Cost", "cheapest", "measure", "say", "say_costs"]
+
+MIB = 1 << 20
+ROUNDS = 3
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Wall time in seconds and peak resident memory in bytes of a whole process."""
+
+    seconds: float
+    peak: int
+
+
+def measure(command: list[str]) -> Cost:
+    """Run `command` and wait for it."""
+    started = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise SystemExit(f"{command} failed with status {process.returncode}")
+    return Cost(time.perf_counter() - started, usage.ru_maxrss * 1024)
+
+
+def cheapest(costs: Iterable[Cost]) -> Cost:
+    """The fastest of several runs, with the largest peak among them."""
+    measured = list(costs)
+    return Cost(min(cost.seconds for cost in measured), max(cost.peak for cost in measured))
+
+
+def say(text: str) -> None:
+    """Print one line at once."""
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def say_costs(costs: Mapping[str, Cost], size: int) -> None:
+    """A table of what each tool costs; the first is ours, `size` the model's in bytes."""
+    ours = next(iter(costs.values()))
+    say(f"  {'tool':12} {'seconds':>8} {'x ours':>7} {'peak MiB':>9} {'peak/file':>9}")
+    for tool, cost in costs.items():
+        say(
+            f"  {tool:12} {cost.seconds:8.2f} {cost.seconds / ours.seconds:7.2f} "
+            f"{cost.peak / MIB:9.0f} {cost.peak / size:9.2f}"
+        )

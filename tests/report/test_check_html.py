@@ -1,0 +1,201 @@
+"""A check's report as a page that stands alone."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+import time
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING
+
+import pytest
+
+from atc_py.check.findings import ModelCheck, Standing
+from atc_py.diag import AtcError
+from atc_py.diag.codes import BAD_TEMPLATE
+from atc_py.report import check_html as module
+from atc_py.report.check_baseline import Baseline
+from atc_py.report.check_html import check_html
+from atc_py.report.check_json import check_document
+from atc_py.resources import templates_dir
+from tests.report.check_samples import (
+    RESTATED,
+    SLOW,
+    STRIDES,
+    UNDECIDED,
+    at,
+    faulty,
+    hostile,
+    mixed,
+    model_check,
+    report,
+    unreadable,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+VOID = {"meta", "input", "link", "br", "hr", "img", "rect"}
+
+
+class Page(HTMLParser):
+    """What a page holds, and whether its elements are nested soundly."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in VOID:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] not in {"style", "script"}:
+            self.texts.append(data)
+
+    def all(self, name: str) -> list[dict[str, str | None]]:
+        """Attributes of all elements of one name."""
+        return [attributes for tag, attributes in self.elements if tag == name]
+
+
+def html_of(*models: ModelCheck, language: str = "en", baseline: Baseline | None = None) -> str:
+    return check_html(check_document(report(*models), language, baseline))
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_page_holds_all_models_and_rules(language: str) -> None:
+    page = Page(html_of(mixed(), faulty(), unreadable(), model_check(), language=language))
+    assert len([each for each in page.all("section") if "id" in each]) == 4
+    levels = [each["data-level"] for each in page.all("details")]
+    assert levels == ["error", "error", "unknown", "rewrite", "aicpu", "error", "error", "error"]
+    assert page.all("html")[0]["lang"] == {"en": "en", "zh": "zh-CN"}[language]
+
+
+def test_page_loads_nothing() -> None:
+    text = html_of(mixed(), hostile())
+    page = Page(text)
+    assert {"link", "img", "iframe", "base"}.isdisjoint(tag for tag, _ in page.elements)
+    assert not any({"src", "style", "onclick"} & set(each) for _, each in page.elements)
+    assert all((each.get("href") or "").startswith("#") for each in page.all("a"))
+    assert "url(" not in text
+    assert "@import" not in text
+
+
+def test_policy_names_style_and_script() -> None:
+    text = html_of(mixed())
+    policy = Page(text).all("meta")[1]["content"] or ""
+    assert policy.startswith("default-src 'none'; ")
+    for tag in ("style", "script"):
+        found = re.search(f"<{tag}>(.*?)</{tag}>", text, re.DOTALL)
+        assert found
+        digest = base64.b64encode(hashlib.sha256(found[1].encode()).digest()).decode()
+        assert f"{tag}-src 'sha256-{digest}'" in policy
+
+
+def test_hostile_names_stay_text() -> None:
+    text = html_of(hostile(), mixed())
+    page = Page(text)
+    assert {"b", "x"}.isdisjoint(tag for tag, _ in page.elements)
+    assert any("\\x1b[31m\\u202e<b>" in part for part in page.texts)
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+    text.encode("utf-8")
+
+
+def test_name_cannot_close_the_script() -> None:
+    name = "</script><script>alert(1)</script>"
+    page = Page(html_of(model_check(at(STRIDES, 1, name), path=f"{name}.onnx")))
+    assert len(page.all("script")) == 1
+
+
+def test_inputs_have_labels() -> None:
+    page = Page(html_of(mixed()))
+    labelled = {each.get("for") for each in page.all("label")}
+    named = [each for tag in ("select", "input") for each in page.all(tag) if "id" in each]
+    assert {each["id"] for each in named} <= labelled
+    assert len(named) == 2
+
+
+def test_filter_is_there_only_where_there_are_findings() -> None:
+    assert Page(html_of(mixed())).all("form")[0]["id"] == "filters"
+    clean = html_of(model_check())
+    assert "<form" not in clean
+    assert "No findings." in clean
+
+
+def test_known_findings_are_marked() -> None:
+    known = Baseline({("resnet.onnx", STRIDES.fingerprint): 1})
+    text = html_of(model_check(STRIDES, UNDECIDED), baseline=known)
+    assert [each["data-known"] for each in Page(text).all("details")] == ["yes", "no"]
+    assert "1 known, 1 new" in text
+
+
+def test_bar_adds_up_to_the_whole() -> None:
+    parts = Page(html_of(mixed())).all("rect")
+    assert sum(float(each["width"] or 0) for each in parts) == pytest.approx(100, abs=0.01)
+
+
+def test_errors_are_unfolded_unless_they_are_many() -> None:
+    few = Page(html_of(mixed())).all("details")
+    assert ["open" in each for each in few] == [True, True, False, False, False]
+    many = model_check(*(at(STRIDES, i, f"n{i}") for i in range(41)))
+    assert "open" not in Page(html_of(many)).all("details")[0]
+
+
+def test_ten_thousand_findings_are_few_rows() -> None:
+    kinds = (STRIDES, UNDECIDED, RESTATED, SLOW)
+    findings = [at(kinds[i % 4], i, f"node_{i}", f"[{i % 3000}]") for i in range(10_000)]
+    check = ModelCheck("big.onnx", "g", {}, 10_000, 10_000, tuple(findings))
+    start = time.perf_counter()
+    text = html_of(check)
+    assert time.perf_counter() - start < 10
+    assert text.count("<details") == 4
+    assert len(text) < 2_000_000
+
+
+def test_template_that_is_missing_or_broken_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "templates_dir", lambda: tmp_path)
+    folder = tmp_path / "report"
+    for text, message in ((None, "check.css"), ("{{ nothing }}", "'nothing' is undefined")):
+        if text is not None:
+            folder.mkdir()
+            for name in ("check.css", "check.js", "check.html.j2"):
+                (folder / name).write_text(text, encoding="utf-8")
+        with pytest.raises(AtcError) as error:
+            html_of(mixed())
+        assert error.value.diagnostics[0].code is BAD_TEMPLATE
+        assert message in error.value.diagnostics[0].message
+
+
+def contrast(one: str, other: str) -> float:
+    """Ratio of two colours' luminances, as WCAG 2 has it."""
+    lights = []
+    for colour in (one, other):
+        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+        lights.append(sum(f * c for f, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True)))
+    return (max(lights) + 0.05) / (min(lights) + 0.05)
+
+
+@pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
+def test_colours_have_contrast(scheme: int) -> None:
+    style = (templates_dir() / "report" / "check.css").read_text(encoding="utf-8")
+    root = re.findall(r":root \{(.*?)\}", style, re.DOTALL)[scheme]
+    colours = dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6})", root))
+    pairs = [(name, f"{name}-tint") for name in (each.value for each in Standing)]
+    pairs += [(ink, paper) for ink in ("text", "soft", "accent") for paper in ("page", "card")]
+    for ink, paper in pairs:
+        assert contrast(colours[ink], colours[paper]) >= 4.5, (ink, paper)
