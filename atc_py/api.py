@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from atc_py.report.conversion import Conversion
     from atc_py.shapes import Shape
 
-__all__ = ["Model", "Port", "check", "convert", "load"]
+__all__ = ["Model", "Port", "check_models", "convert", "load"]
 
 
-def check(
+def check_models(
     models: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
     soc: str = "sim",
@@ -56,7 +56,7 @@ def check(
     Raises:
         AtcError: an option has no meaning, or a user's specification has a fault.
     """
-    from atc_py.checking import check_models
+    from atc_py.checking import check_files
 
     options = CheckOptions(
         soc=soc,
@@ -65,7 +65,7 @@ def check(
         op_specs=None if op_specs is None else Path(op_specs),
     )
     paths = [models] if isinstance(models, str | os.PathLike) else models
-    return check_models([Path(path) for path in paths], options)
+    return check_files([Path(path) for path in paths], options)
 
 
 def convert(  # noqa: PLR0913  (the options of the tool's main job)

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from atc_py.diag import Diagnostic
     from atc_py.spec import Library
 
-__all__ = ["check_models", "specifications"]
+__all__ = ["check_files", "specifications"]
 
 
-def check_models(models: Sequence[Path], options: CheckOptions) -> CheckReport:
+def check_files(models: Sequence[Path], options: CheckOptions) -> CheckReport:
     """Check every one of `models`; one that cannot be read does not keep the others from it.
 
     Raises:

@@ -51,7 +51,7 @@ def verdict_lines(mode: str = "allow_fp32_to_fp16") -> Iterator[str]:
     verdicts: Counter[Standing] = Counter()
     refused: dict[Reason, list[str]] = defaultdict(list)
     for path in cases():
-        (model,) = api.check(path, precision_mode=mode).models
+        (model,) = api.check_models(path, precision_mode=mode).models
         verdicts[model.standing] += 1
         for reason in dict.fromkeys(_reasons(model)):
             refused[reason].append(path.parent.name)

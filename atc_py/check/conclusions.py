@@ -69,10 +69,7 @@ class Conclusions:
         """A rule that fails, or that cannot be decided."""
         undecided = answer.state is State.UNKNOWN
         standing = Standing.UNKNOWN if undecided else Standing.of(rule.level)
-        if undecided:
-            help_ = self._undecided_help(node.view)
-        else:
-            help_ = _help(predicate, node.spec, rule)
+        help_ = self._undecided_help(node.view) if undecided else _help(predicate, node.spec, rule)
         return Finding(
             code=predicate.code,
             standing=standing,

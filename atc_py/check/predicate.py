@@ -47,6 +47,9 @@ class Predicate:
     help: Words
 
 
+_CHOICES = ("dtypes", "one_of")
+"""Arguments any element of which will do."""
+
 _REGISTER: dict[type[Rule], Predicate] = {}
 
 
@@ -106,6 +109,7 @@ def filled(words: Words, spec: OpSpec, rule: Rule) -> Words:
     texts = []
     for language in LANGUAGES:
         holes = {name: _argument(value, language) for name, value in given.items()}
+        holes |= {name: _choice(given[name], language) for name in _CHOICES if name in given}
         if bounds:
             holes["range"] = _bounds(given["range"], language)
         texts.append(words.in_language(language).format(**holes))
@@ -124,6 +128,14 @@ def _argument(value: object, language: str) -> str:
     if isinstance(value, Enum):
         return str(value.value)
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _choice(values: Any, language: str) -> str:
+    """`a`, `a or b`, `a, b or c`."""
+    *others, last = (_argument(value, language) for value in values)
+    if not others:
+        return str(last)
+    return f"{', '.join(others)} {'or' if language == 'en' else '或'} {last}"
 
 
 def _bounds(value: Any, language: str) -> str:

@@ -64,37 +64,41 @@ def place_node(view: NodeView, spec: OpSpec, history: SchemaHistory) -> Placemen
     """Where `view` stands among the opsets that `spec` lists."""
     if spec.custom or view.opset in spec.opsets:
         return Placement(view.opset, view)
-    newest = history.newest_opset
-    if view.opset > newest:
-        return Refusal(
-            Words(
-                f"the newest opset that is known here is {newest}", f"已知的最新 opset 为 {newest}"
-            )
-        )
-    own = history.at(spec.op, view.opset)
-    if own is not None and view.opset < spec.restated_since:
-        return Refusal(
-            Words(
-                f"before opset {spec.restated_since} the same node meant another thing",
-                f"opset {spec.restated_since} 之前同样的节点含义不同",
-            )
-        )
-    if own is None or own.deprecated:
-        return Refusal(
-            Words(
-                f"ONNX does not define {spec.op} at opset {view.opset}",
-                f"ONNX 在 opset {view.opset} 没有定义 {spec.op}",
-            )
-        )
-    refusals: list[Words] = []
-    for opset, listed in _listed(spec, view.opset, history):
+    own = _definition(view, spec, history)
+    if isinstance(own, Words):
+        return Refusal(own)
+    versions = list(_listed(spec, view.opset, history))
+    for opset, listed in versions:
         if listed.since_version == own.since_version:
             return Placement(opset, view)
+    refusals: list[Words] = []
+    for opset, listed in versions:
         found = _Restating(view, spec, own, listed).at(opset)
         if not isinstance(found, Words):
             return Placement(opset, found, restated=True)
         refusals.append(found)
     return Refusal(refusals[0] if refusals else _NO_VERSION)
+
+
+def _definition(view: NodeView, spec: OpSpec, history: SchemaHistory) -> OperatorSchema | Words:
+    """The definition that the node is of, or why it is of none that can be restated."""
+    newest, opset = history.newest_opset, view.opset
+    if opset > newest:
+        return Words(
+            f"the newest opset that is known here is {newest}", f"已知的最新 opset 为 {newest}"
+        )
+    own = history.at(spec.op, opset)
+    if own is None or own.deprecated:
+        return Words(
+            f"ONNX does not define {spec.op} at opset {opset}",
+            f"ONNX 在 opset {opset} 没有定义 {spec.op}",
+        )
+    if opset < spec.restated_since:
+        return Words(
+            f"before opset {spec.restated_since} the same node meant another thing",
+            f"opset {spec.restated_since} 之前同样的节点含义不同",
+        )
+    return own
 
 
 _NO_VERSION = Words("ONNX defines it at none of the listed opsets", "清单所列 opset 均无 ONNX 定义")

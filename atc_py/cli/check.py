@@ -113,7 +113,7 @@ def check(  # noqa: PLR0913  (one parameter an option)
     paths = [Path(model) for model in models]
     files = _files(output, check_report, paths)
     known = None if baseline is None else read_baseline(baseline)
-    found = api.check(
+    found = api.check_models(
         paths, precision_mode=precision_mode, soc=soc, input_shape=input_shape, op_specs=op_specs
     )
     document = check_document(found, lang, known)

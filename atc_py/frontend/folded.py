@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import onnx
-
 from atc_py.diag import Place, Sink
 from atc_py.diag.codes import BAD_MODEL, BAD_TENSOR, UNKNOWN_SHAPE
 from atc_py.frontend.attributes import read_attributes
 from atc_py.frontend.infer import inference_complaint
 from atc_py.frontend.model import SourceModel, SourceNode, SourceValue
-from atc_py.frontend.signatures import type_contradiction
+from atc_py.frontend.signatures import is_optional_output, type_contradiction
 from atc_py.frontend.tensors import dtype_of_element, element_name, element_of_dtype
 from atc_py.shapes import MAX_RANK
 
@@ -154,7 +152,7 @@ class _Translator:
         """An output of `node`; where it has no type although the inputs have, that is reported."""
         name = node.outputs[position]
         is_used = name in self._used
-        if not name or (not is_used and _is_optional(node, position)):
+        if not name or (not is_used and is_optional_output(node, position)):
             return None
         value = self.value(name)
         # A graph that would run at run time has been reported as an attribute.
@@ -203,11 +201,3 @@ def _since_version(node: WorkNode) -> int:
     """Version of the definition in force; 1 where ONNX does not define the operator."""
     schema = node.schema
     return 1 if schema is None else schema.since_version
-
-
-def _is_optional(node: WorkNode, position: int) -> bool:
-    """Whether ONNX lets a node leave out its output at `position`."""
-    schema = node.schema
-    if schema is None or position >= len(schema.outputs):
-        return False
-    return schema.outputs[position].option is onnx.defs.OpSchema.FormalParameterOption.Optional

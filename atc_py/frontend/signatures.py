@@ -20,7 +20,12 @@ if TYPE_CHECKING:
     from atc_py.dtypes import DType
     from atc_py.frontend.graph import WorkNode
 
-__all__ = ["check_signatures", "signature_faults", "type_contradiction"]
+__all__ = [
+    "check_signatures",
+    "is_optional_output",
+    "signature_faults",
+    "type_contradiction",
+]
 
 _ANY_NUMBER = 2**31 - 1
 _INTERNAL = "__"
@@ -91,6 +96,14 @@ def type_contradiction(node: WorkNode, dtypes: Sequence[DType | None]) -> str | 
                 f"{other.value} and {dtype.value}"
             )
     return None
+
+
+def is_optional_output(node: WorkNode, position: int) -> bool:
+    """Whether ONNX lets a node leave out its output at `position`."""
+    schema = node.schema
+    if schema is None or position >= len(schema.outputs):
+        return False
+    return schema.outputs[position].option is onnx.defs.OpSchema.FormalParameterOption.Optional
 
 
 @lru_cache(maxsize=1024)

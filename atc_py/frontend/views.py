@@ -8,7 +8,7 @@ from atc_py.diag import Sink
 from atc_py.diag.codes import BAD_MODEL
 from atc_py.frontend.attributes import seen_attributes
 from atc_py.frontend.infer import own_complaint
-from atc_py.frontend.signatures import type_contradiction
+from atc_py.frontend.signatures import is_optional_output, type_contradiction
 from atc_py.frontend.tensors import dtype_of_element, element_name
 from atc_py.frontend.window_types import known_type
 from atc_py.source import NodeView, TensorView
@@ -63,6 +63,7 @@ class _Viewer:
         self._open_bits = dict(open_bits)
         self._open_inputs = open_inputs
         self._sink = sink
+        self._used = self._graph.used_names()
         self._values: dict[str, TensorView] = {}
         self._sets: dict[int, tuple[str, ...]] = {0: ()}
 
@@ -86,7 +87,10 @@ class _Viewer:
             self._open_bits[name] = bits
         schema = node.schema
         inputs = tuple(self._value(name) if name else None for name in node.inputs)
-        outputs = tuple(self._value(name) if name else None for name in node.outputs)
+        outputs = tuple(
+            self._value(name) if name and self._is_asked_for(node, position) else None
+            for position, name in enumerate(node.outputs)
+        )
         self._look_for_faults(node, inputs, outputs)
         return NodeView(
             index=node.index,
@@ -101,6 +105,10 @@ class _Viewer:
             scope=scope,
             open_inputs=self._names(bits),
         )
+
+    def _is_asked_for(self, node: WorkNode, position: int) -> bool:
+        """Whether an output is used, or always there; exporters name optional ones needlessly."""
+        return node.outputs[position] in self._used or not is_optional_output(node, position)
 
     def _look_for_faults(
         self,

@@ -23,7 +23,7 @@ __all__ = ["checked", "only", "residual_network"]
 
 def checked(proto: onnx.ModelProto, folder: Path, **options: Any) -> ModelCheck:
     """The check of `proto`, written to a file in `folder`."""
-    (model,) = api.check(onnx_files.save(proto, folder), **options).models
+    (model,) = api.check_models(onnx_files.save(proto, folder), **options).models
     return model
 
 
@@ -40,7 +40,8 @@ def residual_network(opset: int) -> onnx.ModelProto:
 
     def normal(*shape: int) -> npt.NDArray[np.float32]:
         values: npt.NDArray[np.float32] = generator.standard_normal(shape, dtype=np.float32)
-        return values / np.float32(4)
+        values *= np.float32(0.25)
+        return values
 
     weights = {"w": normal(4, 3, 3, 3), "w2": normal(4, 4, 3, 3)}
     weights |= {"s": normal(4), "b": normal(4), "m": normal(4), "v": np.ones(4, np.float32)}

@@ -228,7 +228,7 @@ def test_nodes_of_branches_are_checked_in_their_scope(tmp_path: Path) -> None:
 
 def test_unreadable_file_does_not_keep_others_from_being_checked(tmp_path: Path) -> None:
     good = onnx_files.save(onnx_files.model([conv()], IMAGE, ["y"], filters()), tmp_path)
-    report = api.check([tmp_path / "none.onnx", good])
+    report = api.check_models([tmp_path / "none.onnx", good])
     assert [f.code for f in report.models[0].faults] == [FILE_NOT_FOUND]
     assert report.models[1].standing is Standing.SUPPORTED
     assert report.standing is Standing.ERROR
@@ -245,16 +245,16 @@ def test_shapes_are_taken_by_the_models_that_have_the_input(tmp_path: Path) -> N
                 onnx_files.model([node("Softmax", [name], ["y"])], inputs, ["y"]), folder
             )
         )
-    report = api.check(paths, input_shape="x:2,3;z:4,3")
+    report = api.check_models(paths, input_shape="x:2,3;z:4,3")
     assert [model.shape_hint for model in report.models] == ["", ""]
-    onnx_files.fails(lambda: api.check(paths, input_shape="q:2,3"), BAD_INPUT_SHAPE)
-    onnx_files.fails(lambda: api.check(paths[:1], input_shape="z:2,3"), BAD_INPUT_SHAPE)
+    onnx_files.fails(lambda: api.check_models(paths, input_shape="q:2,3"), BAD_INPUT_SHAPE)
+    onnx_files.fails(lambda: api.check_models(paths[:1], input_shape="z:2,3"), BAD_INPUT_SHAPE)
 
 
 def test_options_without_meaning_are_refused(tmp_path: Path) -> None:
     path = onnx_files.save(onnx_files.model([conv()], IMAGE, ["y"], filters()), tmp_path)
-    onnx_files.fails(lambda: api.check(path, soc="Ascend0"), UNKNOWN_SOC)
-    onnx_files.fails(lambda: api.check(path, precision_mode="fast"), BAD_OPTION)
+    onnx_files.fails(lambda: api.check_models(path, soc="Ascend0"), UNKNOWN_SOC)
+    onnx_files.fails(lambda: api.check_models(path, precision_mode="fast"), BAD_OPTION)
 
 
 def test_fingerprint_stays_when_the_value_changes(tmp_path: Path) -> None:

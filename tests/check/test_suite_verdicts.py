@@ -21,7 +21,7 @@ def test_every_case_checks_and_every_refusal_names_its_line(mode: str) -> None:
     paths = cases()
     assert len(paths) >= 698
     for path in paths:
-        (model,) = api.check(path, precision_mode=mode).models
+        (model,) = api.check_models(path, precision_mode=mode).models
         assert model.faults == (), path
         for finding in model.findings:
             is_listed = finding.source.startswith("op_specs/")
@@ -43,7 +43,7 @@ def test_verdict_table_counts_every_case_once() -> None:
 @pytest.mark.skipif(not NETWORKS, reason="the networks are not there")
 @pytest.mark.parametrize("mode", [mode.value for mode in PrecisionMode])
 def test_every_network_checks(mode: str) -> None:
-    report = api.check(NETWORKS, precision_mode=mode)
+    report = api.check_models(NETWORKS, precision_mode=mode)
     assert [model.faults for model in report.models] == [()] * len(NETWORKS)
     if mode in COMPILED_MODES:
         errors = [model.path for model in report.models if model.standing is Standing.ERROR]

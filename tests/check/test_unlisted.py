@@ -36,6 +36,10 @@ class FakeHistory:
     def __init__(self, *schemas: OperatorSchema) -> None:
         self._schemas = schemas
 
+    @property
+    def newest_opset(self) -> int:
+        return max((row.since_version for row in self._schemas), default=1)
+
     def at(self, op_type: str, opset: int) -> OperatorSchema | None:
         found = [row for row in self.versions(op_type) if row.since_version <= opset]
         return found[-1] if found else None

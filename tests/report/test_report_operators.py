@@ -146,7 +146,7 @@ def test_show_puts_bounds_conditions_and_marks_into_words() -> None:
         "operand)"
     ) in text
     assert (
-        "A of Gemm must not be float32, when precision mode is must_keep_origin_dtype and the "
+        "A of Gemm must not have dtype float32, when precision mode is must_keep_origin_dtype and the "
         "SoC's cube has no float32 and opset is 8-10; else error [op_specs/math/gemm.yaml:"
     ) in text
     text = " ".join(" ".join(operator_lines("Softmax")).split())

@@ -48,7 +48,6 @@ def build(
     values: Values | None = None,
     attributes: Attributes | None = None,
     dtypes: Elements | None = None,
-    outputs: Shapes | None = None,
 ) -> onnx.ModelProto:
     """A model of one node: the example of `spec` in the form of `opset`.
 
@@ -62,13 +61,14 @@ def build(
         opset: version of ONNX's domain; a custom operator imports it beside its own domain.
         shapes: inputs with other shapes, or further inputs; None leaves one out, a None or a name
             among the extents is an open one, OPEN_RANK leaves open even how many there are.
-            Changing the shape of an input with values takes changing these, too.
+            Changing the shape of an input with values takes changing these, too. An output that is
+            optional is asked for; that of a custom operator is stated with the shape, or None for
+            the list's rank.
         values: inputs with other data, in row-major order; None makes one an input of the graph.
         attributes: attributes with other values, or further ones; None leaves one out. Values may
             be onnx's tensors and graphs.
         dtypes: inputs with other dtypes, by atc-py's or else ONNX's names; those that share the
             dtype follow. Also outputs of custom operators.
-        outputs: other shapes that the file states for outputs of a custom operator.
 
     Returns:
         The model; outputs have a dtype and no shape, those of custom operators open extents.
@@ -80,8 +80,7 @@ def build(
         {**spec.example.values, **(values or {})},
         {**_without_literals(spec), **spec.example.attributes, **(attributes or {})},
         dict(dtypes or {}),
-        frozenset(shapes or ()),
-        dict(outputs or {}),
+        frozenset(name for name, shape in (shapes or {}).items() if shape is not None),
     )
     return node.model()
 
@@ -97,7 +96,6 @@ class _Node:
     attributes: Attributes
     changed: Elements
     asked_for: frozenset[str]
-    stated: Shapes
     inputs: list[onnx.ValueInfoProto] = field(default_factory=list)
     weights: list[onnx.TensorProto] = field(default_factory=list)
 
@@ -147,15 +145,25 @@ class _Node:
             self.inputs.append(_typed(name, element, shape))
             return
         dtype = helper.tensor_dtype_to_np_dtype(element)
-        raw = np.asarray(data).astype(dtype).tobytes()
+        with np.errstate(over="ignore"):
+            raw = np.asarray(data).astype(dtype).tobytes()
         self.weights.append(helper.make_tensor(name, element, _closed(shape), raw, raw=True))
 
     def _asked(self) -> list[str]:
-        """The node's outputs: those that are not optional, or all where every one is."""
+        """The node's outputs: those that are not optional, or all where every one is.
+
+        Optional ones that something is said about are asked for, too.
+        """
         rows = _present(self.spec.outputs, self.opset)
         wanted = [row for row in rows if not row.optional] or rows
         taken = [row.name for row in self.spec.inputs]
-        return [name for row in wanted for name in _tensor_names(row, taken)]
+        names: list[str] = []
+        for row in rows:
+            asked = row in wanted or row.name in self.asked_for.difference(taken)
+            names += _tensor_names(row, taken) if asked else [""]
+        while names and not names[-1]:
+            names.pop()
+        return names
 
     def _elements(self) -> dict[str, int]:
         """The element type of each input, in ONNX's numbers.
@@ -198,7 +206,7 @@ class _Node:
 
     def _wrapped(self, node: onnx.NodeProto) -> onnx.ModelProto:
         """The node in a graph whose outputs have their dtypes."""
-        outputs = [self._declared(name) for name in node.output]
+        outputs = [self._declared(name) for name in node.output if name]
         graph = helper.make_graph([node], "one_node", self.inputs, outputs, self.weights)
         imports = [helper.make_opsetid("", self.opset)]
         if self.spec.custom:
@@ -217,8 +225,10 @@ class _Node:
         element = _number(self._listed(row.name)[0]) if same is None else same
         if row.name in self.changed:
             element = _number(self.changed[row.name])
-        extents = OPEN_RANK if row.rank is None else [None] * row.rank
-        return _typed(name, element, self.stated.get(row.name, extents) or ())
+        extents = self.shapes.get(row.name)
+        if extents is None:
+            extents = OPEN_RANK if row.rank is None else [None] * row.rank
+        return _typed(name, element, extents)
 
 
 def _must_exist(spec: OpSpec, name: str, row: object) -> None:
@@ -277,7 +287,10 @@ def _attribute(row: Attribute, value: Any) -> onnx.AttributeProto:
 
 def _take_dtypes(model: onnx.ModelProto) -> None:
     """Give outputs the dtypes that ONNX infers, or else those of its signature, but no shapes."""
-    inferred = onnx.shape_inference.infer_shapes(model)
+    try:
+        inferred = onnx.shape_inference.infer_shapes(model)
+    except onnx.shape_inference.InferenceError:
+        inferred = model  # a node changed so far that it is none any more
     signature = _signature(model)
     for output, found in zip(model.graph.output, inferred.graph.output, strict=True):
         element = found.type.tensor_type.elem_type or signature.get(output.name, 0)

@@ -70,14 +70,14 @@ def attr_at_default(rule: AttrAtDefault, node: BoundNode) -> Answer:
 @predicate(
     AttrOneOf,
     ATTR_OUT_OF_RANGE,
-    zh="{op} 的 {attribute} 须为 {one_of} 之一",
+    zh="{op} 的 {attribute} 须为 {one_of}",
     help_=Words(
-        "set {attribute} to one of these where the model is built, or run this node on the host",
-        "在构建模型处将 {attribute} 设为上述值之一，或在主机上运行该节点",
+        "set {attribute} to {one_of} where the model is built, or run this node on the host",
+        "在构建模型处将 {attribute} 设为 {one_of}，或在主机上运行该节点",
     ),
 )
 def attr_one_of(rule: AttrOneOf, node: BoundNode) -> Answer:
-    """{attribute} of {op} must be one of {one_of}."""
+    """{attribute} of {op} must be {one_of}."""
     return _each(
         node, rule.attribute, lambda item: any(_same(item, choice) for choice in rule.one_of)
     )

@@ -25,14 +25,14 @@ _NOT_KNOWN = Words("its dtype is not known", "数据类型未知")
 @predicate(
     DtypeListed,
     DTYPE_NOT_LISTED,
-    zh="{op} 的 {tensor} 的数据类型须为 {dtypes} 之一",
+    zh="{op} 的 {tensor} 的数据类型须为 {dtypes}",
     help_=Words(
-        "cast the tensor to one of these before the node, or export the model with one of them",
-        "在该节点之前转换为上述类型之一，或以上述类型导出模型",
+        "cast {tensor} to {dtypes} before the node, or export the model so",
+        "在该节点之前将 {tensor} 转换为 {dtypes}，或以该类型导出模型",
     ),
 )
 def dtype_listed(rule: DtypeListed, node: BoundNode) -> Answer:
-    """{tensor} of {op} must be one of {dtypes}."""
+    """{tensor} of {op} must have dtype {dtypes}."""
     mode = node.conditions.mode
     return all_of(_listed(rule, tensor, mode) for tensor in node.tensors(rule.tensor))
 
@@ -60,7 +60,7 @@ def _listed(rule: DtypeListed, tensor: TensorView, mode: PrecisionMode) -> Answe
     ),
 )
 def dtype_excluded(rule: DtypeExcluded, node: BoundNode) -> Answer:
-    """{tensor} of {op} must not be {dtypes}."""
+    """{tensor} of {op} must not have dtype {dtypes}."""
     return all_of(_excluded(rule, tensor) for tensor in node.tensors(rule.tensor))
 
 

@@ -96,7 +96,9 @@ def known_values_at_least(rule: KnownValuesAtLeast, node: BoundNode) -> Answer:
 def values_equal(rule: ValuesEqual, node: BoundNode) -> Answer:
     """{tensor} of {op} must be constant with every value {value}."""
     return all_of(
-        _values(rule.tensor, tensor, _equal_to(rule.value)) if is_known(tensor) else _not_constant()
+        _values(rule.tensor, tensor, _equal_to(rule.value), flags=True)
+        if is_known(tensor)
+        else _not_constant()
         for tensor in node.tensors(rule.tensor)
     )
 
@@ -135,12 +137,15 @@ def _other_than(value: Number) -> _Keeps:
     return lambda data, _: data != value
 
 
-def _values(name: str, tensor: TensorView, keeps: _Keeps) -> Answer:
-    """Whether all values of a constant keep a rule; what is no number keeps none."""
+def _values(name: str, tensor: TensorView, keeps: _Keeps, *, flags: bool = False) -> Answer:
+    """Whether all values of a constant keep a rule; what is no number keeps none.
+
+    With `flags`, false and true are taken for 0 and 1.
+    """
     data = constant(name, tensor)
     if isinstance(data, Words):
         return unknown(data)
-    found = numbers(data)
+    found = data.ravel().astype("int8") if flags and data.dtype.kind == "b" else numbers(data)
     if found is None:
         return fails(array_at_fault(data)) if data.size else HOLDS
     kept = keeps(found, data.dtype.type)

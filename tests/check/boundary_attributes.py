@@ -1,0 +1,163 @@
+"""Neighbours of the rules on attributes."""
+
+from __future__ import annotations
+
+import math
+from itertools import cycle, islice
+from typing import TYPE_CHECKING, Any
+
+from onnx import TensorProto, helper
+
+from atc_py.diag.codes import ATTR_MISSING, ATTR_NOT_SUPPORTED, ATTR_OUT_OF_RANGE
+from atc_py.spec import AttributeType
+from atc_py.spec.implied import AttrAtDefault, AttrInRange, AttrPresent
+from atc_py.spec.rules import (
+    AttrDistinct,
+    AttrEachInRange,
+    AttrLength,
+    AttrOdd,
+    AttrOneOf,
+    ProductAtMost,
+)
+from tests.check.boundaries import boundary, inside, outside
+from tests.check.boundary_ground import NONE, Change, with_item
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.check.boundaries import Side
+    from tests.check.boundary_ground import Ground
+
+__all__: list[str] = []
+
+_FAR = 2**31
+"""A number within every bound that is infinite."""
+
+
+@boundary(AttrPresent, ATTR_MISSING)
+def present(rule: AttrPresent, _ground: Ground) -> Iterator[Side]:
+    """Set, and not."""
+    yield inside(f"{rule.attribute} set", NONE)
+    yield outside(f"no {rule.attribute}", Change(attributes={rule.attribute: None}))
+
+
+@boundary(AttrAtDefault, ATTR_NOT_SUPPORTED)
+def at_default(_rule: AttrAtDefault, ground: Ground) -> Iterator[Side]:
+    """Not set, at the default, and at other values."""
+    (row,) = ground.attributes
+    default = row.default_at(ground.opset)
+    yield inside(f"no {row.name}", Change(attributes={row.name: None}))
+    if default is not None:
+        yield inside(f"{row.name} = {default}", Change(attributes={row.name: default}))
+    for value in _unusual(row.type):
+        if value != default:
+            yield outside(f"{row.name} set", Change(attributes={row.name: value}))
+
+
+def _unusual(kind: AttributeType) -> tuple[Any, ...]:
+    """Values of a type; at most one of them is a default."""
+    if kind is AttributeType.SPARSE_TENSOR:
+        values = helper.make_tensor("values", TensorProto.FLOAT, [1], [1.0])
+        indices = helper.make_tensor("indices", TensorProto.INT64, [1], [2])
+        return (helper.make_sparse_tensor(values, indices, [3]),)
+    element: tuple[Any, ...] = {
+        AttributeType.INT: (-1, 0, 1),
+        AttributeType.FLOAT: (0.0, 0.5, 1.0, -1.0),
+        AttributeType.STRING: ("a",),
+    }[kind.element]
+    return tuple((value,) for value in element) if kind.is_list else element
+
+
+@boundary(AttrOneOf, ATTR_OUT_OF_RANGE)
+def one_of(rule: AttrOneOf, ground: Ground) -> Iterator[Side]:
+    """Every value that is listed, and some beside and between them."""
+    (row,) = ground.attributes
+    start = ground.items(row.name)
+    for position in range(len(start)):
+        for value in rule.one_of:
+            change = ground.set(row.name, with_item(start, position, value))
+            yield inside(f"{row.name} {value}", change)
+        for value in _beside(rule.one_of):
+            change = ground.set(row.name, with_item(start, position, value))
+            yield outside(f"{row.name} {value}", change)
+
+
+def _beside(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Values that are not listed, as near as they can be."""
+    first = values[0]
+    if isinstance(first, str):
+        near: list[Any] = [first.swapcase(), f"{first}2", first[:-1], ""]
+    elif isinstance(first, float):
+        near = [first - 0.5, first + 0.5]
+    else:
+        near = [*range(min(values) - 1, max(values) + 2)]
+    return tuple(value for value in near if value not in values)
+
+
+@boundary(AttrInRange, ATTR_OUT_OF_RANGE)
+def in_range(rule: AttrInRange, ground: Ground) -> Iterator[Side]:
+    """The bounds, and what lies just past them."""
+    yield from _bounds(rule.attribute, rule.range, ground)
+
+
+@boundary(AttrEachInRange, ATTR_OUT_OF_RANGE)
+def each_in_range(rule: AttrEachInRange, ground: Ground) -> Iterator[Side]:
+    """The bounds, and what lies just past them, in every place."""
+    yield from _bounds(rule.attribute, rule.range, ground)
+
+
+def _bounds(name: str, bounds: tuple[float, float], ground: Ground) -> Iterator[Side]:
+    """Both bounds in every place of an attribute."""
+    least, most = bounds
+    start = ground.items(name)
+    for position in range(len(start)):
+        for bound, past in ((least, -1), (most, 1)):
+            finite = not math.isinf(bound)
+            value = int(bound) if finite else past * _FAR
+            change = ground.set(name, with_item(start, position, value))
+            yield inside(f"{name} {value}", change)
+            if finite:
+                change = ground.set(name, with_item(start, position, value + past))
+                yield outside(f"{name} {value + past}", change)
+
+
+@boundary(AttrOdd, ATTR_OUT_OF_RANGE)
+def odd(rule: AttrOdd, ground: Ground) -> Iterator[Side]:
+    """Odd numbers, and their neighbours."""
+    for value in (1, 3, 5):
+        yield inside(f"{rule.attribute} {value}", ground.set(rule.attribute, (value,)))
+        yield outside(f"{rule.attribute} {value - 1}", ground.set(rule.attribute, (value - 1,)))
+
+
+@boundary(AttrDistinct, ATTR_OUT_OF_RANGE)
+def distinct(rule: AttrDistinct, ground: Ground) -> Iterator[Side]:
+    """Different elements, and one of them twice, in any two places."""
+    name = rule.attribute
+    for items in ((0,), (0, 1), (0, 2, 1)):
+        yield inside(f"{name} {items}", ground.set(name, items))
+    for items in ((0, 0), (1, 1), (0, 1, 0), (0, 1, 1), (1, 1, 0)):
+        yield outside(f"{name} {items}", ground.set(name, items))
+
+
+@boundary(AttrLength, ATTR_OUT_OF_RANGE)
+def length(rule: AttrLength, ground: Ground) -> Iterator[Side]:
+    """One element less, just enough, one more, and none."""
+    items = ground.items(rule.attribute)
+    for count in {0, rule.length - 1, rule.length, rule.length + 1}:
+        change = ground.set(rule.attribute, tuple(islice(cycle(items), count)))
+        make = inside if count == rule.length else outside
+        yield make(f"{count} elements of {rule.attribute}", change)
+
+
+@boundary(ProductAtMost, ATTR_OUT_OF_RANGE)
+def product(rule: ProductAtMost, ground: Ground) -> Iterator[Side]:
+    """Products at the limit and one more, in every place; and the nearest square."""
+    ones = (1,) * len(ground.items(rule.attribute))
+    for position in range(len(ones)):
+        for value, make in ((rule.limit, inside), (rule.limit + 1, outside)):
+            items = with_item(ones, position, value)
+            yield make(f"{rule.attribute} {items}", ground.set(rule.attribute, items))
+    root = math.isqrt(rule.limit)
+    for value, make in ((root, inside), (root + 1, outside)):
+        items = with_item(with_item(ones, 0, value), len(ones) - 1, value)
+        yield make(f"{rule.attribute} {items}", ground.set(rule.attribute, items))

@@ -1,0 +1,180 @@
+"""Neighbours of the rules on axes, and on parts along an axis."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.diag.codes import (
+    ATTR_OUT_OF_RANGE,
+    DIM_OUT_OF_RANGE,
+    SHAPES_DISAGREE,
+    VALUE_OUT_OF_RANGE,
+)
+from atc_py.spec.rules import (
+    AttrPermutation,
+    AttrSumIsExtent,
+    AxesExtentIsOne,
+    AxesInRank,
+    AxisExtentIsOne,
+    AxisInRank,
+    LastStepIsOne,
+    ValuesSumIsExtent,
+)
+from tests.check.boundaries import boundary, inside, outside
+from tests.check.boundary_ground import NONE, Change, with_item
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from tests.check.boundaries import Side
+    from tests.check.boundary_ground import Ground
+
+
+@boundary(AttrPermutation, ATTR_OUT_OF_RANGE, "tensor")
+def permutation(rule: AttrPermutation, ground: Ground) -> Iterator[Side]:
+    """Orders of all axes; one axis twice, too few or too many axes, axes that are none."""
+    axes = tuple(range(len(ground.shape(rule.tensor))))
+    name = rule.attribute
+    for items in (axes, axes[::-1], (*axes[1:], axes[0])):
+        yield inside(f"{name} {items}", ground.set(name, items))
+    for items in (
+        with_item(axes, 0, axes[-1]),
+        axes[:-1],
+        (*axes, len(axes)),
+        with_item(axes, len(axes) - 1, len(axes)),
+        with_item(axes, len(axes) - 1, -1),
+        (),
+    ):
+        yield outside(f"{name} {items}", ground.set(name, items))
+
+
+@boundary(AxisInRank, ATTR_OUT_OF_RANGE, "tensor")
+def axis_in_rank(rule: AxisInRank, ground: Ground) -> Iterator[Side]:
+    """The first and the last axis, counted from either end, and what lies past them."""
+    start = ground.items(rule.attribute)
+    yield from _in_rank(
+        rule.attribute, start, ground, lambda axes: ground.set(rule.attribute, axes)
+    )
+
+
+@boundary(AxesInRank, VALUE_OUT_OF_RANGE, "tensor")
+def axes_in_rank(rule: AxesInRank, ground: Ground) -> Iterator[Side]:
+    """The first and the last axis, counted from either end, and what lies past them."""
+    start = ground.values(rule.axes) or (0,)
+    yield from _in_rank(rule.axes, start, ground, lambda axes: ground.constant(rule.axes, axes))
+
+
+def _in_rank(
+    name: str, start: Sequence[int], ground: Ground, change: Callable[[Sequence[int]], Change]
+) -> Iterator[Side]:
+    """All four ends in every place of a list of axes, in which none stands twice."""
+    dims = ground.dims(str(ground.rule.arguments["tensor"]))
+    if dims is None:
+        return
+    rank = len(dims)
+    for position in range(len(start)):
+        for axis, make in (
+            (-rank, inside),
+            (rank - 1, inside),
+            (-rank - 1, outside),
+            (rank, outside),
+        ):
+            free = iter(each for each in range(rank) if each != axis % rank)
+            axes = [axis if place == position else next(free) for place in range(len(start))]
+            yield make(f"{name} {axes}", change(axes))
+
+
+@boundary(LastStepIsOne, VALUE_OUT_OF_RANGE, "tensor")
+def last_step(rule: LastStepIsOne, ground: Ground) -> Iterator[Side]:
+    """Steps on the last axis, however it is named, and on the others."""
+    last = len(ground.shape(rule.tensor)) - 1
+    for axes, steps, make in (
+        ((last,), (1,), inside),
+        ((0,), (2,), inside),
+        ((-last - 1, -1), (-1, 1), inside),
+        ((last,), (2,), outside),
+        ((-1,), (2,), outside),
+        ((last,), (-1,), outside),
+        ((last,), (0,), outside),
+        ((0, -1), (1, 2), outside),
+        ((last, 0), (2, 1), outside),
+    ):
+        change = _cut(rule, ground, len(steps)).plus(ground.constant(rule.steps, steps))
+        yield make(f"steps {steps} on axes {axes}", change.plus(ground.constant(rule.axes, axes)))
+    ones = (1,) * last
+    without = Change(shapes={rule.axes: None}, values={rule.axes: None})
+    for each, make in (((*ones, 1), inside), ((2, *ones), inside), ((*ones, 2), outside)):
+        change = _cut(rule, ground, len(each)).plus(ground.constant(rule.steps, each))
+        yield make(f"steps {each} without axes", change.plus(without))
+
+
+def _cut(rule: LastStepIsOne, ground: Ground, count: int) -> Change:
+    """The other lists of the node, which have an element for each step."""
+    change = NONE
+    for name in ground.given:
+        if name not in {rule.tensor, rule.axes, rule.steps}:
+            change = change.plus(ground.resized(name, (count,)))
+    return change
+
+
+@boundary(AxisExtentIsOne, DIM_OUT_OF_RANGE, "tensor")
+def axis_extent(rule: AxisExtentIsOne, ground: Ground) -> Iterator[Side]:
+    """Extents of 0, 1 and 2 on the axes that an attribute names."""
+    yield from _extents(rule.tensor, ground.items(rule.attribute), ground)
+
+
+@boundary(AxesExtentIsOne, DIM_OUT_OF_RANGE, "tensor")
+def axes_extent(rule: AxesExtentIsOne, ground: Ground) -> Iterator[Side]:
+    """Extents of 0, 1 and 2 on the axes that an input names."""
+    yield from _extents(rule.tensor, ground.values(rule.axes) or (), ground)
+
+
+def _extents(name: str, axes: Sequence[int], ground: Ground) -> Iterator[Side]:
+    """Extents of 0, 1 and 2 on each axis; 2 on the others."""
+    shape = ground.shape(name)
+    assert axes
+    yield inside("1 on all axes named", NONE)
+    for axis in range(len(shape)):
+        named = axis in {each % len(shape) for each in axes}
+        for extent in (0, 2):
+            make = outside if named else inside
+            change = ground.resized(name, with_item(shape, axis, extent))
+            yield make(f"{extent} on axis {axis}", change)
+
+
+@boundary(AttrSumIsExtent, SHAPES_DISAGREE, "tensor")
+def attribute_sum(rule: AttrSumIsExtent, ground: Ground) -> Iterator[Side]:
+    """Parts that add up to the extent, to one less and to one more."""
+    parts = ground.items(rule.attribute)
+    for what, items, make in _sums(parts):
+        yield make(what, ground.set(rule.attribute, items))
+    yield from _moved(rule.tensor, rule.along, ground)
+
+
+@boundary(ValuesSumIsExtent, SHAPES_DISAGREE, "other")
+def values_sum(rule: ValuesSumIsExtent, ground: Ground) -> Iterator[Side]:
+    """Parts that add up to the extent, to one less and to one more."""
+    for what, items, make in _sums(ground.values(rule.tensor) or ()):
+        yield make(what, ground.constant(rule.tensor, items))
+    yield from _moved(rule.other, rule.along, ground)
+
+
+def _sums(parts: Sequence[int]) -> Iterator[tuple[str, Sequence[int], Callable[..., Side]]]:
+    """Parts that fit, and some that miss the extent by one or lack a part."""
+    last = len(parts) - 1
+    assert last > 0
+    yield "parts that fit", parts, inside
+    yield "parts in another order", parts[::-1], inside
+    yield "one more in the first", with_item(parts, 0, parts[0] + 1), outside
+    yield "one less in the last", with_item(parts, last, parts[-1] - 1), outside
+    yield "a part too few", parts[:-1], outside
+
+
+def _moved(name: str, along: str, ground: Ground) -> Iterator[Side]:
+    """Parts that fit, of a tensor whose extent does not, or along the same axis by its name."""
+    (axis,) = ground.items(along)
+    shape = ground.shape(name)
+    for extent in (shape[axis] - 1, shape[axis] + 1):
+        change = ground.resized(name, with_item(shape, axis, extent))
+        yield outside(f"extent {extent}", change)
+    yield inside("axis from the end", ground.set(along, (axis - len(shape),)))

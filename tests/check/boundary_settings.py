@@ -1,0 +1,110 @@
+"""What rules are conditional on: settings in which the conditions are met, and in which not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from atc_py.config import PrecisionMode
+from atc_py.spec import AttributeType
+from atc_py.target import socs
+from tests.check.boundary_ground import NONE, Change
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from atc_py.spec import Attribute, When
+    from tests.check.boundary_ground import Ground
+
+__all__ = ["Setting", "settings"]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a check is run with.
+
+    Attributes:
+        met: whether the conditions of the rule are met.
+        change: what they change of the example.
+        mode: the precision mode; as a rule the one that changes dtypes least.
+        soc: name of the SoC.
+        text: what of it is not as always, in words.
+    """
+
+    met: bool = True
+    change: Change = NONE
+    mode: PrecisionMode = PrecisionMode.MUST_KEEP_ORIGIN_DTYPE
+    soc: str = "sim"
+    text: str = ""
+
+
+def settings(ground: Ground) -> Iterator[Setting]:
+    """Settings in which the rule applies, and one for each condition in which it does not."""
+    when = ground.rule.when
+    if when is None:
+        yield Setting()
+        return
+    applies = when.opsets is None or when.opsets[0] <= ground.opset <= when.opsets[1]
+    met = replace(_machine(when), met=applies)
+    changes = list(_attributes_met(when)) or [NONE]
+    for change in changes:
+        yield replace(met, change=_dims_met(ground, when, change))
+    for other in _lifted(ground, when, met):
+        yield replace(other, met=False, text=f", {other.text}")
+
+
+def _machine(when: When) -> Setting:
+    """A setting with the precision mode and the SoC that are asked for."""
+    setting = Setting()
+    if when.precision_mode is not None:
+        setting = replace(setting, mode=when.precision_mode)
+    if when.cube_float32 is not None:
+        setting = replace(setting, soc=_soc(cube_float32=when.cube_float32))
+    return setting
+
+
+def _soc(*, cube_float32: bool) -> str:
+    """The name of a SoC with or without float32 in its cube."""
+    return next(row.name for row in socs() if row.cube_float32 is cube_float32)
+
+
+def _attributes_met(when: When) -> Iterator[Change]:
+    """A change for each value of an attribute that the rule is conditional on."""
+    for condition in when.attributes:
+        for value in condition.one_of:
+            yield Change(attributes={condition.name: value})
+
+
+def _dims_met(ground: Ground, when: When, change: Change) -> Change:
+    """The change with the extents that the rule is conditional on."""
+    for each in when.dims:
+        found = ground.with_extent(each.tensor, each.dim, each.equals, change)
+        assert found is not None
+        change = found
+    return change
+
+
+def _lifted(ground: Ground, when: When, met: Setting) -> Iterator[Setting]:
+    """The setting with one condition after the other not met."""
+    if when.precision_mode is not None:
+        mode = next(mode for mode in PrecisionMode if mode is not when.precision_mode)
+        yield replace(met, mode=mode, text=f"mode {mode.value}")
+    if when.cube_float32 is not None:
+        soc = _soc(cube_float32=not when.cube_float32)
+        yield replace(met, soc=soc, text=f"SoC {soc}")
+    for condition in when.attributes:
+        row = ground.spec.attribute(condition.name)
+        assert row is not None
+        value = _other(row, condition.one_of)
+        change = Change(attributes={condition.name: value})
+        yield replace(met, change=change, text=f"{condition.name} = {value}")
+    for each in when.dims:
+        found = ground.with_extent(each.tensor, each.dim, each.equals + 1)
+        assert found is not None
+        yield replace(met, change=found, text=f"{each.dim} of {each.tensor} = {each.equals + 1}")
+
+
+def _other(row: Attribute, values: tuple[Any, ...]) -> Any:
+    """A value of the attribute that is none of these."""
+    known = (False, True) if row.type is AttributeType.BOOL else row.one_of
+    return next(value for value in known if value not in values)

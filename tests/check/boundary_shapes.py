@@ -1,0 +1,164 @@
+"""Neighbours of the rules on extents and numbers of elements."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from atc_py.diag.codes import DIM_OUT_OF_RANGE, SHAPES_DISAGREE
+from atc_py.spec.rules import (
+    CountIsOneOrExtent,
+    CountIsRank,
+    CountPerAxis,
+    DimDivisible,
+    DimInRange,
+    DimsEqual,
+    ElementCountInRange,
+    OutputShapeWithinFull,
+    PrimeDimBelow,
+    ShapesEqual,
+)
+from tests.check.boundaries import boundary, inside, opened, outside
+from tests.check.boundary_ground import NONE, Change, with_item
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.check.boundaries import Side
+    from tests.check.boundary_ground import Ground
+
+
+@boundary(DimInRange, DIM_OUT_OF_RANGE, "tensor")
+def dim_in_range(rule: DimInRange, ground: Ground) -> Iterator[Side]:
+    """The bounds, and what lies just past them."""
+    for bound, past in zip(rule.range, (-1, 1), strict=True):
+        if math.isinf(bound):
+            continue
+        for extent, make in ((int(bound), inside), (int(bound) + past, outside)):
+            change = ground.with_extent(rule.tensor, rule.dim, extent)
+            if change is not None:
+                yield make(f"{rule.dim} = {extent}", change)
+
+
+@boundary(PrimeDimBelow, DIM_OUT_OF_RANGE, "tensor")
+def prime_dim_below(rule: PrimeDimBelow, ground: Ground) -> Iterator[Side]:
+    """The primes next to the limit, and composite numbers on both sides and between."""
+    below = next(number for number in range(rule.limit - 1, 1, -1) if _is_prime(number))
+    above = next(number for number in range(rule.limit, 2 * rule.limit) if _is_prime(number))
+    for extent in (below, above - 1, above + 1):
+        assert _is_prime(extent) is (extent == below)
+        yield inside(f"{rule.dim} = {extent}", _extent(rule, ground, extent))
+    yield outside(f"{rule.dim} = {above}", _extent(rule, ground, above))
+
+
+def _is_prime(number: int) -> bool:
+    """Whether no smaller number but 1 divides it."""
+    return number > 1 and all(number % each for each in range(2, math.isqrt(number) + 1))
+
+
+def _extent(rule: PrimeDimBelow | DimDivisible, ground: Ground, extent: int) -> Change:
+    """The node with that extent."""
+    change = ground.with_extent(rule.tensor, rule.dim, extent)
+    assert change is not None
+    return change
+
+
+@boundary(DimDivisible, DIM_OUT_OF_RANGE)
+def dim_divisible(rule: DimDivisible, ground: Ground) -> Iterator[Side]:
+    """Multiples of a few numbers, and their neighbours; numbers that divide nothing."""
+    for divisor in (1, 2, 3):
+        set_ = ground.set(rule.attribute, (divisor,))
+        for extent in (2 * divisor - 1, 2 * divisor, 2 * divisor + 1):
+            make = outside if extent % divisor else inside
+            change = _extent(rule, ground, extent).plus(set_)
+            yield make(f"{rule.attribute} = {divisor}, {rule.dim} = {extent}", change)
+        change = ground.opened(rule.tensor, rank_too=False).plus(set_)
+        yield opened(f"{rule.attribute} = {divisor}, {rule.tensor} open", change)
+    for divisor in (0, -1):
+        yield outside(f"{rule.attribute} = {divisor}", ground.set(rule.attribute, (divisor,)))
+
+
+@boundary(DimsEqual, SHAPES_DISAGREE, "tensor", "other")
+def dims_equal(rule: DimsEqual, ground: Ground) -> Iterator[Side]:
+    """Equal extents, and some of one or two more."""
+    yield inside("extents as in the example", NONE)
+    for dim in rule.dims:
+        axis = ground.axis(rule.tensor, dim)
+        shape = ground.shape(rule.tensor)
+        for more in (1, 2):
+            change = ground.resized(rule.tensor, with_item(shape, axis, shape[axis] + more))
+            yield outside(f"{dim} = {shape[axis] + more}", change)
+
+
+@boundary(ShapesEqual, SHAPES_DISAGREE, "tensor", "other")
+def shapes_equal(rule: ShapesEqual, ground: Ground) -> Iterator[Side]:
+    """One shape, another extent on each axis, another rank."""
+    shape = ground.shape(rule.tensor)
+    same = ground.resized(rule.other, shape)
+    yield inside("one shape", same)
+    for axis, extent in enumerate(shape):
+        for other in (1, extent + 1):
+            change = ground.resized(rule.other, with_item(shape, axis, other))
+            yield outside(f"{other} on axis {axis}", change)
+    for other_shape in (shape[1:], (1, *shape), ()):
+        yield outside(f"shape {other_shape}", ground.resized(rule.other, other_shape))
+
+
+@boundary(CountIsRank, SHAPES_DISAGREE, "tensor", "other")
+def count_is_rank(rule: CountIsRank, ground: Ground) -> Iterator[Side]:
+    """One element for each axis, one less and one more."""
+    yield from _counts(rule.tensor, len(ground.shape(rule.other)), ground, 1)
+
+
+@boundary(CountPerAxis, SHAPES_DISAGREE, "tensor", "other")
+def count_per_axis(rule: CountPerAxis, ground: Ground) -> Iterator[Side]:
+    """The elements for each axis, one less and one more, those of an axis too few; and none."""
+    rank = len(ground.shape(rule.other))
+    yield from _counts(rule.tensor, rule.count * rank, ground, rule.count)
+    yield inside("no element", ground.resized(rule.tensor, (0,)))
+
+
+def _counts(name: str, count: int, ground: Ground, per_axis: int) -> Iterator[Side]:
+    """Just enough elements, and some more or less."""
+    yield inside(f"{count} elements", ground.resized(name, (count,)))
+    for other in (count - per_axis, count - 1, count + 1, count + per_axis):
+        yield outside(f"{other} elements", ground.resized(name, (other,)))
+
+
+@boundary(CountIsOneOrExtent, SHAPES_DISAGREE, "tensor", "other")
+def count_is_one_or_extent(rule: CountIsOneOrExtent, ground: Ground) -> Iterator[Side]:
+    """One element, as many as the axis is long, numbers beside that; a tensor without the axis."""
+    other = ground.shape(rule.other)
+    extent = other[rule.axis]
+    for count in (1, extent):
+        yield inside(f"{count} elements", ground.resized(rule.tensor, (count,)))
+    for count in (0, extent - 1, extent + 1):
+        yield outside(f"{count} elements", ground.resized(rule.tensor, (count,)))
+    cut = ground.resized(rule.other, other[: rule.axis])
+    yield inside("one element, no axis", cut.plus(ground.resized(rule.tensor, (1,))))
+    yield outside("two elements, no axis", cut.plus(ground.resized(rule.tensor, (2,))))
+
+
+@boundary(ElementCountInRange, DIM_OUT_OF_RANGE, "tensor")
+def element_count(rule: ElementCountInRange, ground: Ground) -> Iterator[Side]:
+    """The bounds, and what lies just past them."""
+    for bound, past in zip(rule.range, (-1, 1), strict=True):
+        for count, make in ((int(bound), inside), (int(bound) + past, outside)):
+            yield make(f"{count} elements", ground.resized(rule.tensor, (count,)))
+
+
+@boundary(OutputShapeWithinFull, SHAPES_DISAGREE, "tensor", "other")
+def output_shape(rule: OutputShapeWithinFull, ground: Ground) -> Iterator[Side]:
+    """What all windows cover, by onnx's inference without padding; one more on each axis."""
+    name = rule.attribute
+    for steps in ({}, {"strides": (3, 1)}, {"strides": (2, 3), "output_padding": (1, 2)}):
+        free = Change(attributes={**steps, name: None, "pads": None})
+        result = ground.dims(ground.spec.outputs[0].name, free)
+        assert result is not None
+        full = tuple(int(extent or 0) for extent in result[2:])
+        yield inside(f"{name} {full}", free.plus(ground.set(name, full)))
+        for axis, extent in enumerate(full):
+            larger = with_item(full, axis, extent + 1)
+            yield outside(f"{name} {larger}", free.plus(ground.set(name, larger)))
+    for wrong in ((1,), (1, 1, 1)):
+        yield outside(f"{name} {wrong}", ground.set(name, wrong))

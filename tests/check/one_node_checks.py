@@ -1,0 +1,72 @@
+"""Checks of one-node models, in which nothing is folded away."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+from unittest.mock import patch
+
+from atc_py.check.bound import Conditions
+from atc_py.check.evaluate import check_view
+from atc_py.config import PrecisionMode
+from atc_py.frontend import fold
+from atc_py.frontend.history import history
+from atc_py.frontend.read import read_model
+from atc_py.frontend.survey import survey
+from atc_py.spec import library
+from atc_py.target import find_soc
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    import onnx
+
+    from atc_py.check.findings import Finding, ModelCheck
+    from atc_py.source import NodeView, TensorView
+
+__all__ = ["check_node", "opset_codes"]
+
+_OPSET_CODES = frozenset({"ATC3002", "ATC3007"})
+
+
+def check_node(
+    model: onnx.ModelProto,
+    folder: Path,
+    *,
+    mode: PrecisionMode = PrecisionMode.FORCE_FP16,
+    soc: str = "sim",
+    seen: Mapping[str, TensorView] | None = None,
+) -> ModelCheck:
+    """The check of a model of one node.
+
+    A node that folds away is never held against its rules; here every node stays, so that the
+    rules of operators like Constant and Shape can be asked as well.
+
+    Args:
+        model: the model.
+        folder: where it is written to.
+        mode: the precision mode.
+        soc: name of the SoC.
+        seen: values that are taken for other ones than the front end finds, by name.
+    """
+    path = folder / "one_node.onnx"
+    path.unlink(missing_ok=True)
+    path.write_bytes(model.SerializeToString())
+    with patch.object(fold._Folder, "_try", lambda _self, _node: None):
+        view = survey(read_model(path, lenient=True), {})
+    view = replace(view, nodes=tuple(_as_seen(node, seen or {}) for node in view.nodes))
+    check = check_view(view, Conditions(mode, find_soc(soc)), library(), history()).check
+    assert check.nodes
+    return check
+
+
+def opset_codes(check: ModelCheck) -> list[Finding]:
+    """The findings about the operator's version."""
+    return [each for each in check.findings if each.code.id in _OPSET_CODES]
+
+
+def _as_seen(node: NodeView, seen: Mapping[str, TensorView]) -> NodeView:
+    """The node with other outputs."""
+    outputs = (each and seen.get(each.name, each) for each in node.outputs)
+    return replace(node, outputs=tuple(outputs))

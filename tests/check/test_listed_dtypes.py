@@ -1,0 +1,101 @@
+"""Dtypes of every input: the listed ones are accepted in every mode, others are refused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import onnx.defs
+import pytest
+
+from atc_py.check.findings import Standing
+from atc_py.config import PrecisionMode
+from atc_py.diag.codes import DTYPE_NOT_LISTED
+from atc_py.dtypes import DType
+from atc_py.spec import all_specs
+from atc_py.spec.implied import DtypeListed, rules_of
+from tests.check.boundary_ground import Change, Ground
+from tests.check.boundary_operands import unlisted_dtype
+from tests.check.one_node_checks import check_node
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from atc_py.check.findings import Finding
+    from atc_py.spec import OpSpec
+
+SPECS = [pytest.param(spec, id=spec.op) for spec in all_specs() if spec.inputs]
+FORCE_FP16, MUST_KEEP = PrecisionMode.FORCE_FP16, PrecisionMode.MUST_KEEP_ORIGIN_DTYPE
+FLOATS = {DType.FLOAT16, DType.FLOAT32}
+
+
+def _rules(spec: OpSpec) -> Iterator[tuple[DtypeListed, tuple[int, ...]]]:
+    """The rules on dtypes of inputs, each with the oldest and the newest opset that has it."""
+    for rule in rules_of(spec):
+        row = next((row for row in spec.inputs if row.line == rule.line), None)
+        if isinstance(rule, DtypeListed) and row is not None:
+            opsets = [o for o in spec.opsets if row.exists_at(o) and onnx.defs.has(spec.op, o)]
+            yield rule, (min(opsets), max(opsets)) if opsets else (13,)
+
+
+def _findings(
+    spec: OpSpec,
+    rule: DtypeListed,
+    opset: int,
+    dtype: DType | str,
+    folder: Path,
+    mode: PrecisionMode,
+) -> list[Finding]:
+    """What the check says of the dtype of an input; rules that exclude dtypes are left out."""
+    change = Ground(spec, rule, opset).base.plus(Change(dtypes={rule.tensor: dtype}))
+    check = check_node(change.model(spec, opset), folder, mode=mode)
+    found = (each for each in check.findings if each.code is DTYPE_NOT_LISTED)
+    return [
+        each
+        for each in found
+        if each.place.field == f"input {rule.tensor}" and "/dtype_excluded/" not in each.rule
+    ]
+
+
+@pytest.mark.parametrize("mode", [FORCE_FP16, MUST_KEEP], ids=lambda mode: mode.value)
+@pytest.mark.parametrize("spec", SPECS)
+def test_listed_dtype_is_accepted(spec: OpSpec, mode: PrecisionMode, tmp_path: Path) -> None:
+    for rule, opsets in _rules(spec):
+        for dtype in rule.dtypes:
+            for opset in opsets:
+                found = _findings(spec, rule, opset, dtype, tmp_path, mode)
+                assert not found, (rule.tensor, dtype, opset)
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_dtype_that_is_not_listed_is_refused_in_every_mode(spec: OpSpec, tmp_path: Path) -> None:
+    for rule, (*_, opset) in _rules(spec):
+        dtype = unlisted_dtype(rule.dtypes)
+        for mode in PrecisionMode:
+            found = _findings(spec, rule, opset, dtype, tmp_path, mode)
+            assert [(each.standing, each.source) for each in found] == [
+                (Standing.ERROR, spec.place_of(rule.line))
+            ], (rule.tensor, dtype, mode)
+            name = dtype.value if isinstance(dtype, DType) else dtype
+            assert found[0].observed.en == name
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_float_that_the_mode_may_change_is_accepted(spec: OpSpec, tmp_path: Path) -> None:
+    for rule, (*_, opset) in _rules(spec):
+        listed = FLOATS & set(rule.dtypes)
+        for dtype in FLOATS - listed if listed else ():
+            assert not _findings(spec, rule, opset, dtype, tmp_path, FORCE_FP16), rule.tensor
+            kept = _findings(spec, rule, opset, dtype, tmp_path, MUST_KEEP)
+            assert bool(kept) is (dtype is DType.FLOAT32), rule.tensor
+
+
+def test_floats_that_modes_change_occur_both_ways() -> None:
+    lacking = {
+        dtype
+        for spec in all_specs()
+        for rule, _ in _rules(spec)
+        for dtype in FLOATS - set(rule.dtypes)
+        if FLOATS & set(rule.dtypes)
+    }
+    assert lacking == FLOATS

@@ -1,0 +1,283 @@
+"""Opsets of every operator: the listed ones are accepted, others restated or refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+from unittest.mock import patch
+
+import onnx
+import onnx.defs
+import pytest
+from onnx import helper
+
+from atc_py.check.findings import Standing
+from atc_py.diag.codes import OPERATOR_RESTATED, UNSUPPORTED_OPSET
+from atc_py.dtypes import DType
+from atc_py.frontend.history import OnnxHistory, history
+from atc_py.source import AttributeSchema
+from atc_py.spec import all_specs
+from tests.check import one_node_checks
+from tests.check.one_node_checks import check_node, opset_codes
+from tests.spec.one_node import CUSTOM_DOMAIN, build
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from atc_py.check.findings import ModelCheck
+    from atc_py.source import OperatorSchema
+    from atc_py.spec import OpSpec
+
+SPECS = [pytest.param(spec, id=spec.op) for spec in all_specs() if not spec.custom]
+CUSTOM = [pytest.param(spec, id=spec.op) for spec in all_specs() if spec.custom]
+NEWEST = onnx.defs.onnx_opset_version()
+PROMISED = {Standing.REWRITE, Standing.AICPU, Standing.ACCURACY}
+
+
+def _codes(check: ModelCheck) -> list[str]:
+    """The codes about the operator's version; nodes of subgraphs have their own."""
+    return [each.code.id for each in opset_codes(check) if not each.scope]
+
+
+# Listed opsets ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_listed_opset_is_accepted(spec: OpSpec, tmp_path: Path) -> None:
+    for opset in spec.opsets:
+        check = check_node(build(spec, opset), tmp_path)
+        assert not _codes(check), opset
+        if onnx.defs.has(spec.op, opset):
+            assert not check.faults, opset
+            assert {each.standing for each in check.findings} <= PROMISED, opset
+
+
+@pytest.mark.parametrize("spec", CUSTOM)
+@pytest.mark.parametrize("version", [1, 2, 13])
+def test_custom_operator_is_accepted_at_every_version(
+    spec: OpSpec, version: int, tmp_path: Path
+) -> None:
+    model = build(spec, 13)
+    (entry,) = (entry for entry in model.opset_import if entry.domain == CUSTOM_DOMAIN)
+    entry.version = version
+    check = check_node(model, tmp_path)
+    assert check.standing is Standing.SUPPORTED
+
+
+def test_examples_have_the_rewrites_that_their_operands_cannot_be_without(tmp_path: Path) -> None:
+    found = set()
+    for spec in all_specs():
+        for opset in spec.opsets or (13,):
+            if spec.custom or onnx.defs.has(spec.op, opset):
+                check = check_node(build(spec, opset), tmp_path)
+                found |= {(spec.op, each.rule.split("/")[1]) for each in check.findings}
+    assert found == {("Gemm", "operand_absent"), ("RoiAlign", "dtype_excluded")}
+
+
+# Other opsets -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_other_opset_is_restated_or_refused(spec: OpSpec, tmp_path: Path) -> None:
+    for opset in range(1, NEWEST + 1):
+        if opset in spec.opsets:
+            continue
+        model = build(spec, opset)
+        check = check_node(model, tmp_path)
+        wanted = _wanted(spec, opset, model)
+        assert _codes(check) == ([wanted] if wanted else []), f"opset {opset}"
+        for each in opset_codes(check):
+            refused = each.code is UNSUPPORTED_OPSET
+            assert each.standing is (Standing.ERROR if refused else Standing.REWRITE)
+            assert each.scope or each.source == spec.place_of(spec.opsets_line)
+            assert each.observed.en.startswith(f"opset {opset}")
+
+
+def _wanted(spec: OpSpec, opset: int, model: onnx.ModelProto) -> str:
+    """The code that a node of an opset that is not listed gets; "" for none."""
+    own = history().at(spec.op, opset)
+    if own is None or own.deprecated or opset < spec.restated_since:
+        return UNSUPPORTED_OPSET.id
+    listed = [each for each in _versions(spec) if each.since_version != own.since_version]
+    if len(listed) < len(_versions(spec)):
+        return ""
+    if any(not list(_obstacles(spec, model, own, each)) for each in listed):
+        return OPERATOR_RESTATED.id
+    return UNSUPPORTED_OPSET.id
+
+
+def _versions(spec: OpSpec) -> list[OperatorSchema]:
+    """ONNX's definitions at the listed opsets, each once."""
+    found = (history().at(spec.op, opset) for opset in spec.opsets)
+    return list({each.since_version: each for each in found if each is not None}.values())
+
+
+def _obstacles(
+    spec: OpSpec, model: onnx.ModelProto, own: OperatorSchema, listed: OperatorSchema
+) -> Iterator[str]:
+    """What keeps the example, in the form of one version, from the form of another."""
+    (node,) = model.graph.node
+    given = {each.name for each in node.attribute} & set(own.attributes)
+    yield from _odd_attributes(spec, given, own, listed)
+    there = given | set(node.input)
+    for name, attribute in listed.attributes.items():
+        if attribute.required and name not in there:
+            yield f"attribute {name} is required"
+    for each in listed.inputs:
+        row = spec.operand(each.name)
+        free = each.optional or each.variadic or row is None or row.absent
+        if not free and each.name not in there:
+            yield f"input {each.name} is required"
+    yield from _odd_inputs(spec, model, own, listed)
+
+
+def _odd_attributes(
+    spec: OpSpec, given: set[str], own: OperatorSchema, listed: OperatorSchema
+) -> Iterator[str]:
+    """Attributes that the other version does not have, or has with another type or default."""
+    for name, attribute in own.attributes.items():
+        other = listed.attributes.get(name)
+        row = spec.attribute(name)
+        if name in given and other is None and not (row and spec.is_unlisted(row)):
+            yield f"attribute {name} is set"
+        if name in given and other is not None and other.type != attribute.type:
+            yield f"attribute {name} is {attribute.type}"
+        if name not in given and other is not None and other.default != attribute.default:
+            yield f"the default of {name} is another one"
+
+
+def _odd_inputs(
+    spec: OpSpec, model: onnx.ModelProto, own: OperatorSchema, listed: OperatorSchema
+) -> Iterator[str]:
+    """Inputs that the other version does not have, or of dtypes that neither it nor the list has.
+
+    A constant may stand for an attribute of its name.
+    """
+    elements = {each.name: each.type.tensor_type.elem_type for each in model.graph.input}
+    constants = {each.name: each.data_type for each in model.graph.initializer}
+    elements |= constants
+    admitted = {each.name: each.elements for each in listed.inputs}
+    names = {each.name for each in own.inputs}
+    variadic = bool(own.inputs) and own.inputs[-1].variadic
+    for position, name in enumerate(model.graph.node[0].input):
+        if position >= len(own.inputs) and not variadic:
+            yield f"there is no input {position}"
+        elif name in names and name not in admitted:
+            if not (name in constants and name in listed.attributes):
+                yield f"{name} is no input"
+        elif name in admitted:
+            row = spec.operand(name)
+            dtypes = (row and spec.dtypes_of(row)) or tuple(DType)
+            element = _element(elements[name])
+            if element not in admitted[name] | {dtype.value for dtype in dtypes}:
+                yield f"{name} is {element}"
+
+
+def _element(number: int) -> str:
+    """An element type as schemas spell it."""
+    text = helper.tensor_dtype_to_string(number).removeprefix("TensorProto.").lower()
+    return {"float": "float32", "double": "float64"}.get(text, text)
+
+
+# The next opset ---------------------------------------------------------------------------------
+
+
+class _Later(OnnxHistory):
+    """A history in which there is one opset more, which brings a version of an operator."""
+
+    def __init__(self, op_type: str, change: str) -> None:
+        super().__init__()
+        self._op_type = op_type
+        self._change = change
+
+    @property
+    def newest_opset(self) -> int:
+        return NEWEST + 1
+
+    def at(self, op_type: str, opset: int) -> OperatorSchema | None:
+        found = super().at(op_type, opset)
+        if found is None or op_type != self._op_type or opset <= NEWEST:
+            return found
+        later = replace(found, since_version=opset)
+        if self._change == "deprecated":
+            return replace(later, deprecated=True)
+        if self._change == "attribute":
+            novel = AttributeSchema("novel", "int", required=False, default=0)
+            return replace(later, attributes={**found.attributes, "novel": novel})
+        return later
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_opset_that_onnx_does_not_have_yet_is_refused(spec: OpSpec, tmp_path: Path) -> None:
+    check = check_node(build(spec, NEWEST + 1), tmp_path)
+    assert _codes(check) == [UNSUPPORTED_OPSET.id]
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_next_version_of_an_operator_is_restated_or_refused(spec: OpSpec, tmp_path: Path) -> None:
+    refused, restated = [UNSUPPORTED_OPSET.id], [OPERATOR_RESTATED.id]
+    now = _codes(check_node(build(spec, NEWEST), tmp_path))
+    model = build(spec, NEWEST + 1)
+    again = _codes(_at(model, _Later(spec.op, "nothing"), tmp_path))
+    assert again == (refused if now == refused else restated)
+    assert _codes(_at(model, _Later(spec.op, "deprecated"), tmp_path)) == refused
+    model.graph.node[0].attribute.append(helper.make_attribute("novel", 1))
+    assert _codes(_at(model, _Later(spec.op, "attribute"), tmp_path)) == refused
+
+
+def _at(model: onnx.ModelProto, known: OnnxHistory, folder: Path) -> ModelCheck:
+    """The check of a model by another history of ONNX."""
+    with patch.object(one_node_checks, "history", lambda: known):
+        return check_node(model, folder)
+
+
+# What other opsets brought ----------------------------------------------------------------------
+
+
+def _news() -> Iterator[tuple[OpSpec, int, str, str]]:
+    """Operator, opset, and a dtype or attribute of that opset that neither list nor versions have.
+
+    A dtype is one of the first input.
+    """
+    for spec in all_specs():
+        for own in history().versions(spec.op) if not spec.custom else ():
+            listed = _versions(spec)
+            if own.deprecated or own.since_version in {each.since_version for each in listed}:
+                continue
+            attributes = set(own.attributes).difference(*(each.attributes for each in listed))
+            for name in attributes - {row.name for row in spec.attributes}:
+                yield spec, own.since_version, "attribute", name
+            row = spec.inputs[0] if spec.inputs else None
+            if row is not None and [each.name for each in own.inputs][:1] == [row.name]:
+                old = (each.inputs[0].elements for each in listed)
+                allowed = {dtype.value for dtype in spec.dtypes_of(row) or DType}
+                for element in own.inputs[0].elements.difference(*old) - allowed:
+                    if "(" not in element:
+                        yield spec, own.since_version, "dtype", element
+
+
+NEWS = sorted(_news(), key=lambda each: (each[0].op, *each[1:]))
+VALUES = {"int": 1, "float": 0.5, "string": "x", "ints": [1], "floats": [0.5]}
+
+
+@pytest.mark.parametrize(
+    ("spec", "opset", "what", "name"),
+    [pytest.param(*each, id=f"{each[0].op}-{each[1]}-{each[3]}") for each in NEWS],
+)
+def test_what_no_listed_version_has_is_refused(
+    spec: OpSpec, opset: int, what: str, name: str, tmp_path: Path
+) -> None:
+    if what == "dtype":
+        model = build(spec, opset, dtypes={spec.inputs[0].name: name})
+    else:
+        model = build(spec, opset)
+        schema = history().at(spec.op, opset)
+        assert schema is not None
+        value = VALUES[schema.attributes[name].type]
+        model.graph.node[0].attribute.append(helper.make_attribute(name, value))
+    assert _codes(check_node(model, tmp_path)) == [UNSUPPORTED_OPSET.id]
+
+
+def test_news_are_of_many_operators() -> None:
+    assert len({spec.op for spec, *_ in NEWS}) > 50
