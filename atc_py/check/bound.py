@@ -72,7 +72,7 @@ class BoundNode:
         found: dict[str, list[TensorView]] = {}
         formal = [row for row in rows if row.exists_at(self.opset)]
         for position, tensor in enumerate(tensors):
-            row = _row_at(formal, position)
+            row = _row_at(formal, position, len(tensors))
             if row is not None and tensor is not None:
                 found.setdefault(row.name, []).append(tensor)
         return found
@@ -82,7 +82,7 @@ class BoundNode:
         """Inputs behind the last one that the specification has."""
         formal = [row for row in self.spec.inputs if row.exists_at(self.opset)]
         return sum(
-            tensor is not None and _row_at(formal, position) is None
+            tensor is not None and _row_at(formal, position, len(self.view.inputs)) is None
             for position, tensor in enumerate(self.view.inputs)
         )
 
@@ -158,8 +158,11 @@ class BoundNode:
         return tensor.known.numpy()
 
 
-def _row_at(rows: Sequence[Operand], position: int) -> Operand | None:
-    """The row for the tensor at `position`; a variadic last one takes all further ones."""
-    if position < len(rows):
-        return rows[position]
-    return rows[-1] if rows and rows[-1].variadic else None
+def _row_at(rows: Sequence[Operand], position: int, count: int) -> Operand | None:
+    """The row for the tensor at `position` of `count`; a variadic one takes what others leave."""
+    variadic = next((at for at, row in enumerate(rows) if row.variadic), len(rows))
+    if position < variadic or variadic == len(rows):
+        return rows[position] if position < len(rows) else None
+    behind = len(rows) - 1 - variadic
+    left = count - position
+    return rows[-left] if left <= behind else rows[variadic]

@@ -56,15 +56,25 @@ def _operands(spec: OpSpec) -> Iterator[Problem]:
         for position, row in enumerate(rows):
             yield from _operand((section, position), row)
             yield from _span((section, position), row)
-            if row.variadic and position != len(rows) - 1:
-                path = (section, position, "variadic")
-                yield Problem(path, "only the last operand can be variadic", "move it to the end")
+            yield from _variadic((section, position, "variadic"), row, rows)
             earlier = spec.inputs[:position] if section == "inputs" else spec.inputs
             known = [other.name for other in earlier]
             if row.same_as is not None and row.same_as not in known:
                 message = f"same_as names {row.same_as!r}, which is no input before this operand"
                 help_ = f"inputs that can be named: {', '.join(known) or 'none'}"
                 yield Problem((section, position, "dtypes"), message, help_)
+
+
+def _variadic(path: DataPath, row: Operand, rows: Sequence[Operand]) -> Iterator[Problem]:
+    """A variadic operand takes what the others leave, so they must be certain."""
+    if not row.variadic:
+        return
+    behind = rows[rows.index(row) + 1 :]
+    if any(other.variadic for other in rows if other is not row):
+        yield Problem(path, "only one operand can be variadic", "make one of them ordinary")
+    elif any(other.optional for other in behind):
+        message = "an optional operand stands behind a variadic one"
+        yield Problem(path, message, "move the variadic one to the end")
 
 
 def _operand(path: DataPath, row: Operand) -> Iterator[Problem]:
@@ -83,6 +93,10 @@ def _operand(path: DataPath, row: Operand) -> Iterator[Problem]:
         if carrier not in listed:
             message = f"{name.value} is carried as {carrier.value}, which is not listed"
             yield Problem(where, message, "carry it as one of the dtypes listed")
+    for position, dtype in enumerate(row.beyond.dtypes if row.beyond else ()):
+        if dtype in listed or dtype in row.carried:
+            step: DataPath = (*path, "beyond", "dtypes", position)
+            yield Problem(step, f"{dtype.value} is taken without it", "delete one of the two")
     if isinstance(row.dtypes, tuple):
         yield from _repeated((*path, "dtypes"), [dtype.value for dtype in row.dtypes])
 

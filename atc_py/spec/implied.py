@@ -98,17 +98,21 @@ def _operand_rules(spec: OpSpec, row: Operand, *, is_input: bool) -> Iterator[Ru
         )
     if is_input or row.same_as is None:
         dtypes = spec.dtypes_of(row) or tuple(DType)
-        yield DtypeListed(tensor=row.name, dtypes=(*dtypes, *row.carried), line=row.line)
+        more = row.beyond.dtypes if row.beyond else ()
+        yield DtypeListed(tensor=row.name, dtypes=(*dtypes, *row.carried, *more), line=row.line)
     if row.carried:
-        yield DtypeExcluded(
-            tensor=row.name,
-            dtypes=tuple(row.carried),
-            level=Level.REWRITE,
-            rewrite="cast-through",
-            line=row.line,
-        )
+        yield _rewritten(row, tuple(row.carried), "cast-through")
+    if row.beyond:
+        yield _rewritten(row, row.beyond.dtypes, row.beyond.rewrite)
     if row.rank is not None:
         yield RankIs(tensor=row.name, rank=row.rank, line=row.line)
+
+
+def _rewritten(row: Operand, dtypes: tuple[DType, ...], rewrite: str) -> Rule:
+    """The rule that some dtypes are rewritten."""
+    return DtypeExcluded(
+        tensor=row.name, dtypes=dtypes, level=Level.REWRITE, rewrite=rewrite, line=row.line
+    )
 
 
 def _attribute_rules(row: Attribute) -> Iterator[Rule]:

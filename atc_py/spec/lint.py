@@ -130,6 +130,10 @@ def _rewrites(spec: OpSpec) -> Iterator[Problem]:
     ):
         for position, (level, rewrite) in enumerate(rows):
             yield from _rewrite((section, position), key, level, rewrite)
+    for position, row in enumerate(spec.inputs):
+        if row.beyond is not None:
+            path: DataPath = ("inputs", position, "beyond")
+            yield from _rewrite(path, "rewrite", Level.REWRITE, row.beyond.rewrite)
 
 
 def _rewrite(path: DataPath, key: str, level: Level, name: str | None) -> Iterator[Problem]:

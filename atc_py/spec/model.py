@@ -89,6 +89,18 @@ class Notes(_Part, frozen=True, kw_only=True):
     zh: _Words | None = None
 
 
+class Beyond(_Part, frozen=True, kw_only=True):
+    """Dtypes that are not listed, and the rewrite that takes them.
+
+    Attributes:
+        dtypes: the dtypes.
+        rewrite: name of the rewrite.
+    """
+
+    dtypes: Annotated[tuple[DType, ...], msgspec.Meta(min_length=1)]
+    rewrite: RewriteName
+
+
 class Operand(_Part, frozen=True, kw_only=True):
     """An input or output.
 
@@ -98,11 +110,12 @@ class Operand(_Part, frozen=True, kw_only=True):
         rank: number of dimensions, or None when it is free.
         layout: a letter for each dimension, by which rules name them.
         optional: may be absent.
-        variadic: stands for one or more; only the last operand can.
+        variadic: stands for one or more; only one operand can, and those behind it are required.
         supported: False where the list says that it is not supported yet.
         otherwise: what follows when it is used though it is not supported.
         rewrite: name of the rewrite where that is what follows.
         carried: dtypes that are not listed and that tensors are cast through, which loses nothing.
+        beyond: further dtypes that are not listed, and the rewrite that takes them.
         absent: what stands for it where an opset that is not listed lets a node leave it out.
         listed: False where the list does not mention it and ONNX has it.
         since: first opset that has it.
@@ -120,6 +133,7 @@ class Operand(_Part, frozen=True, kw_only=True):
     otherwise: Level = Level.ERROR
     rewrite: RewriteName | None = None
     carried: dict[DType, DType] = {}
+    beyond: Beyond | None = None
     absent: Literal["empty"] | None = None
     listed: bool = True
     since: int | None = None
@@ -297,14 +311,6 @@ class OpSpec(_Part, frozen=True, kw_only=True):
         """The input or else output called `name`, or None."""
         return next((row for row in (*self.inputs, *self.outputs) if row.name == name), None)
 
-    def input_at(self, position: int) -> Operand | None:
-        """The operand that input `position` belongs to, or None when there are fewer."""
-        return _operand_at(self.inputs, position)
-
-    def output_at(self, position: int) -> Operand | None:
-        """The operand that output `position` belongs to, or None when there are fewer."""
-        return _operand_at(self.outputs, position)
-
     def dtypes_of(self, operand: Operand) -> tuple[DType, ...] | None:
         """The dtypes that `operand` may have, `same_as` followed; None when any will do."""
         while isinstance(operand.dtypes, str):
@@ -329,10 +335,3 @@ def compressed(numbers: tuple[int, ...]) -> str:
 def _within(since: int | None, opset: int, until: int | None) -> bool:
     """Whether `opset` lies between two bounds, of which either may be open."""
     return (since is None or since <= opset) and (until is None or opset <= until)
-
-
-def _operand_at(operands: tuple[Operand, ...], position: int) -> Operand | None:
-    """The operand at `position`; a variadic last one takes all further positions."""
-    if position < len(operands):
-        return operands[position]
-    return operands[-1] if operands and operands[-1].variadic else None

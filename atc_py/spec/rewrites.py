@@ -27,6 +27,10 @@ REWRITES: dict[str, Words] = {
         "what is counted from the end is counted from the front",
         "将从末尾计数改为从开头计数",
     ),
+    "dissolve": Words(
+        "the node needs no kernel and dissolves, whatever the dtype",
+        "该节点不需要内核，与数据类型无关，直接消去",
+    ),
     "drop-training-only": Words(
         "it has no effect on inference and is dropped",
         "对推理没有影响，直接略去",
@@ -46,6 +50,10 @@ REWRITES: dict[str, Words] = {
     "narrow-indices": Words(
         "indices are narrowed to int32",
         "将下标转换为 int32",
+    ),
+    "reshape-instead": Words(
+        "the node is written as a Reshape, which takes any dtype",
+        "改写为可接受任意数据类型的 Reshape",
     ),
     "restate": Words(
         "the node is restated at a listed opset, where it means the same",

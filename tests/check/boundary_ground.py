@@ -132,6 +132,7 @@ class Ground:
                 shapes[row.name] = known.get(row.name) or self._default_shape(row)
         if isinstance(self.rule, OperandAbsent):
             shapes.clear()
+            outputs.clear()
         return Change(shapes=shapes, outputs=outputs).plus(self.setting)
 
     def _default_shape(self, row: Operand) -> tuple[int, ...]:

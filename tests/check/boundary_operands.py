@@ -48,6 +48,10 @@ def present(rule: OperandPresent, _ground: Ground) -> Iterator[Side]:
 @boundary(OperandAbsent, OPERAND_NOT_SUPPORTED)
 def absent(rule: OperandAbsent, ground: Ground) -> Iterator[Side]:
     """Not there, and there."""
+    if not ground.is_input(rule.tensor):
+        yield inside(f"no {rule.tensor}", NONE)
+        yield outside(f"{rule.tensor} there", Change(outputs={rule.tensor: (None, None)}))
+        return
     yield inside(f"no {rule.tensor}", Change(shapes={rule.tensor: None}))
     shape = ground.spec.example.inputs.get(rule.tensor, (1,))
     yield outside(f"{rule.tensor} there", Change(shapes={rule.tensor: shape}))

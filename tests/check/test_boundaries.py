@@ -31,6 +31,7 @@ REGISTERING = (boundary_attributes, boundary_axes, boundary_operands, boundary_s
 """The modules that register boundaries; who imports them has all."""
 
 ODD = {
+    ("RoiExtractor", "operand_present", Expect.OUTSIDE, 13),
     ("Unsqueeze", "axis_in_rank", Expect.INSIDE, 10),
     ("Unsqueeze", "axis_in_rank", Expect.OUTSIDE, 12),
 }
@@ -39,6 +40,9 @@ ODD = {
 Before opset 11 ONNX has no negative axes of Unsqueeze, and its inference gives the result another
 rank for them. From opset 11 on it refuses axes outside the rank altogether, so that the result has
 no rank; the model is refused for that.
+
+RoiExtractor takes any number of feature maps and then regions; without regions the last map stands
+in their place, and is refused for its rank.
 """
 
 FIXED_RANKS = {

@@ -80,7 +80,7 @@ def build(
         {**spec.example.values, **(values or {})},
         {**_without_literals(spec), **spec.example.attributes, **(attributes or {})},
         dict(dtypes or {}),
-        frozenset(name for name, shape in (shapes or {}).items() if shape is not None),
+        frozenset(shapes or ()),
     )
     return node.model()
 
