@@ -1,5 +1,11 @@
 """Lowering functions in the groups of `op_specs/`; importing this package registers them all."""
 
-from atc_py.lowering.ops import math, nn, tensor
+from __future__ import annotations
 
-__all__ = ["math", "nn", "tensor"]
+import importlib
+import pkgutil
+
+__all__ = [module.name for module in pkgutil.iter_modules(__path__)]
+
+for _name in __all__:
+    importlib.import_module(f"{__name__}.{_name}")

@@ -1,0 +1,80 @@
+"""Convolutions and matrix products."""
+
+from __future__ import annotations
+
+from atc_py.target.row import Attribute, Limit, TargetOp, Unit
+from atc_py.target.rows.parts import Y, cube, inputs
+
+__all__ = ["ROWS"]
+
+_CONV_LIMITS = (
+    Limit("strides", (2, 3), 1, 63),
+    Limit("dilations", (2, 3), 1, 255),
+    Limit("pads", (0, 1, 2, 3), 0, 255),
+)
+
+_WINDOW_ATTRIBUTES = (
+    Attribute("strides", "ints"),
+    Attribute("pads", "ints"),
+    Attribute("dilations", "ints", (1, 1, 1, 1)),
+    Attribute("data_format", "string", "NCHW"),
+    Attribute("offset_x", "int", 0),
+)
+"""What every convolution has."""
+
+ROWS = (
+    TargetOp(
+        "Conv2D",
+        inputs("x", "filter", "bias?", "offset_w?"),
+        Y,
+        Unit.CUBE,
+        "2-D convolution of NCHW data with an OIHW filter, accumulated in float32.",
+        attributes=(
+            *_WINDOW_ATTRIBUTES,
+            Attribute("groups", "int", 1),
+        ),
+        columns=cube(3),
+        limits=_CONV_LIMITS,
+        family="conv",
+    ),
+    TargetOp(
+        "Conv2DTransposeD",
+        inputs("x", "filter", "bias?", "offset_w?"),
+        Y,
+        Unit.CUBE,
+        "2-D transposed convolution of NCHW data with an IOHW filter.",
+        attributes=(
+            Attribute("input_size", "ints"),
+            *_WINDOW_ATTRIBUTES,
+            Attribute("groups", "int", 1),
+            Attribute("output_padding", "ints", (0, 0, 0, 0)),
+        ),
+        columns=cube(3),
+        family="conv",
+    ),
+    TargetOp(
+        "DepthwiseConv2D",
+        inputs("x", "filter", "bias?", "offset_w?"),
+        Y,
+        Unit.CUBE,
+        "Convolution in which output channel o reads input channel o // (O / C) alone.",
+        attributes=_WINDOW_ATTRIBUTES,
+        columns=cube(3),
+        limits=_CONV_LIMITS,
+        family="conv",
+    ),
+    TargetOp(
+        "MatMulV2",
+        inputs("x1", "x2", "bias?", "offset_w?"),
+        Y,
+        Unit.CUBE,
+        "Product of two matrices, with a bias per column, accumulated in float32.",
+        attributes=(
+            Attribute("transpose_x1", "bool", default=False),
+            Attribute("transpose_x2", "bool", default=False),
+            Attribute("offset_x", "int", 0),
+        ),
+        columns=cube(3),
+        family="matmul",
+    ),
+)

@@ -1,0 +1,66 @@
+"""What rows of target operators are made with: names of dtypes, operands, columns."""
+
+from __future__ import annotations
+
+from atc_py.dtypes import DType
+from atc_py.target.row import Column, Operand, Resource
+
+__all__ = [
+    "ANY",
+    "BF16",
+    "BOOL",
+    "F16",
+    "F32",
+    "F64",
+    "FLOATS",
+    "I8",
+    "I16",
+    "I32",
+    "I64",
+    "STORAGE",
+    "U8",
+    "U16",
+    "U32",
+    "U64",
+    "X1_X2",
+    "Y",
+    "cube",
+    "inputs",
+    "same",
+]  # fmt: skip
+
+F16, F32, F64, BF16 = DType.FLOAT16, DType.FLOAT32, DType.FLOAT64, DType.BFLOAT16
+I8, I16, I32, I64 = DType.INT8, DType.INT16, DType.INT32, DType.INT64
+U8, U16, U32, U64 = DType.UINT8, DType.UINT16, DType.UINT32, DType.UINT64
+BOOL = DType.BOOL
+
+FLOATS = (F16, F32)
+STORAGE = (F16, F32, I8, I16, I32, I64, U8, U16, U32, U64, BOOL)
+"""What data movement takes: it copies bits and does not look at them."""
+
+ANY = (*STORAGE, F64)
+
+
+def same(*dtypes: DType, inputs: int = 1, outputs: int = 1) -> tuple[Column, ...]:
+    """Columns in which all operands have one dtype."""
+    return tuple(Column((dtype,) * inputs, (dtype,) * outputs) for dtype in dtypes)
+
+
+def cube(inputs: int) -> tuple[Column, ...]:
+    """Columns of a cube operator: float16, and float32 where the SoC's cube has it."""
+    return (
+        Column((F16,) * inputs, (F16,)),
+        Column((F32,) * inputs, (F32,), Resource.CUBE_FLOAT32),
+    )
+
+
+def inputs(*names: str) -> tuple[Operand, ...]:
+    """Operands from names: `b?` is optional, `x*` variadic, `shape#` read as numbers."""
+    return tuple(
+        Operand(name.rstrip("?*#"), name.endswith("?"), name.endswith("*"), name.endswith("#"))
+        for name in names
+    )
+
+
+Y = (Operand("y"),)
+X1_X2 = inputs("x1", "x2")
