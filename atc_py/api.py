@@ -9,12 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, final
 
 from atc_py.config import CheckOptions, CompileOptions, PrecisionMode
-from atc_py.device.registry import find_backend
 from atc_py.diag.codes import BAD_OPTION, BAD_RUN_INPUT
 from atc_py.dtypes import DType
 from atc_py.input_shapes import parse_input_shapes
 from atc_py.output_paths import default_output, output_folder
-from atc_py.package.reader import open_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -148,6 +146,9 @@ class Model:
     """
 
     def __init__(self, path: Path, device: str = "sim") -> None:
+        from atc_py.device.registry import find_backend
+        from atc_py.package.reader import open_model
+
         backend = find_backend(device)
         self._package = open_model(path)
         self._backend = backend
