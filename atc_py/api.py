@@ -87,7 +87,7 @@ def convert(  # noqa: PLR0913  (the options of the tool's main job)
         output: path of the offline model; `.om` is appended where it is missing. By default the
             model's name with the suffix `.om` in the current folder.
         soc: name of the SoC; `sim` is the generic device.
-        precision_mode: `force_fp16` or `must_keep_origin_dtype`.
+        precision_mode: `force_fp16`, `allow_fp32_to_fp16` or `must_keep_origin_dtype`.
         input_shape: extents for inputs, by name, or the text form `"x:1,3,224,224;y:..."`.
         disable_pass: names of optional passes that do not run.
         dump_ir: folder for the text form of the graph after each stage.

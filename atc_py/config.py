@@ -31,7 +31,7 @@ class PrecisionMode(Enum):
     @classmethod
     def compiled(cls) -> tuple[PrecisionMode, ...]:
         """The modes that models can be compiled in; the others can be checked."""
-        return (cls.FORCE_FP16, cls.MUST_KEEP_ORIGIN_DTYPE)
+        return (cls.FORCE_FP16, cls.ALLOW_FP32_TO_FP16, cls.MUST_KEEP_ORIGIN_DTYPE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,6 +49,28 @@ def test_must_keep_stays_in_float32_and_pools_on_the_ai_cpu(run_pass: RunPass) -
     assert [node.engine for node in graph.nodes] == [Engine.AICORE, Engine.AICPU]
 
 
+def test_allow_narrows_the_cube_and_what_has_nothing_better(run_pass: RunPass) -> None:
+    relu = '  %r = Relu(%z) : float32[1,1,2,2] ND from [9 "" Relu]\n  output %r'
+    text = CONV.replace("  output %z", relu)
+    graph, _ = run_pass(AssignPrecisionPass, text, mode="allow_fp32_to_fp16")
+    found = {node.op: node for node in graph.nodes if node.op != "Cast"}
+    assert {op: node.output.type.dtype for op, node in found.items()} == {
+        "Conv2D": DType.FLOAT16,  # the cube: float16 first
+        "MaxPoolV3": DType.FLOAT16,  # the AI Core has float16 only; before the AI CPU
+        "Relu": DType.FLOAT32,  # stays as it is
+    }
+    assert all(node.engine is Engine.AICORE for node in graph.nodes)
+
+
+def test_allow_never_narrows_on_the_ai_cpu(run_pass: RunPass) -> None:
+    text = CONV.replace("ksize=[1,1,2,2]", "ksize=[1,1,300,1]").replace(
+        "{ksize", "{pads=[150,150,0,0], ksize"
+    )
+    graph, _ = run_pass(AssignPrecisionPass, text, mode="allow_fp32_to_fp16")
+    pool = next(node for node in graph.nodes if node.op == "MaxPoolV3")
+    assert (pool.engine, pool.output.type.dtype) == (Engine.AICPU, DType.FLOAT32)
+
+
 def test_float32_convolution_without_a_float32_cube_is_refused_with_its_node(
     run_pass: RunPass,
 ) -> None:

@@ -28,8 +28,10 @@ class AssignPrecisionPass(Pass):
     """For each node, the column nearest to the dtypes that the mode wants; casts where they differ.
 
     force_fp16 wants float16 for float32, bfloat16 and float16 and the dtype itself for the rest;
-    must_keep_origin_dtype wants the model's own dtypes. A wider float may stand in for a narrower
-    one, so an operator that only has float32 stays float32. AI Core columns come before AI CPU.
+    must_keep_origin_dtype wants the model's own dtypes; allow_fp32_to_fp16 wants float16 on the
+    cube and the model's own dtypes elsewhere, and takes float16 where the AI Core has nothing
+    better. A wider float may stand in for a narrower one, so an operator that only has float32
+    stays float32. AI Core columns come before AI CPU.
     Nodes that launch no kernel take what their input has. Graph inputs and outputs keep their
     dtypes.
     """
@@ -72,7 +74,9 @@ class _Assignment:
         if node.op == "Cast":
             node.engine = cast_engine(node)
             return
-        choice = choose_column(node, row, self._context.soc, self._wanted(node, row))
+        may_narrow = self._context.precision_mode is PrecisionMode.ALLOW_FP32_TO_FP16
+        wanted = self._wanted(node, row)
+        choice = choose_column(node, row, self._context.soc, wanted, may_narrow=may_narrow)
         if choice is None:
             self._sink.add(self._refusal(node, row))
             return
@@ -84,19 +88,22 @@ class _Assignment:
             current = [v.type.dtype if v else DType.FLOAT32 for v in node.inputs]
             return current, [current[0]] * len(node.outputs)
         inputs = [
-            self._wish(value) if value is not None else DType.FLOAT32 for value in node.inputs
+            self._wish(value, row) if value is not None else DType.FLOAT32 for value in node.inputs
         ]
         for position, value in enumerate(node.inputs):
             operand = row.input_at(position)
             if value is not None and operand is not None and operand.value_depend:
                 inputs[position] = value.type.dtype
-        return inputs, [self._wish(value) for value in node.outputs]
+        return inputs, [self._wish(value, row) for value in node.outputs]
 
-    def _wish(self, value: Value) -> DType:
-        """The dtype that the mode wants for one tensor."""
+    def _wish(self, value: Value, row: TargetOp) -> DType:
+        """The dtype that the mode wants for one tensor of an operator."""
         origin = self._origin.get(value, value.type.dtype)
-        force = self._context.precision_mode is PrecisionMode.FORCE_FP16
-        return DType.FLOAT16 if force and origin in _NARROWED else origin
+        mode = self._context.precision_mode
+        narrow = mode is PrecisionMode.FORCE_FP16 or (
+            mode is PrecisionMode.ALLOW_FP32_TO_FP16 and row.unit is Unit.CUBE
+        )
+        return DType.FLOAT16 if narrow and origin in _NARROWED else origin
 
     def _apply(self, node: Node, choice: Choice) -> None:
         """Give the node its engine and dtypes, with casts before it where they are needed."""
@@ -120,7 +127,7 @@ class _Assignment:
         """Why no column fits, with what there is instead."""
         soc = self._context.soc
         values = (*node.present_inputs, *node.outputs)
-        wanted = sorted({self._wish(value).value for value in values})
+        wanted = sorted({self._wish(value, row).value for value in values})
         origin = node.origins[0] if node.origins else None
         place = Place(
             self._context.file,

@@ -18,7 +18,13 @@ if TYPE_CHECKING:
 __all__ = ["Choice", "broken_limit", "choose_column", "fits", "offered_columns"]
 
 _RISES = {(DType.FLOAT16, DType.FLOAT32), (DType.BFLOAT16, DType.FLOAT32)}
-"""(wanted, taken): a wider float may stand in for a narrower one, never the other way."""
+"""(wanted, taken): a wider float may stand in for a narrower one."""
+
+_FALLS = {(DType.FLOAT32, DType.FLOAT16), (DType.BFLOAT16, DType.FLOAT16)}
+"""(wanted, taken): float16 in place of a wider float, in the modes that allow it."""
+
+_NARROWED, _AICPU = 1, 2
+"""Ranks behind AI Core columns that lose nothing: AI Core with narrowed floats, and AI CPU."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,19 +37,29 @@ class Choice:
 
 
 def choose_column(
-    node: Node, row: TargetOp, soc: Soc, wanted: tuple[Sequence[DType], Sequence[DType]]
+    node: Node,
+    row: TargetOp,
+    soc: Soc,
+    wanted: tuple[Sequence[DType], Sequence[DType]],
+    *,
+    may_narrow: bool = False,
 ) -> Choice | None:
     """The offered column that is nearest to the `wanted` dtypes of inputs and outputs.
 
-    AI Core comes before AI CPU; among the columns of one engine the one with the fewest rises
-    wins, and the row's order decides between equals.
+    AI Core comes before AI CPU; among the columns of one engine the one with the fewest changes
+    wins, and the row's order decides between equals. With `may_narrow` the AI Core may take
+    float16 for wider floats where it takes nothing better; that comes before the AI CPU.
     """
     best: tuple[int, int, Choice] | None = None
     for choice in offered_columns(node, row, soc):
-        rises = _rises(node, wanted, choice)
-        if rises is None:
+        changes = _changes(node, wanted, choice)
+        if changes is None:
             continue
-        rank = (0 if choice.engine is not Engine.AICPU else 1, rises)
+        rises, falls = changes
+        on_aicpu = choice.engine is Engine.AICPU
+        if falls and (on_aicpu or not may_narrow):
+            continue
+        rank = (_AICPU if on_aicpu else _NARROWED if falls else 0, rises + falls)
         if best is None or rank < best[:2]:
             best = (*rank, choice)
     return best[2] if best else None
@@ -104,16 +120,18 @@ def _repeat(dtypes: tuple[DType, ...], count: int) -> tuple[DType, ...]:
     return (dtypes + dtypes[-1:] * count)[:count]
 
 
-def _rises(
+def _changes(
     node: Node, wanted: tuple[Sequence[DType], Sequence[DType]], choice: Choice
-) -> int | None:
-    """How many tensors would be widened, or None where one does not match at all."""
+) -> tuple[int, int] | None:
+    """How many tensors would be widened and narrowed, or None where one does not match at all."""
     pairs = [
         (want, take)
         for value, want, take in zip(node.inputs, wanted[0], choice.inputs, strict=True)
         if value is not None
     ]
     pairs += zip(wanted[1], choice.outputs, strict=True)
-    if any(want is not take and (want, take) not in _RISES for want, take in pairs):
+    changed = [pair for pair in pairs if pair[0] is not pair[1]]
+    if any(pair not in _RISES and pair not in _FALLS for pair in changed):
         return None
-    return sum(want is not take for want, take in pairs)
+    falls = sum(pair in _FALLS for pair in changed)
+    return len(changed) - falls, falls
