@@ -39,6 +39,7 @@ def main() -> None:
         expected = light / "light_squeezenet_output_0.pb"
         run(command, "run", "model.om", "--input", "image.npy", "--expect", expected, cwd=folder)
         run(command, "ops", "show", "Conv", cwd=folder)
+        run(command, "check", model, mode, "--format", "html", "-o", "check.html", cwd=folder)
     sys.stdout.write("the wheel works in a clean environment\n")
 
 
