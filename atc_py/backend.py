@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
+import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,11 +38,16 @@ _DEFAULT_OPSET = 13
 
 
 class AtcBackendRep(BackendRep):
-    """A compiled model that is ready to run; what it needs on disk goes with it."""
+    """A compiled model that is ready to run.
 
-    def __init__(self, model: Model, folder: tempfile.TemporaryDirectory[str]) -> None:
+    Attributes:
+        folder: where its file lies; it is removed when nobody holds the model any more.
+    """
+
+    def __init__(self, model: Model, folder: Path) -> None:
         self._model = model
-        self._folder = folder
+        self.folder = folder
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
 
     def run(self, inputs: Any, **_: Any) -> tuple[npt.NDArray[Any], ...]:
         """The outputs in the model's order.
@@ -84,12 +91,14 @@ class AtcBackend(Backend):
         """
         if not cls.supports_device(device):
             raise BAD_OPTION.error(f"the simulated device runs on CPU, not on {device!r}")
-        folder = tempfile.TemporaryDirectory(prefix="atc-py-")
-        source = Path(folder.name) / "model.onnx"
-        onnx.save(model, source)
-        om = Path(folder.name) / "model.om"
-        convert(source, om, **options)
-        return AtcBackendRep(load(om), folder)
+        folder = Path(tempfile.mkdtemp(prefix="atc-py-"))
+        try:
+            onnx.save(model, folder / "model.onnx")
+            convert(folder / "model.onnx", folder / "model.om", **options)
+            return AtcBackendRep(load(folder / "model.om"), folder)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
 
     @classmethod
     def run_model(

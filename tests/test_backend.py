@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,7 +45,7 @@ def test_model_takes_inputs_in_every_form(form: Callable[[Any], Any]) -> None:
 
 def test_prepared_model_runs_again_and_leaves_nothing_behind() -> None:
     prepared = backend.prepare(residual_network(13), "CPU", **KEEP)
-    folder = Path(prepared._folder.name)
+    folder = prepared.folder
     first, second = prepared.run([IMAGE]), prepared.run([IMAGE])
     np.testing.assert_array_equal(first[0], second[0])
     assert folder.exists()
