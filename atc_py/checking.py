@@ -12,8 +12,8 @@ from atc_py.diag.codes import BAD_INPUT_SHAPE
 from atc_py.frontend.history import history
 from atc_py.frontend.read import read_model
 from atc_py.frontend.survey import survey
-from atc_py.input_shapes import INPUT_SHAPE_PLACE
-from atc_py.spec import library
+from atc_py.input_shapes import INPUT_SHAPE_PLACE, format_input_shapes
+from atc_py.spec import specifications
 from atc_py.target import find_soc
 
 if TYPE_CHECKING:
@@ -22,9 +22,8 @@ if TYPE_CHECKING:
 
     from atc_py.config import CheckOptions
     from atc_py.diag import Diagnostic
-    from atc_py.spec import Library
 
-__all__ = ["check_files", "specifications"]
+__all__ = ["check_files"]
 
 
 def check_files(models: Sequence[Path], options: CheckOptions) -> CheckReport:
@@ -52,16 +51,17 @@ def check_files(models: Sequence[Path], options: CheckOptions) -> CheckReport:
         view = survey(file, shapes)
         checks.append(check_view(view, conditions, specs, history()).check)
     _refuse_unused(unused, checks)
-    return CheckReport(tuple(checks), options.precision_mode.value, conditions.soc.name)
+    mode = options.precision_mode.value
+    return CheckReport(tuple(checks), mode, conditions.soc.name, _further(options))
 
 
-def specifications(folder: Path | None) -> Library:
-    """The specifications that atc-py brings along, under those of a user's folder.
-
-    Raises:
-        AtcError: BAD_SPEC with every fault of the folder's files, or that it cannot be read.
-    """
-    return library() if folder is None else library().overlay(folder)
+def _further(options: CheckOptions) -> dict[str, str]:
+    """The options beside mode and SoC that were given, as the command line spells them."""
+    given = {
+        "input_shape": format_input_shapes(options.input_shapes),
+        "op_specs": "" if options.op_specs is None else str(options.op_specs),
+    }
+    return {name: text for name, text in given.items() if text}
 
 
 def _unread(path: Path, faults: tuple[Diagnostic, ...]) -> ModelCheck:

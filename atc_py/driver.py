@@ -13,7 +13,6 @@ from atc_py.check.bound import Conditions
 from atc_py.check.evaluate import check_view
 from atc_py.check.findings import Standing
 from atc_py.check.refusal import RulesBrokenError
-from atc_py.checking import specifications
 from atc_py.diag.codes import CANNOT_WRITE
 from atc_py.emit.kernels import emit_kernels, write_kernels
 from atc_py.frontend.history import history
@@ -29,6 +28,7 @@ from atc_py.passes.base import PassContext
 from atc_py.passes.manager import check_names, run_passes
 from atc_py.rehearsal import rehearse
 from atc_py.report.conversion import Conversion, Facts, PassEffect, Stage
+from atc_py.spec import specifications
 from atc_py.target import find_soc
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def _check(folded: FoldedModel, soc: Soc, options: CompileOptions, specs: Librar
     view = view_of(folded)
     checked = check_view(view, Conditions(options.precision_mode, soc), specs, history())
     missing = not_lowered(view.nodes, str(view.path), specs)
-    if missing or any(each.standing is Standing.ERROR for each in checked.check.findings):
+    if missing or checked.check.standing is Standing.ERROR:
         raise RulesBrokenError(checked.check, missing)
     return checked
 

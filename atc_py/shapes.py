@@ -14,11 +14,15 @@ __all__ = [
     "broadcast_shapes",
     "element_count",
     "format_shape",
+    "is_addressable",
     "normalise_axis",
 ]
 
 MAX_RANK = 32
 """Axes that an array of any numpy can have; no network comes near it."""
+
+_MAX_ELEMENTS = 2**59
+"""numpy counts bytes in 63 bits, and elements have up to 8 of them."""
 
 Shape = tuple[int, ...]
 """Extents of the axes, outermost first; () is a scalar."""
@@ -27,6 +31,11 @@ Shape = tuple[int, ...]
 def element_count(shape: Iterable[int]) -> int:
     """Number of elements of a tensor of `shape`; 1 for a scalar, exact whatever the size."""
     return math.prod(shape)
+
+
+def is_addressable(shape: Iterable[int]) -> bool:
+    """Whether numpy can have an array of `shape`: it sizes an empty one without its zeros."""
+    return element_count(extent for extent in shape if extent) <= _MAX_ELEMENTS
 
 
 def format_shape(shape: Iterable[int]) -> str:

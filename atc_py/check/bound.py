@@ -6,23 +6,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from atc_py.shapes import element_count
 from atc_py.spec import AttributeType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    import numpy.typing as npt
 
     from atc_py.config import PrecisionMode
     from atc_py.source import NodeView, TensorView
     from atc_py.spec import Operand, OpSpec
     from atc_py.target import Soc
 
-__all__ = ["READ_LIMIT", "BoundNode", "Conditions"]
-
-READ_LIMIT = 2**20
-"""Elements of a constant that rules on values look at; a larger one is no list of axes."""
+__all__ = ["BoundNode", "Conditions"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,15 +141,6 @@ class BoundNode:
             return None
         fits = len(tensor.dims) == len(self.operand(name).layout or "")
         return tensor.dims[axis] if fits else None
-
-    def data(self, name: str) -> npt.NDArray[Any] | None:
-        """The data of operand `name` where it is a constant of at most READ_LIMIT elements."""
-        tensor = self.tensor(name)
-        if tensor is None or tensor.known is None:
-            return None
-        if element_count(tensor.known.shape) > READ_LIMIT:
-            return None
-        return tensor.known.numpy()
 
 
 def _row_at(rows: Sequence[Operand], position: int, count: int) -> Operand | None:

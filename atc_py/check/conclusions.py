@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from atc_py.check.answers import State
 from atc_py.check.findings import Finding, Standing
 from atc_py.check.predicate import filled
+from atc_py.check.rules.wording import shown
 from atc_py.check.unlisted import way_out
-from atc_py.diag import Place, Words
+from atc_py.diag import SEMICOLON, Place, Words
 from atc_py.diag.codes import (
     ATTR_NOT_LISTED,
     OPERAND_NOT_LISTED,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from atc_py.source import ModelView, NodeView, SchemaHistory
     from atc_py.spec import Library, OpSpec, Rule
 
-__all__ = ["Conclusions"]
+__all__ = ["Conclusions", "operator_label"]
 
 _OPEN_RANK = ("",)
 """What stands for the extents of an input of unknown rank."""
@@ -84,7 +85,7 @@ class Conclusions:
 
     def not_listed(self, view: NodeView, history: SchemaHistory, library: Library) -> Finding:
         """An operator that is not on the list."""
-        name = view.op_type if view.domain in ONNX_DOMAINS else f"{view.domain}::{view.op_type}"
+        name = operator_label(view)
         return Finding(
             code=UNKNOWN_OPERATOR,
             standing=Standing.ERROR,
@@ -118,7 +119,7 @@ class Conclusions:
         help_ = Words(
             f"nothing has to be done: the node is restated at opset {placement.opset}, where it "
             "means the same",
-            f"无需处理：该节点将按含义相同的 opset {placement.opset} 重写",
+            f"无需处理：该节点将改写为 opset {placement.opset} 的形式，含义相同",
         )
         return self._of_opset(view, spec, OPERATOR_RESTATED, Standing.REWRITE, Words("", ""), help_)
 
@@ -147,7 +148,7 @@ class Conclusions:
             source=node.spec.place_of(1),
             place=self._place(node.view, f"attribute {name}"),
             scope=node.view.scope,
-            observed=Words.same(f"{name} = {value}"),
+            observed=Words.same(f"{name} = {shown(value)}"),
             allowed=Words(
                 f"{node.spec.op} has no attribute {name} on the list",
                 f"清单中 {node.spec.op} 没有属性 {name}",
@@ -166,7 +167,7 @@ class Conclusions:
             source=node.spec.place_of(1),
             place=self._place(node.view, f"input {most}"),
             scope=node.view.scope,
-            observed=Words(f"{count}", f"{count}"),
+            observed=Words.same(count),
             allowed=Words(
                 f"{node.spec.op} takes at most {most} inputs",
                 f"{node.spec.op} 最多有 {most} 个输入",
@@ -189,7 +190,7 @@ class Conclusions:
             f"opset {view.opset}（第 {view.since_version} 版）",
         )
         if reason:
-            observed += Words("; ", "；") + reason
+            observed += SEMICOLON + reason
         return Finding(
             code=code,
             standing=standing,
@@ -218,6 +219,11 @@ class Conclusions:
     def _place(self, view: NodeView, field: str | None = None) -> Place:
         """Where the node stands."""
         return Place(self._path, view.index, view.name, view.op_type, field)
+
+
+def operator_label(view: NodeView) -> str:
+    """The operator with its domain, where that is not ONNX's."""
+    return view.op_type if view.domain in ONNX_DOMAINS else f"{view.domain}::{view.op_type}"
 
 
 def _help(predicate: Predicate, spec: OpSpec, rule: Rule) -> Words:

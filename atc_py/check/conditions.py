@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from atc_py.check.answers import HOLDS, State, unknown
 from atc_py.diag import Words
 from atc_py.spec.implied import OperandPresent
+from atc_py.spec.rules import ATTRIBUTE_ARGUMENTS, OPERAND_ARGUMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ask", "concerns"]
 
-_OPERANDS = ("tensor", "other", "axes", "steps", "indices")
-_ATTRIBUTES = ("attribute", "along")
 _OPEN = Words("whether the rule applies depends on an open extent", "规则是否适用取决于未定的维度")
 
 
@@ -28,10 +27,11 @@ def concerns(rule: Rule, node: BoundNode) -> bool:
     arguments = rule.arguments
     if isinstance(rule, OperandPresent) and _may_be_left_out(rule.tensor, node):
         return False
-    for key in _OPERANDS:
+    for key in OPERAND_ARGUMENTS:
         if key in arguments and not node.operand(str(arguments[key])).exists_at(node.opset):
             return False
-    return all(node.has_attribute(str(arguments[key])) for key in _ATTRIBUTES if key in arguments)
+    named = (str(arguments[key]) for key in ATTRIBUTE_ARGUMENTS if key in arguments)
+    return all(node.has_attribute(name) for name in named)
 
 
 def _may_be_left_out(operand: str, node: BoundNode) -> bool:

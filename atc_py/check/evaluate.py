@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from atc_py.check.answers import State
 from atc_py.check.bound import BoundNode, Conditions
-from atc_py.check.conclusions import Conclusions
+from atc_py.check.conclusions import Conclusions, operator_label
 from atc_py.check.conditions import ask, concerns
 from atc_py.check.findings import ModelCheck, NodeCount, NodeRow, Standing, worst
 from atc_py.check.predicate import predicate_of
 from atc_py.check.restating import Placement, place_node
-from atc_py.spec import ONNX_DOMAINS
+from atc_py.source import INTERNAL_PREFIX
 from atc_py.spec.implied import rules_of
 
 if TYPE_CHECKING:
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from atc_py.spec import Library, OpSpec, Rule
 
 __all__ = ["Checked", "check_view"]
-
-_INTERNAL = "__"
-"""What names of a tool's own attributes begin with; ONNX's checker passes them over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +135,7 @@ class _Checker:
         """What the node has and the specification has no row for."""
         schema = None if node.spec.custom else self._history.at(node.spec.op, node.written)
         for name, value in node.view.attributes.items():
-            if name.startswith(_INTERNAL) or node.has_attribute(name):
+            if name.startswith(INTERNAL_PREFIX) or node.has_attribute(name):
                 continue
             # What ONNX itself does not define at the file's opset has been told as a fault.
             if schema is None or name in schema.attributes:
@@ -166,11 +163,6 @@ class _Checker:
         specs = {view.op_type: self._spec(view) for view in self._model.nodes}
         sets = [set(spec.opsets) for spec in specs.values() if spec and not spec.custom]
         return tuple(sorted(set.intersection(*sets))) if sets else ()
-
-
-def operator_label(view: NodeView) -> str:
-    """The operator with its domain, where that is not ONNX's."""
-    return view.op_type if view.domain in ONNX_DOMAINS else f"{view.domain}::{view.op_type}"
 
 
 def _by_standing(row: NodeCount) -> tuple[int, int, str]:

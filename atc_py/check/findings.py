@@ -16,7 +16,16 @@ if TYPE_CHECKING:
     from atc_py.diag import Code, Place
     from atc_py.spec import Level
 
-__all__ = ["CheckReport", "Finding", "ModelCheck", "NodeCount", "NodeRow", "Standing", "worst"]
+__all__ = [
+    "CheckReport",
+    "Finding",
+    "ModelCheck",
+    "NodeCount",
+    "NodeRow",
+    "Standing",
+    "fingerprint_of",
+    "worst",
+]
 
 
 class Standing(Enum):
@@ -50,6 +59,12 @@ _ORDER = {standing: rank for rank, standing in enumerate(Standing)}
 def worst(standings: Iterable[Standing]) -> Standing:
     """The worst of them; SUPPORTED where there are none."""
     return min(standings, key=lambda each: each.rank, default=Standing.SUPPORTED)
+
+
+def fingerprint_of(parts: Iterable[object]) -> str:
+    """A short digest of what names a finding."""
+    text = "\0".join(str(part) for part in parts)
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +115,7 @@ class Finding:
         place = self.place
         node = place.node_name or str(place.node)
         parts = (self.rule, self.standing.value, self.scope, node, place.op_type, place.field)
-        text = "\0".join(str(part) for part in parts)
-        return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+        return fingerprint_of(parts)
 
     def diagnostic(self, language: str = "en") -> Diagnostic:
         """The finding as a diagnostic."""
@@ -213,6 +227,7 @@ class CheckReport:
         models: in the order of the call.
         precision_mode: ATC's name of the mode.
         soc: the SoC's name.
+        options: further options of the check that were given, by name.
     """
 
     models: tuple[ModelCheck, ...]

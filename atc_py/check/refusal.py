@@ -17,7 +17,7 @@ __all__ = ["RulesBrokenError"]
 
 
 class RulesBrokenError(AtcError):
-    """A model cannot be compiled: rules are broken, or operators do not compile yet.
+    """A model cannot be compiled: it contradicts itself, breaks rules, or needs missing lowerings.
 
     Attributes:
         check: everything that was found, also what does not stand in the way.
@@ -28,4 +28,4 @@ class RulesBrokenError(AtcError):
         self.check = check
         self.missing = tuple(missing)
         errors = [each for each in check.findings if each.standing is Standing.ERROR]
-        super().__init__(*(each.diagnostic() for each in errors), *self.missing)
+        super().__init__(*check.faults, *(each.diagnostic() for each in errors), *self.missing)

@@ -11,9 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from atc_py.check.bound import READ_LIMIT
+from atc_py.check.rules.reading import READ_LIMIT
 from atc_py.diag import Words
 from atc_py.shapes import element_count
+from atc_py.source import INTERNAL_PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,8 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Placement", "Refusal", "place_node"]
 
-_INTERNAL = "__"
-"""What names of a tool's own attributes begin with; they mean nothing."""
+_NO_VERSION = Words("ONNX defines it at none of the listed opsets", "清单所列 opset 均无 ONNX 定义")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +101,6 @@ def _definition(view: NodeView, spec: OpSpec, history: SchemaHistory) -> Operato
     return own
 
 
-_NO_VERSION = Words("ONNX defines it at none of the listed opsets", "清单所列 opset 均无 ONNX 定义")
-
-
 def _listed(
     spec: OpSpec, opset: int, history: SchemaHistory
 ) -> Iterator[tuple[int, OperatorSchema]]:
@@ -151,7 +148,7 @@ class _Restating:
         kept: dict[str, AttributeView] = {}
         for name, value in self._view.attributes.items():
             own, listed = self._own.attributes.get(name), self._listed.attributes.get(name)
-            if own is None or name.startswith(_INTERNAL):
+            if own is None or name.startswith(INTERNAL_PREFIX):
                 continue
             if listed is not None and listed.type != own.type:
                 return self._changed(f"the type of attribute {name}", f"属性 {name} 的类型")

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from atc_py.check.ways import EXPORTED, FUSED, WRITTEN
-from atc_py.diag import Words
+from atc_py.diag import SEMICOLON, Words
 from atc_py.spec import ONNX_DOMAINS
 
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ _WRITE = Words(
     "请用清单中的算子改写，或在主机侧执行这一部分",
 )
 _LISTING = Words("`atc-py ops list` shows all listed ones", "`atc-py ops list` 可列出全部清单算子")
-_SEMICOLON = Words("; ", "；")
 
 
 def way_out(op_type: str, domain: str, history: SchemaHistory, library: Library) -> Words:
@@ -75,7 +74,7 @@ def _of_onnx(op_type: str, versions: Sequence[OperatorSchema], library: Library)
         f"ONNX has {op_type} from opset {first} on, the newest opset listed is {NEWEST_LISTED}",
         f"ONNX 自 opset {first} 起才有 {op_type}，而清单最新为 opset {NEWEST_LISTED}",
     )
-    return since + _SEMICOLON + advice
+    return since + SEMICOLON + advice
 
 
 def _body(body: Sequence[str], library: Library) -> Words | None:
@@ -114,7 +113,7 @@ def _of_no_domain(op_type: str, library: Library) -> Words:
     unknown = Words(
         f"ONNX has no operator {op_type}; {_WRITE.en}", f"ONNX 没有算子 {op_type}；{_WRITE.zh}"
     )
-    return unknown + _SEMICOLON + _LISTING
+    return unknown + SEMICOLON + _LISTING
 
 
 # Operators of other domains ---------------------------------------------------------------------

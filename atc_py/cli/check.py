@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from atc_py.cli import options
 from atc_py.cli.console import print_bytes, print_line, print_tables
 from atc_py.config import PrecisionMode
-from atc_py.diag import LANGUAGES
 
 if TYPE_CHECKING:
     from atc_py.check.findings import Standing
@@ -25,22 +25,9 @@ _LEVELS = ("error", "unknown", "rewrite", "aicpu", "accuracy")
 
 @click.command()
 @click.argument("models", metavar="MODEL...", nargs=-1, required=True, type=click.Path())
-@click.option(
-    "--precision-mode",
-    "--precision_mode",
-    type=click.Choice([mode.value for mode in PrecisionMode]),
-    default=PrecisionMode.FORCE_FP16.value,
-    show_default=True,
-    help="How dtypes may change.",
-)
-@click.option("--soc", "--soc-version", "--soc_version", default="sim", help="SoC to check for.")
-@click.option(
-    "--input-shape",
-    "--input_shape",
-    default="",
-    metavar='"x:1,3,224,224;y:..."',
-    help="Extents of inputs that the models leave open.",
-)
+@options.precision_mode(PrecisionMode)
+@options.SOC
+@options.INPUT_SHAPE
 @click.option(
     "--format", "format_", type=click.Choice(_FORMATS), help="Form of the report; text by default."
 )
@@ -65,19 +52,8 @@ _LEVELS = ("error", "unknown", "rewrite", "aicpu", "accuracy")
     metavar="FILE",
     help="File for the result in the structure of ATC's pre-check.",
 )
-@click.option(
-    "--op-specs",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Folder of operator specifications that replace or extend atc-py's own.",
-)
-@click.option(
-    "--lang",
-    type=click.Choice(LANGUAGES),
-    default="en",
-    show_default=True,
-    help="Language of the report.",
-)
+@options.OP_SPECS
+@options.LANG
 @click.option("--verbose", is_flag=True, help="Name every node, also in what a baseline knows.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; short for --format json.")
 @click.pass_context

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from atc_py.cli import options
 from atc_py.cli.console import print_error, print_json, print_line, print_tables, progress
 from atc_py.config import PrecisionMode
 
@@ -29,38 +30,19 @@ def _list_passes(context: click.Context, _option: click.Parameter, wanted: bool)
 @click.command()
 @click.argument("model", type=click.Path(path_type=Path))
 @click.option("-o", "--output", type=click.Path(), help="Offline model to write.")
-@click.option("--soc", "--soc-version", "--soc_version", default="sim", help="SoC to compile for.")
-@click.option(
-    "--precision-mode",
-    "--precision_mode",
-    type=click.Choice([mode.value for mode in PrecisionMode.compiled()]),
-    default=PrecisionMode.FORCE_FP16.value,
-    show_default=True,
-    help="How dtypes may change.",
-)
-@click.option(
-    "--input-shape",
-    "--input_shape",
-    default="",
-    metavar='"x:1,3,224,224;y:..."',
-    help="Extents of inputs that the model leaves open.",
-)
+@options.SOC
+@options.precision_mode(PrecisionMode.compiled())
+@options.INPUT_SHAPE
 @click.option("--kernels", type=_FOLDER, help="Folder for a copy of the kernel stubs.")
 @click.option("--dump-ir", type=_FOLDER, help="Folder for the graph's text after each stage.")
 @click.option("--disable-pass", multiple=True, metavar="NAME", help="Leave out an optional pass.")
-@click.option(
-    "--op-specs",
-    "--op_specs",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Folder of operator specifications that replace or extend atc-py's own.",
-)
+@options.OP_SPECS
 @click.option("--verify", is_flag=True, help="Check the graph after every pass.")
 @click.option(
     "--passes", is_flag=True, is_eager=True, expose_value=False, callback=_list_passes,
     help="List the passes and stop.",
 )  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@options.AS_JSON
 @click.pass_context
 def convert(  # noqa: PLR0913  (one parameter an option)
     context: click.Context,

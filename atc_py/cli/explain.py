@@ -5,13 +5,14 @@ from __future__ import annotations
 import click
 
 from atc_py.cli.console import print_json, print_line
+from atc_py.cli.options import AS_JSON
 
 __all__ = ["explain"]
 
 
 @click.command()
 @click.argument("code", required=False)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@AS_JSON
 def explain(*, code: str | None, as_json: bool) -> None:
     """Explain CODE (ATC2003, 2003 or not-an-onnx-model); without CODE, list them all."""
     from atc_py.diag.codes import UNKNOWN_NAME, all_codes, find_code

@@ -7,13 +7,14 @@ from pathlib import Path
 import click
 
 from atc_py.cli.console import print_json, print_tables
+from atc_py.cli.options import AS_JSON
 
 __all__ = ["info"]
 
 
 @click.command()
 @click.argument("model", type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@AS_JSON
 def info(*, model: Path, as_json: bool) -> None:
     """Show what MODEL, an offline model, contains; its digests are verified."""
     from atc_py.package.reader import open_model

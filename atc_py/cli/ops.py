@@ -7,26 +7,15 @@ from typing import TYPE_CHECKING
 
 import click
 
+from atc_py.cli import options
 from atc_py.cli.console import print_diagnostics, print_json, print_line, show_help_of_bare_group
-from atc_py.diag import LANGUAGES, AtcError
+from atc_py.diag import AtcError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from atc_py.spec import Library
-
 __all__ = ["ops"]
-
-_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-_LANG = click.option(
-    "--lang", type=click.Choice(LANGUAGES), default=LANGUAGES[0], show_default=True,
-    help="Language of the text.",
-)  # fmt: skip
-_OP_SPECS = click.option(
-    "--op-specs", "--op_specs", type=click.Path(path_type=Path),
-    help="Folder of specifications that come before atc-py's own.",
-)  # fmt: skip
 
 
 @click.group(invoke_without_command=True)
@@ -41,9 +30,9 @@ def ops(context: click.Context) -> None:
 @click.option("--opset", type=click.IntRange(min=1), help="Operators listed at this opset only.")
 @click.option("--dtype", help="Operators whose first input may have this dtype only.")
 @click.option("--custom/--onnx", default=None, help="Custom operators only, or ONNX's only.")
-@_OP_SPECS
-@_LANG
-@_JSON
+@options.OP_SPECS
+@options.LANG
+@options.AS_JSON
 def list_(*, op_specs: Path | None, lang: str, as_json: bool, **selection: Any) -> None:
     """List the operators with their opsets."""
     from functools import partial
@@ -55,8 +44,9 @@ def list_(*, op_specs: Path | None, lang: str, as_json: bool, **selection: Any) 
         operator_list_lines,
         selected,
     )
+    from atc_py.spec import specifications
 
-    library = _library(op_specs)
+    library = specifications(op_specs)
     specs = selected(library.all(), Selection(**selection))
     compiles = partial(can_lower, specs=library)
     if as_json:
@@ -67,16 +57,17 @@ def list_(*, op_specs: Path | None, lang: str, as_json: bool, **selection: Any) 
 
 @ops.command()
 @click.argument("operator")
-@_OP_SPECS
-@_LANG
-@_JSON
+@options.OP_SPECS
+@options.LANG
+@options.AS_JSON
 def show(*, operator: str, op_specs: Path | None, lang: str, as_json: bool) -> None:
     """Show the specification of OPERATOR, its rules, and its versions of ONNX."""
     from atc_py.frontend.history import history
     from atc_py.report.operator_page import operator_json, operator_lines
     from atc_py.report.operators import find_named_spec
+    from atc_py.spec import specifications
 
-    spec = find_named_spec(operator, _library(op_specs))
+    spec = find_named_spec(operator, specifications(op_specs))
     if as_json:
         print_json(operator_json(spec, history()))
         return
@@ -87,8 +78,8 @@ def show(*, operator: str, op_specs: Path | None, lang: str, as_json: bool) -> N
 @click.argument("operator")
 @click.argument("first", metavar="OPSET")
 @click.argument("second", metavar="OPSET")
-@_LANG
-@_JSON
+@options.LANG
+@options.AS_JSON
 def diff(*, operator: str, first: str, second: str, lang: str, as_json: bool) -> None:
     """Show what changed in ONNX's OPERATOR between two opsets."""
     from atc_py.frontend.history import history
@@ -103,8 +94,8 @@ def diff(*, operator: str, first: str, second: str, lang: str, as_json: bool) ->
 
 @ops.command()
 @click.argument("paths", metavar="[PATH]...", type=click.Path(path_type=Path), nargs=-1)
-@_OP_SPECS
-@_JSON
+@options.OP_SPECS
+@options.AS_JSON
 def validate(*, paths: tuple[Path, ...], op_specs: Path | None, as_json: bool) -> None:
     """Look for faults in the specifications below each PATH, a folder or one file.
 
@@ -126,13 +117,6 @@ def validate(*, paths: tuple[Path, ...], op_specs: Path | None, as_json: bool) -
         return
     print_diagnostics(result.findings, as_json=False)
     print_line(lint_line(result))
-
-
-def _library(op_specs: Path | None) -> Library:
-    """The specifications, with those of a user's folder before them."""
-    from atc_py.spec import library
-
-    return library() if op_specs is None else library().overlay(op_specs)
 
 
 def _print_lines(lines: Iterable[str]) -> None:

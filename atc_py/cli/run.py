@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from atc_py.cli.console import print_diagnostics, print_json, print_tables
+from atc_py.cli.options import AS_JSON
 
 __all__ = ["run"]
 
@@ -39,7 +40,7 @@ __all__ = ["run"]
 )
 @click.option("--device", default="sim", show_default=True, help="Back end to run on.")
 @click.option("--profile", is_flag=True, help="Show the time of each operator.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@AS_JSON
 @click.pass_context
 def run(  # noqa: PLR0913  (one parameter an option)
     context: click.Context,

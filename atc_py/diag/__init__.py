@@ -2,10 +2,13 @@
 
 from atc_py.diag.diagnostic import AtcError, Code, Diagnostic, ExitCode, Place, Severity
 from atc_py.diag.sink import Sink
-from atc_py.diag.words import LANGUAGES, Words
+from atc_py.diag.words import COLON, COMMA, LANGUAGES, SEMICOLON, Words
 
 __all__ = [
+    "COLON",
+    "COMMA",
     "LANGUAGES",
+    "SEMICOLON",
     "AtcError",
     "Code",
     "Diagnostic",

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-__all__ = ["LANGUAGES", "Words"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["COLON", "COMMA", "LANGUAGES", "SEMICOLON", "Words"]
 
 LANGUAGES = ("en", "zh")
 """English and Chinese."""
@@ -33,3 +37,18 @@ class Words:
     def __bool__(self) -> bool:
         """Whether it says anything."""
         return bool(self.en)
+
+    def join(self, parts: Iterable[Words]) -> Words:
+        """The parts in a row with this text between them, as `str.join` does."""
+        rows = list(parts)
+        return Words(self.en.join(row.en for row in rows), self.zh.join(row.zh for row in rows))
+
+    def as_json(self) -> dict[str, str]:
+        """Text in both languages as JSON values."""
+        return {"en": self.en, "zh": self.zh}
+
+
+COLON = Words(": ", "：")
+COMMA = Words(", ", "，")
+SEMICOLON = Words("; ", "；")
+"""What stands between a word and what it introduces, and between parts of a sentence."""

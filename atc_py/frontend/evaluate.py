@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
     from atc_py.frontend.graph import WorkNode
 
-__all__ = ["can_evaluate", "evaluate"]
+__all__ = ["SLOW_LIMIT", "can_evaluate", "evaluate", "is_slow"]
+
+SLOW_LIMIT = 2**16
+"""Bytes of inputs and of results up to which slow operators take a second or two."""
 
 _NEVER = frozenset(
     {
@@ -41,6 +44,22 @@ _NEVER = frozenset(
 """Operators whose result is not a function of their inputs' values, that hold graphs, or that the
 reference gets wrong in some form."""
 
+_SLOW = frozenset(
+    {
+        "Conv",
+        "DeformConv",
+        "GRU",
+        "GridSample",
+        "LSTM",
+        "LpPool",
+        "MaxPool",
+        "NonMaxSuppression",
+        "RNN",
+        "RoiAlign",
+    }
+)
+"""Operators that the reference works out in Python loops, at up to 30 seconds a megabyte."""
+
 _OLDEST_OPSET = 7
 """Before it, binary operators broadcast by an attribute, which the reference does not look at."""
 
@@ -60,6 +79,11 @@ def can_evaluate(node: WorkNode) -> bool:
         return False
     schema = node.schema if node.opset >= _OLDEST_OPSET else None
     return schema is not None and schema.since_version >= _SINCE.get(node.op_type, 1)
+
+
+def is_slow(node: WorkNode) -> bool:
+    """Whether the reference takes long for the node on more than SLOW_LIMIT bytes."""
+    return node.op_type in _SLOW
 
 
 def evaluate(

@@ -11,7 +11,7 @@ from atc_py.diag.codes import FOLD_TOO_LARGE
 from atc_py.dtypes import DType
 from atc_py.frontend.attributes import numeric_attributes
 from atc_py.frontend.branches import inline_branches
-from atc_py.frontend.evaluate import can_evaluate, evaluate
+from atc_py.frontend.evaluate import SLOW_LIMIT, can_evaluate, evaluate, is_slow
 from atc_py.frontend.fold_views import VIEW_FOLDS, ints_of
 from atc_py.frontend.infer import infer_node, infer_types, infer_what_can_be
 from atc_py.frontend.tensors import dtype_of_element
@@ -33,6 +33,8 @@ FOLD_LIMIT = 256 * 2**20
 
 SPLAT_LIMIT = 4 * 2**30
 """Bytes of a constant that repeats one value; it takes no memory before the device has it."""
+
+_MAX_INT64 = 2**63 - 1
 
 _MAX_ROUNDS = 100
 """Folding and inference in turn; real models need three or four."""
@@ -74,8 +76,9 @@ def fold_what_can_be(graph: WorkGraph, tensors: TensorReader, limit: int) -> lis
     """
     folder = _Folder(graph, tensors, limit)
     graph.drop_dead_nodes()
-    branches = folder.fold_leniently()
+    folder.fold_leniently()
     found = infer_what_can_be(graph)
+    branches: list[Diagnostic] = []
     for _ in range(_MAX_ROUNDS):
         before = len(graph.consts), len(graph.nodes)
         branches = folder.fold_leniently()
@@ -174,6 +177,8 @@ class _Folder:
         attributes = numeric_attributes(node)
         start, end = attributes.get("start", 0), attributes.get("end")
         if node.op_type == "Size":
+            if element_count(shape) > _MAX_INT64:
+                return None
             numbers = np.array(element_count(shape), np.int64)
         elif isinstance(start, int) and (end is None or isinstance(end, int)):
             numbers = np.array(shape[start:end], np.int64)
@@ -217,6 +222,8 @@ class _Folder:
             return None
         types = infer_node(self._graph, node)
         self._check_results(node, types, size)
+        if is_slow(node) and max(size, _bytes_of(types)) > SLOW_LIMIT:
+            return None
         arrays = {name: const.numpy() for name, const in consts.items()}
         results = evaluate(node, arrays, self._graph.opsets)
         for const in consts.values():
@@ -258,6 +265,15 @@ _VALUE_ATTRIBUTES = {
     "value_int": DType.INT64,
     "value_ints": DType.INT64,
 }
+
+
+def _bytes_of(types: Mapping[str, ValueType]) -> int:
+    """Bytes of the largest of some values, as far as their types are known."""
+    known = ((dtype_of_element(each.element), each.shape) for each in types.values())
+    return max(
+        (element_count(shape) * dtype.itemsize for dtype, shape in known if dtype and shape),
+        default=0,
+    )
 
 
 def _agrees(const: ConstData, known: ValueType | None) -> bool:

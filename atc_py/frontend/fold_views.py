@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from atc_py.frontend.mapped import MappedConst
 from atc_py.ir import ConstData, DeferredConst, DenseConst, SplatConst
-from atc_py.shapes import MAX_RANK, element_count, normalise_axis
+from atc_py.shapes import MAX_RANK, element_count, is_addressable, normalise_axis
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -164,6 +164,7 @@ def _checked(const: ConstData, shape: Shape) -> ConstData | None:
         len(shape) > MAX_RANK
         or any(extent < 0 for extent in shape)
         or element_count(shape) != element_count(const.shape)
+        or not is_addressable(shape)
     ):
         return None
     return reshaped(const, shape)

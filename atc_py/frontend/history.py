@@ -36,9 +36,8 @@ class OnnxHistory:
         """Types of all operators of ONNX's own domain, also of those that are deprecated."""
         import onnx
 
-        own = {schema.name for schema in onnx.defs.get_all_schemas_with_history()
-               if not schema.domain}  # fmt: skip
-        return tuple(sorted(own))
+        every = onnx.defs.get_all_schemas_with_history()
+        return tuple(sorted({schema.name for schema in every if not schema.domain}))
 
     def at(self, op_type: str, opset: int) -> OperatorSchema | None:
         """The definition in force at an opset of ONNX's own domain, or None.

@@ -12,6 +12,7 @@ import onnx
 from atc_py.diag.codes import BAD_MODEL
 from atc_py.frontend.attributes import attribute_type_name
 from atc_py.frontend.text import text_of
+from atc_py.source import INTERNAL_PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -28,8 +29,6 @@ __all__ = [
 ]
 
 _ANY_NUMBER = 2**31 - 1
-_INTERNAL = "__"
-"""What names of a tool's own attributes begin with; ONNX's checker passes them over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +38,7 @@ class _Signature:
     fewest: int
     most: int
     attributes: Mapping[str, int]
+    outputs: tuple[int, int]
     types: tuple[str, ...]
     repeats: bool
     alike: bool
@@ -62,12 +62,17 @@ def signature_faults(node: WorkNode) -> list[Diagnostic]:
     if signature is None:
         return []
     faults: list[Diagnostic] = []
-    count = len(node.inputs)
-    if not signature.fewest <= count <= signature.most:
-        faults.append(_wrong_count(node, signature, count))
+    for verb, noun, found, (fewest, most) in (
+        ("takes", "inputs", len(node.inputs), (signature.fewest, signature.most)),
+        ("gives", "outputs", len(node.outputs), signature.outputs),
+    ):
+        if not fewest <= found <= most:
+            wanted = f"{verb} {_range(fewest, most)} {noun}"
+            message = f"{node.op_type} {wanted} at opset {node.opset}, found {found}"
+            faults.append(BAD_MODEL.diagnostic(message, place=node.place))
     for attribute in node.proto.attribute:
         name = text_of(attribute.name, node.place)
-        if name.startswith(_INTERNAL):
+        if name.startswith(INTERNAL_PREFIX):
             continue
         if name not in signature.attributes:
             faults.append(_unknown_attribute(node, signature, name))
@@ -122,6 +127,7 @@ def _signature(op_type: str, opset: int) -> _Signature | None:
         schema.min_input,
         schema.max_input,
         {name: _attribute_type(each.type) for name, each in schema.attributes.items()},
+        (schema.min_output, schema.max_output),
         tuple(each.type_str for each in inputs),
         repeats,
         alike=repeats and inputs[-1].is_homogeneous,
@@ -134,15 +140,11 @@ def _attribute_type(kind: onnx.defs.OpSchema.AttrType) -> int:
     return number
 
 
-def _wrong_count(node: WorkNode, signature: _Signature, count: int) -> Diagnostic:
-    """The finding for a number of inputs."""
-    fewest, most = signature.fewest, signature.most
+def _range(fewest: int, most: int) -> str:
+    """How many tensors an operator has."""
     if most == _ANY_NUMBER:
-        wanted = f"{fewest} or more"
-    else:
-        wanted = str(fewest) if fewest == most else f"{fewest} to {most}"
-    message = f"{node.op_type} takes {wanted} inputs at opset {node.opset}, found {count}"
-    return BAD_MODEL.diagnostic(message, place=node.place)
+        return f"{fewest} or more"
+    return str(fewest) if fewest == most else f"{fewest} to {most}"
 
 
 def _wrong_type(

@@ -52,7 +52,11 @@ def survey(file: OnnxFile, input_shapes: Mapping[str, Shape], limit: int = FOLD_
 
 def view_of(model: FoldedModel) -> ModelView:
     """What is known of a model that is bound and folded already."""
-    nodes, _ = view_nodes(FoldedGraph(model.graph), model.tensors, ())
+    graph, tensors = model.graph, model.tensors
+    folded = FoldedGraph(graph)
+    if any(node.op_type == "If" for node in graph.nodes):
+        folded = fold_with_branches(graph, tensors, FOLD_LIMIT)
+    nodes, faults = view_nodes(folded, tensors, ())
     return ModelView(
         path=model.graph.path,
         name=model.name,
@@ -60,6 +64,7 @@ def view_of(model: FoldedModel) -> ModelView:
         nodes=nodes,
         inputs=tuple(InputView(name, known.shape) for name, known in model.graph.inputs.items()),
         file_nodes=model.file_nodes,
+        faults=_once((*folded.faults, *faults)),
     )
 
 

@@ -13,7 +13,7 @@ from atc_py.frontend.mapped import MappedConst
 from atc_py.frontend.text import text_of
 from atc_py.frontend.wire import CutField
 from atc_py.ir import DenseConst
-from atc_py.shapes import MAX_RANK, element_count, format_shape
+from atc_py.shapes import MAX_RANK, element_count, format_shape, is_addressable
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -88,7 +88,8 @@ def tensor_shape(tensor: TensorProto, place: Place) -> Shape:
     """The tensor's extents.
 
     Raises:
-        AtcError: BAD_TENSOR where one is negative, or where there are more than MAX_RANK.
+        AtcError: BAD_TENSOR where one is negative, where there are more than MAX_RANK, or where
+            numpy can have no such array, not even an empty one.
     """
     shape = tuple(tensor.dims)
     if len(shape) > MAX_RANK:
@@ -97,6 +98,9 @@ def tensor_shape(tensor: TensorProto, place: Place) -> Shape:
     if any(extent < 0 for extent in shape):
         listed = ", ".join(map(str, shape))
         raise BAD_TENSOR.error(f"extents must not be negative, found [{listed}]", place=place)
+    if not is_addressable(shape):
+        message = f"no array can have the extents {format_shape(shape)}"
+        raise BAD_TENSOR.error(message, place=place)
     return shape
 
 

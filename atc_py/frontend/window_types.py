@@ -39,7 +39,7 @@ _SPATIAL = 2
 
 def corrected_nodes(graph: WorkGraph) -> list[WorkNode]:
     """The nodes whose types may need a correction, in the graph's order."""
-    return [node for node in graph.nodes if not node.domain and _may_be_wrong(node)]
+    return [node for node in graph.nodes if _may_be_wrong(graph, node)]
 
 
 def corrected_types(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:
@@ -71,7 +71,7 @@ def corrected_types(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:
 
 def corrected_types_of(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:
     """Types of the outputs of any node where they need a correction; else empty."""
-    return corrected_types(graph, node) if not node.domain and _may_be_wrong(node) else {}
+    return corrected_types(graph, node) if _may_be_wrong(graph, node) else {}
 
 
 def known_type(graph: WorkGraph, name: str) -> ValueType | None:
@@ -84,15 +84,20 @@ def known_type(graph: WorkGraph, name: str) -> ValueType | None:
     return graph.types.get(name) or graph.inputs.get(name)
 
 
-def _may_be_wrong(node: WorkNode) -> bool:
-    """Whether the node has one of the forms that the module's docstring names."""
+def _may_be_wrong(graph: WorkGraph, node: WorkNode) -> bool:
+    """Whether the node has one of the forms that the module's docstring names.
+
+    One that breaks its operator's definition has none: its attributes may be anything.
+    """
+    if node.domain or node in graph.unsound:
+        return False
     if node.op_type == "NonMaxSuppression":
         return True
-    attributes = _attributes(node)
-    automatic = attributes.get("auto_pad") in _AUTOMATIC
     if node.op_type in _POOLS:
-        return bool(attributes.get("ceil_mode")) and not automatic
+        attributes = _attributes(node)
+        return bool(attributes.get("ceil_mode")) and attributes.get("auto_pad") not in _AUTOMATIC
     if node.op_type == "ConvTranspose":
+        attributes = _attributes(node)
         return "output_shape" in attributes or attributes.get("auto_pad") in _SAME
     masked = node.op_type == "Dropout" and len(node.outputs) > 1 and bool(node.outputs[1])
     return masked and node.schema is not None and node.schema.since_version < _TYPED_MASK
@@ -150,7 +155,7 @@ def _transposed_extents(
     if weights is None or weights.dims is None or not isinstance(group, int):
         return None, None
     rank, filter_ = len(dims) - _SPATIAL, weights.dims
-    if len(filter_) != len(dims) or any(extent is None for extent in filter_):
+    if rank < 1 or len(filter_) != len(dims) or any(extent is None for extent in filter_):
         return None, None
     channels = int(filter_[1] or 0) * group
     if attributes.get("output_shape"):

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, cast
 from atc_py.frontend.model import SourceNode
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from atc_py.check.restating import Placement
-    from atc_py.frontend.model import SourceAttr, SourceModel
+    from atc_py.frontend.model import SourceAttr, SourceModel, SourceValue
+    from atc_py.source import TensorView
 
 __all__ = ["restated"]
 
@@ -24,7 +25,7 @@ def restated(model: SourceModel, placements: Sequence[Placement | None]) -> Sour
         placements: where each of its nodes stands, in the nodes' order.
     """
     by_node = {
-        (placement.view.index, _name_of_output(placement)): placement
+        (placement.view.index, _first_name(placement.view.outputs)): placement
         for placement in placements
         if placement is not None and placement.restated
     }
@@ -33,15 +34,14 @@ def restated(model: SourceModel, placements: Sequence[Placement | None]) -> Sour
     return replace(model, nodes=tuple(_node(node, by_node) for node in model.nodes))
 
 
-def _name_of_output(placement: Placement) -> str:
+def _first_name(outputs: Iterable[TensorView | SourceValue | None]) -> str:
     """The first output of a node: what tells apart nodes that a function call put in one place."""
-    return next((tensor.name for tensor in placement.view.outputs if tensor), "")
+    return next((value.name for value in outputs if value), "")
 
 
 def _node(node: SourceNode, placements: Mapping[tuple[int, str], Placement]) -> SourceNode:
     """The node as it is placed."""
-    first = next((output.name for output in node.outputs if output), "")
-    placement = placements.get((node.index, first))
+    placement = placements.get((node.index, _first_name(node.outputs)))
     if placement is None:
         return node
     view = placement.view

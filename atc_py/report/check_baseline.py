@@ -92,6 +92,9 @@ def read_baseline(path: Path) -> Baseline:
 
 def _decoded(path: Path) -> _Report:
     """The parts of the file that matter."""
+    if path.is_char_device() or path.is_block_device():
+        message = f"cannot read the baseline {path}: it is a device, not a file"
+        raise FILE_UNREADABLE.error(message, place=Place(str(path)), help=_HELP)
     try:
         return msgspec.json.decode(path.read_bytes(), type=_Report)
     except FileNotFoundError as error:

@@ -46,9 +46,9 @@ class Group:
         return self.first.allowed or self.first.message
 
     @property
-    def count(self) -> int:
-        """All findings."""
-        return sum(len(sighting.findings) for sighting in self.sightings)
+    def findings(self) -> tuple[Found, ...]:
+        """All findings, those with one observed value together."""
+        return tuple(found for sighting in self.sightings for found in sighting.findings)
 
 
 def groups(findings: Iterable[Found]) -> list[Group]:

@@ -19,6 +19,7 @@ from atc_py.report.check_words import (
     LEVELS,
     baseline_text,
     node_text,
+    observed_text,
     shape_option,
     verdict_text,
 )
@@ -149,19 +150,19 @@ def _bar(model: Model) -> Iterator[dict[str, Any]]:
 def _group(document: Document, group: Group, *, unfolded: bool) -> dict[str, Any]:
     """A rule and its nodes."""
     first = group.first
-    undecided = first.level == Standing.UNKNOWN.value
-    word = HEADINGS["undecided" if undecided else "found"].in_language(document.lang)
-    findings = [found for sighting in group.sightings for found in sighting.findings]
+    findings = group.findings
     return {
         "first": first,
         "headline": group.headline,
-        "count": group.count,
+        "count": len(findings),
         "known": all(found.known for found in findings),
-        "open": unfolded and first.level == Standing.ERROR.value and group.count <= _OPEN_FINDINGS,
+        "open": unfolded
+        and first.level == Standing.ERROR.value
+        and len(findings) <= _OPEN_FINDINGS,
         "sightings": [
             {
                 "count": len(sighting.findings),
-                "observed": f"{word} {sighting.observed}" if sighting.observed else "",
+                "observed": observed_text(sighting.findings[0], document.lang),
                 "nodes": [
                     text for found in sighting.findings if (text := node_text(found, document.lang))
                 ],

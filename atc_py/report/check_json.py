@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 from collections import Counter
 from typing import TYPE_CHECKING
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from atc_py import __version__
-from atc_py.check.findings import Standing
+from atc_py.check.findings import Standing, fingerprint_of
 from atc_py.report.check_document import (
     VERSION,
     Document,
@@ -178,5 +177,4 @@ def _fingerprint(fault: Diagnostic, place: Place | None) -> str:
     parts: list[object] = [fault.code.id]
     if place is not None:
         parts += [place.node_name or place.node, place.op_type, place.field]
-    text = "\0".join(str(part) for part in parts)
-    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    return fingerprint_of(parts)

@@ -84,7 +84,7 @@ def _case(document: Document, model: Model, group: Group, fail_on: Standing) -> 
     if kind is None:
         ET.SubElement(case, "system-out").text = text
         return case
-    message = visible(f"{first.code} {first.name}: {group.headline} ({group.count})")
+    message = visible(f"{first.code} {first.name}: {group.headline} ({len(group.findings)})")
     ET.SubElement(case, kind, message=message, type=first.name).text = text
     return case
 
@@ -92,7 +92,7 @@ def _case(document: Document, model: Model, group: Group, fail_on: Standing) -> 
 def _kind(group: Group, fail_on: Standing) -> str | None:
     """What a case with these findings is; None where it passes."""
     first = group.first
-    new = [found for sighting in group.sightings for found in sighting.findings if not found.known]
+    new = any(not found.known for found in group.findings)
     code = find_code(first.code)
     if code is not None and code.exit is ExitCode.FILE:
         return "error"
@@ -103,8 +103,7 @@ def _kind(group: Group, fail_on: Standing) -> str | None:
 
 def _lines(group: Group, language: str) -> list[str]:
     """Every node with its value, the rule and the way out."""
-    findings = [found for sighting in group.sightings for found in sighting.findings]
-    lines = [visible(_line(found, language)) for found in findings]
+    lines = [visible(_line(found, language)) for found in group.findings]
     if group.first.source:
         lines.append(f"rule: {visible(group.first.source)}")
     return [*lines, f"help: {visible(group.first.help)}"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import quote
 
 from atc_py.check.findings import Standing
-from atc_py.diag import ExitCode
+from atc_py.diag import COLON, ExitCode
 from atc_py.diag.codes import find_code
 from atc_py.report.check_words import node_text
 
@@ -40,17 +40,19 @@ _FINGERPRINT = "atcFinding/v1"
 def check_sarif(document: Document) -> str:
     """The report as one SARIF run, indented."""
     found = [each for model in document.models for each in model.all_findings]
-    codes = list(dict.fromkeys(each.code for each in found))
-    uris = list(dict.fromkeys(_uri(model.path) for model in document.models))
+    rules = _numbered(each.code for each in found)
+    uris = {model.path: _uri(model.path) for model in document.models}
+    artifacts = _numbered(uris.values())
+    files = {path: {"uri": uri, "index": artifacts[uri]} for path, uri in uris.items()}
     results = [
-        _result(document, each, codes.index(each.code), _location(model, each, uris))
+        _result(document, each, rules[each.code], _location(model, each, files[model.path]))
         for model in document.models
         for each in model.all_findings
     ]
     run = {
-        "tool": {"driver": _driver(document, codes)},
+        "tool": {"driver": _driver(document, rules)},
         "invocations": [{"executionSuccessful": not _unread(found)}],
-        "artifacts": [_artifact(uri) for uri in uris],
+        "artifacts": [_artifact(uri) for uri in artifacts],
         "results": results,
         "properties": {
             "precisionMode": document.precision_mode,
@@ -60,6 +62,11 @@ def check_sarif(document: Document) -> str:
     }
     log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
     return json.dumps(log, indent=2, ensure_ascii=False) + "\n"
+
+
+def _numbered(names: Iterable[str]) -> dict[str, int]:
+    """Each name once with its position, in order."""
+    return {name: position for position, name in enumerate(dict.fromkeys(names))}
 
 
 def _driver(document: Document, codes: Iterable[str]) -> Json:
@@ -125,20 +132,13 @@ def _result(document: Document, found: Found, rule: int, location: Json) -> Json
 def _sentence(found: Found, language: str) -> str:
     """`node 17 "conv2": strides of Conv ...`; viewers show the message alone."""
     subject = node_text(found, language) if found.node is not None else ""
-    colon = ": " if language == "en" else "："
-    return colon.join(part for part in (subject, found.message) if part)
+    return COLON.in_language(language).join(part for part in (subject, found.message) if part)
 
 
-def _location(model: Model, found: Found, uris: list[str]) -> Json:
+def _location(model: Model, found: Found, file: Json) -> Json:
     """The model's file, and the node in it."""
     # A model is no text; viewers that want a line get its first.
-    uri = _uri(model.path)
-    location: Json = {
-        "physicalLocation": {
-            "artifactLocation": {"uri": uri, "index": uris.index(uri)},
-            "region": {"startLine": 1},
-        }
-    }
+    location: Json = {"physicalLocation": {"artifactLocation": file, "region": {"startLine": 1}}}
     if found.node is not None:
         path = [model.name, found.scope, f"{found.node}:{found.op}:{found.node_name}"]
         location["logicalLocations"] = [

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from atc_py.check.findings import Standing
+from atc_py.diag import COLON, COMMA
 from atc_py.report.check_groups import groups
 from atc_py.report.check_words import (
     COLUMNS,
@@ -13,6 +14,7 @@ from atc_py.report.check_words import (
     LEVELS,
     baseline_text,
     node_text,
+    observed_text,
     shape_option,
     verdict_text,
 )
@@ -23,12 +25,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import TypeAlias
 
-    from atc_py.report.check_document import Document, Found, Model
+    from atc_py.report.check_document import Document, Model
     from atc_py.report.check_groups import Group, Sighting
 
     Block: TypeAlias = "str | Table"
 
-__all__ = ["check_blocks", "check_text", "finding_lines", "headline", "verdict_lines"]
+__all__ = ["check_blocks", "check_text", "finding_lines", "verdict_lines"]
 
 _MOST_LINES = 8
 """Lines of nodes that a group shows."""
@@ -71,7 +73,7 @@ def verdict_lines(document: Document) -> list[str]:
     return [*lines, *([baseline_text(document)] if document.baseline is not None else [])]
 
 
-def headline(group: Group, language: str) -> str:
+def _headline(group: Group, language: str) -> str:
     """`error[ATC4012 attr-out-of-range]: strides of Conv must be in [1, 63]`."""
     first = group.first
     level = LEVELS[Standing(first.level)].in_language(language)
@@ -103,12 +105,12 @@ def _model(document: Document, model: Model, *, verbose: bool) -> Iterator[Block
 def _verdict(document: Document, model: Model) -> str:
     """`resnet.onnx: supported: all 71 nodes`."""
     verdict = verdict_text(model, document.lang)
-    return f"{visible(model.path)}{_colon(document.lang)}{verdict}"
+    return f"{visible(model.path)}{COLON.in_language(document.lang)}{verdict}"
 
 
 def _group_lines(group: Group, language: str, *, verbose: bool) -> Iterator[str]:
     """The headline, the nodes, the rule and the way out."""
-    yield headline(group, language)
+    yield _headline(group, language)
     most = len(group.sightings) if verbose else _MOST_LINES
     for sighting in group.sightings[:most]:
         line = _sighting_line(sighting, language, verbose=verbose)
@@ -117,7 +119,7 @@ def _group_lines(group: Group, language: str, *, verbose: bool) -> Iterator[str]
     rest = sum(len(sighting.findings) for sighting in group.sightings[most:])
     if rest:
         yield _rest_line(rest, language)
-    first, colon = group.first, _colon(language)
+    first, colon = group.first, COLON.in_language(language)
     if first.source:
         yield f"  {HEADINGS['rule'].in_language(language)}{colon}{visible(first.source)}"
     yield f"  {HEADINGS['help'].in_language(language)}{colon}{visible(first.help)}"
@@ -130,23 +132,14 @@ def _sighting_line(sighting: Sighting, language: str, *, verbose: bool) -> str:
     # A line that would leave one node out may as well name it.
     if len(findings) == most + 1:
         most += 1
-    comma = ", " if language == "en" else "，"
-    text = comma.join(visible(node_text(found, language)) for found in findings[:most])
+    text = COMMA.in_language(language).join(
+        visible(node_text(found, language)) for found in findings[:most]
+    )
     rest = len(findings) - most
     if rest > 0:
         text += f" and {rest} more" if language == "en" else f" 等另外 {rest} 个"
-    observed = _observed(findings[0], language)
-    return _colon(language).join(part for part in (text, observed) if part)
-
-
-def _observed(found: Found, language: str) -> str:
-    """`found [1, 64]` or `not decided: X is ?x3x8x8`."""
-    if not found.observed:
-        return ""
-    if found.level == Standing.UNKNOWN.value:
-        undecided = HEADINGS["undecided"].in_language(language)
-        return undecided + _colon(language) + visible(found.observed)
-    return f"{HEADINGS['found'].in_language(language)} {visible(found.observed)}"
+    observed = visible(observed_text(findings[0], language))
+    return COLON.in_language(language).join(part for part in (text, observed) if part)
 
 
 def _rest_line(count: int, language: str) -> str:
@@ -154,11 +147,6 @@ def _rest_line(count: int, language: str) -> str:
     if language == "en":
         return f"  ... and {count} more {'node' if count == 1 else 'nodes'}; --verbose names all"
     return f"  …… 另有 {count} 个节点；--verbose 可列出全部"
-
-
-def _colon(language: str) -> str:
-    """What stands between a word and what it introduces."""
-    return ": " if language == "en" else "："
 
 
 def _operators(model: Model, language: str) -> Table:

@@ -6,19 +6,19 @@ import shlex
 from typing import TYPE_CHECKING
 
 from atc_py.check.findings import Standing
-from atc_py.diag import Words
+from atc_py.diag import COLON, COMMA, SEMICOLON, Words
 from atc_py.report.escape import visible
 
 if TYPE_CHECKING:
     from atc_py.report.check_document import Document, Found, Model
 
 __all__ = [
-    "BUSY_STANDINGS",
     "COLUMNS",
     "HEADINGS",
     "LEVELS",
     "baseline_text",
     "node_text",
+    "observed_text",
     "shape_option",
     "verdict_text",
 ]
@@ -43,7 +43,7 @@ COLUMNS = {
 }
 """Headings of counts of nodes, the best first."""
 
-BUSY_STANDINGS = (Standing.REWRITE, Standing.AICPU, Standing.ACCURACY, Standing.UNKNOWN)
+_BUSY = (Standing.REWRITE, Standing.AICPU, Standing.ACCURACY, Standing.UNKNOWN)
 """What a verdict mentions beside errors."""
 
 HEADINGS = {
@@ -96,12 +96,12 @@ def verdict_text(model: Model, language: str) -> str:
     head = _head(model, verdict, counts).in_language(language)
     tails = [
         _TAILS[each].in_language(language).format(n=counts[each])
-        for each in BUSY_STANDINGS
+        for each in _BUSY
         # An undecided verdict counts its nodes itself.
         if counts.get(each) and not (each is verdict is Standing.UNKNOWN)
     ]
-    separator, comma = ("; ", ", ") if language == "en" else ("；", "，")
-    return separator.join([head, *([comma.join(tails)] if tails else [])])
+    tail = COMMA.in_language(language).join(tails)
+    return SEMICOLON.in_language(language).join(text for text in (head, tail) if text)
 
 
 def baseline_text(document: Document) -> str:
@@ -115,9 +115,8 @@ def baseline_text(document: Document) -> str:
     ]
     if count.gone:
         texts.append(Words(f"{count.gone} gone", f"{count.gone} 条已消除"))
-    head = Words("against the baseline: ", "与基线比较：").in_language(document.lang)
-    comma = ", " if document.lang == "en" else "，"
-    return head + comma.join(text.in_language(document.lang) for text in texts)
+    head = Words("against the baseline", "与基线比较")
+    return (head + COLON + COMMA.join(texts)).in_language(document.lang)
 
 
 def node_text(found: Found, language: str) -> str:
@@ -130,6 +129,15 @@ def node_text(found: Found, language: str) -> str:
     if not found.scope:
         return text
     return f"{text} in {found.scope}" if language == "en" else f"{text}（{found.scope}）"
+
+
+def observed_text(found: Found, language: str) -> str:
+    """`found [1, 64]` or `not decided: X is ?x3x8x8`; empty where nothing was observed."""
+    if not found.observed:
+        return ""
+    if found.level == Standing.UNKNOWN.value:
+        return (HEADINGS["undecided"] + COLON).in_language(language) + found.observed
+    return f"{HEADINGS['found'].in_language(language)} {found.observed}"
 
 
 def shape_option(hint: str) -> str:
@@ -148,7 +156,7 @@ def _head(model: Model, verdict: Standing, counts: dict[Standing, int]) -> Words
     """The verdict without what else is to say."""
     total, faults = model.nodes, len(model.faults)
     if faults and not total:
-        return Words(f"not checked: {_faults(faults)}", f"未检查：{faults} 处故障")
+        return Words(f"not checked: {_faults(faults)}", f"未检查：文件有 {faults} 处问题")
     if verdict is Standing.ERROR:
         return _not_supported(model)
     if verdict is Standing.UNKNOWN:
@@ -178,7 +186,7 @@ def _not_supported(model: Model) -> Words:
     en, zh = [], []
     if faults:
         en.append(f"{_faults(faults)} of the file")
-        zh.append(f"文件有 {faults} 处故障")
+        zh.append(f"文件有 {faults} 处问题")
     if errors:
         plural = "error" if errors == 1 else "errors"
         en.append(f"{errors} {plural} in {nodes} of {_nodes(total)}")

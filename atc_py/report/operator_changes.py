@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from atc_py.diag import Words
+from atc_py.diag import COLON, COMMA, SEMICOLON, Words
 from atc_py.dtypes import DType
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from atc_py.source import AttributeSchema, FormalParameter, OperatorSchema
 
-__all__ = ["Change", "changes", "elements_text"]
+__all__ = ["Change", "changes"]
 
 _INPUT = Words("input ", "输入 ")
 _OUTPUT = Words("output ", "输出 ")
@@ -46,8 +46,8 @@ class Change:
 
     def as_json(self) -> dict[str, object]:
         """The change as JSON values, in both languages."""
-        text = {"en": self.words.en, "zh": self.words.zh}
-        return {"kind": self.kind, "name": self.name, **self.details, "text": text}
+        named = {"kind": self.kind, "name": self.name}
+        return {**named, **self.details, "text": self.words.as_json()}
 
 
 def changes(before: OperatorSchema, after: OperatorSchema) -> tuple[Change, ...]:
@@ -65,7 +65,7 @@ def changes(before: OperatorSchema, after: OperatorSchema) -> tuple[Change, ...]
     return tuple(found)
 
 
-def elements_text(elements: Iterable[str], limit: int | None = None) -> Words:
+def _elements_text(elements: Iterable[str], limit: int | None = None) -> Words:
     """Element types in atc-py's order, ONNX's others behind; counted where they are too many."""
     names = sorted(elements, key=lambda name: (_ORDER.get(name, len(_ORDER)), name))
     if limit is not None and len(names) > limit:
@@ -154,8 +154,10 @@ def _added(noun: Words, name: str) -> Words:
 def _facts(row: FormalParameter) -> Words:
     """` (optional; int64)`."""
     standing = _standing(row)
-    mark = standing + Words("; ", "；") if standing else standing
-    return Words(" (", "（") + mark + elements_text(row.elements, _MOST_ELEMENTS) + Words(")", "）")
+    mark = standing + SEMICOLON if standing else standing
+    return (
+        Words(" (", "（") + mark + _elements_text(row.elements, _MOST_ELEMENTS) + Words(")", "）")
+    )
 
 
 def _standing(row: FormalParameter) -> Words:
@@ -211,13 +213,12 @@ def _dtypes(pairs: Iterable[tuple[FormalParameter, FormalParameter]]) -> Iterato
         parts = [
             Words(f"{text.en} {word.en}", f"{word.zh} {text.zh}")
             for text, word in (
-                (elements_text(gained), Words("gained", "新增")),
-                (elements_text(lost), Words("lost", "删除")),
+                (_elements_text(gained), Words("gained", "新增")),
+                (_elements_text(lost), Words("lost", "删除")),
             )
             if text
         ]
-        words = Words(f"{head}: ", f"{head}：")
-        words += parts[0] if len(parts) == 1 else parts[0] + Words(", ", "，") + parts[1]
+        words = Words.same(head) + COLON + COMMA.join(parts)
         details = {"operands": names, "gained": sorted(gained), "lost": sorted(lost)}
         yield Change("dtypes", variable or names[0], words, details)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from atc_py.diag import Words
+from atc_py.diag import SEMICOLON, Words
 from atc_py.report.operator_changes import changes
 from atc_py.spec.model import compressed
 
@@ -72,7 +72,7 @@ def history_rows(spec: OpSpec, history: SchemaHistory) -> list[tuple[str, Words]
         elif step.version == first:
             text = _FIRST
         else:
-            text = joined(step.changes)
+            text = SEMICOLON.join(change.words for change in step.changes) or SAME
         numbers = compressed(step.opsets)
         listed = (
             Words(f" (listed: {numbers})", f"（清单：{numbers}）") if numbers else Words("", "")
@@ -92,16 +92,6 @@ def history_json(spec: OpSpec, history: SchemaHistory) -> list[dict[str, object]
         for step in steps(spec, history)
         if step.version
     ]
-
-
-def joined(found: Sequence[Change]) -> Words:
-    """Changes in a row; that there are none where there are none."""
-    if not found:
-        return SAME
-    return Words(
-        "; ".join(change.words.en for change in found),
-        "；".join(change.words.zh for change in found),
-    )
 
 
 def _opsets(spec: OpSpec, versions: Sequence[OperatorSchema], position: int) -> tuple[int, ...]:

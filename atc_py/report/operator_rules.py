@@ -8,27 +8,20 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from atc_py.check.findings import Standing
 from atc_py.check.predicate import sentence
-from atc_py.diag import Words
+from atc_py.diag import SEMICOLON, Words
+from atc_py.report.check_words import LEVELS
 from atc_py.spec import Level
 from atc_py.spec.implied import rules_of
 from atc_py.spec.rewrites import REWRITES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from atc_py.spec import Attribute, Operand, OpSpec, Rule, When
 
-__all__ = ["attribute_words", "consequence", "operand_words", "rule_words", "spec_json"]
+__all__ = ["attribute_words", "operand_words", "rule_words", "spec_json"]
 
 _NOTHING: tuple[object, ...] = (None, (), [], {})
-
-_LEVELS = {
-    Level.ERROR: Words("error", "错误"),
-    Level.REWRITE: Words("rewrite", "改写"),
-    Level.AICPU: Words("aicpu", "AI CPU"),
-    Level.ACCURACY: Words("accuracy", "精度"),
-}
 
 
 def operand_words(spec: OpSpec, operand: Operand) -> Words:
@@ -49,7 +42,7 @@ def operand_words(spec: OpSpec, operand: Operand) -> Words:
         facts.append(Words("optional", "可选"))
     if operand.variadic:
         facts.append(Words("variadic", "个数可变"))
-    return _joined([*facts, *_standing(operand)])
+    return SEMICOLON.join([*facts, *_standing(operand)])
 
 
 def attribute_words(row: Attribute) -> Words:
@@ -63,8 +56,8 @@ def attribute_words(row: Attribute) -> Words:
         facts.append(Words("follows from the shapes", "可由形状推出"))
     facts += [*_defaults(row), *_bounds(row)]
     if row.otherwise is not Level.ERROR and row.supported:
-        facts.append(Words("otherwise ", "否则") + consequence(row.otherwise, row.rewrite))
-    return _joined([*facts, *_standing(row)])
+        facts.append(Words("otherwise ", "否则") + _consequence(row.otherwise, row.rewrite))
+    return SEMICOLON.join([*facts, *_standing(row)])
 
 
 def rule_words(spec: OpSpec, rule: Rule) -> Words:
@@ -73,14 +66,14 @@ def rule_words(spec: OpSpec, rule: Rule) -> Words:
     if rule.when is not None:
         when = _conditions(rule.when)
         text += Words(f", when {when.en}", f"（条件：{when.zh}）")
-    follows = consequence(rule.level, rule.rewrite)
+    follows = _consequence(rule.level, rule.rewrite)
     text += Words("; else ", "；否则") + follows
     return text + Words.same(f" [{spec.place_of(rule.line)}]")
 
 
-def consequence(level: Level, rewrite: str | None) -> Words:
+def _consequence(level: Level, rewrite: str | None) -> Words:
     """What follows where a rule does not hold: its level, and what a rewrite does."""
-    words = _LEVELS[level]
+    words = LEVELS[Standing.of(level)]
     if rewrite is None or rewrite not in REWRITES:
         return words
     return words + Words(" (", "（") + REWRITES[rewrite] + Words(")", "）")
@@ -101,19 +94,14 @@ def _rule_json(spec: OpSpec, rule: Rule) -> dict[str, object]:
         "rule": rule.name,
         "level": rule.level.value,
         "place": spec.place_of(rule.line),
-        "sentence": _both(text),
+        "sentence": text.as_json(),
     }
     if rule.when is not None:
-        found["when"] = _both(_conditions(rule.when))
+        found["when"] = _conditions(rule.when).as_json()
     if rule.rewrite is not None:
         words = REWRITES.get(rule.rewrite, Words("", ""))
-        found["rewrite"] = {"name": rule.rewrite, "sentence": _both(words)}
+        found["rewrite"] = {"name": rule.rewrite, "sentence": words.as_json()}
     return found
-
-
-def _both(words: Words) -> dict[str, str]:
-    """Text in both languages."""
-    return {"en": words.en, "zh": words.zh}
 
 
 def _plain(value: object) -> object:
@@ -128,12 +116,6 @@ def _plain(value: object) -> object:
 def _says(key: str, value: object) -> bool:
     """Whether a top-level key belongs into JSON: the loader's own do not."""
     return not key.startswith("@") and value not in _NOTHING
-
-
-def _joined(facts: Iterable[Words]) -> Words:
-    """Facts in a row."""
-    rows = list(facts)
-    return Words("; ".join(row.en for row in rows), "；".join(row.zh for row in rows))
 
 
 def _defaults(row: Attribute) -> list[Words]:
@@ -169,7 +151,7 @@ def _standing(row: Attribute | Operand) -> list[Words]:
     """What the list says of the row's standing, and which opsets have it."""
     facts: list[Words] = []
     if not row.supported:
-        follows = consequence(row.otherwise, row.rewrite)
+        follows = _consequence(row.otherwise, row.rewrite)
         facts.append(Words("not supported yet: ", "暂不支持：") + follows)
     if not row.listed:
         facts.append(Words("not on the list", "清单未列"))
@@ -200,7 +182,7 @@ def _conditions(when: When) -> Words:
     for dim in when.dims:
         text = f"{dim.dim} of {dim.tensor} is {dim.equals}"
         facts.append(Words(text, f"{dim.tensor} 的 {dim.dim} 维为 {dim.equals}"))
-    return Words(" and ".join(row.en for row in facts), "，且".join(row.zh for row in facts))
+    return Words(" and ", "，且").join(facts)
 
 
 def _value(value: object) -> str:

@@ -9,9 +9,18 @@ from atc_py.source.schema import (
     OperatorSchema,
     SchemaHistory,
 )
-from atc_py.source.view import AttributeView, InputView, Known, ModelView, NodeView, TensorView
+from atc_py.source.view import (
+    INTERNAL_PREFIX,
+    AttributeView,
+    InputView,
+    Known,
+    ModelView,
+    NodeView,
+    TensorView,
+)
 
 __all__ = [
+    "INTERNAL_PREFIX",
     "AttributeSchema",
     "AttributeView",
     "FormalParameter",

@@ -16,7 +16,18 @@ if TYPE_CHECKING:
     from atc_py.diag import Diagnostic
     from atc_py.shapes import Shape
 
-__all__ = ["AttributeView", "InputView", "Known", "ModelView", "NodeView", "TensorView"]
+__all__ = [
+    "INTERNAL_PREFIX",
+    "AttributeView",
+    "InputView",
+    "Known",
+    "ModelView",
+    "NodeView",
+    "TensorView",
+]
+
+INTERNAL_PREFIX = "__"
+"""What names of a tool's own attributes begin with: ONNX's checker passes them over."""
 
 
 class Known(Protocol):
@@ -59,18 +70,6 @@ class TensorView:
             return DType(self.element) if self.element else None
         except ValueError:
             return None
-
-    @property
-    def rank(self) -> int | None:
-        """Number of axes where it is known."""
-        return None if self.dims is None else len(self.dims)
-
-    @property
-    def shape_text(self) -> str:
-        """`1x3x?x?`, `scalar` or `unknown rank`."""
-        if self.dims is None:
-            return "unknown rank"
-        return "x".join("?" if dim is None else str(dim) for dim in self.dims) or "scalar"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,6 +8,7 @@ from atc_py.spec.library import (
     find_spec,
     library,
     spec_index,
+    specifications,
 )
 from atc_py.spec.loader import load_spec, parse_spec
 from atc_py.spec.model import Attribute, AttributeType, Operand, OpSpec, Target, compressed
@@ -33,5 +34,6 @@ __all__ = [
     "load_spec",
     "parse_spec",
     "spec_index",
+    "specifications",
     "stem_of",
 ]

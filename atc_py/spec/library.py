@@ -31,6 +31,7 @@ __all__ = [
     "find_spec",
     "library",
     "spec_index",
+    "specifications",
 ]
 
 ONNX_DOMAINS = frozenset({"", "ai.onnx"})
@@ -191,6 +192,15 @@ def _refuse_second(first: IndexEntry | None, second: IndexEntry) -> None:
 def library() -> Library:
     """The specifications that atc-py brings along."""
     return Library(op_specs_dir())
+
+
+def specifications(folder: Path | None) -> Library:
+    """The specifications that atc-py brings along, under those of a user's folder if there is one.
+
+    Raises:
+        AtcError: as `Library.overlay` does.
+    """
+    return library() if folder is None else library().overlay(folder)
 
 
 def spec_index() -> tuple[IndexEntry, ...]:

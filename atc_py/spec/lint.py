@@ -212,7 +212,7 @@ def _versions_of(
 ) -> Sequence[Definition]:
     """The versions that a row speaks of: those at its listed opsets and at its first opset.
 
-    Rows for opsets that are not listed serve models that are restated. None where the row is for
+    Rows for opsets that are not listed serve models that are restated. Empty where the row is for
     opsets that are newer than the versions known.
     """
     numbers = [opset for opset in spec.opsets if row.exists_at(opset)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atc_py.spec.document import Problem
+from atc_py.spec.rules import ATTRIBUTE_ARGUMENTS, OPERAND_ARGUMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = ["check_references"]
 
-_TENSORS = ("tensor", "other", "axes", "steps", "indices")
-_ATTRIBUTES = ("attribute", "along")
 _LAID_OUT = ("tensor", "other")
 
 
@@ -35,10 +34,10 @@ def check_references(spec: OpSpec) -> Iterator[Problem]:
 def _arguments(spec: OpSpec, path: DataPath, rule: Rule) -> Iterator[Problem]:
     """The arguments of one rule."""
     arguments = rule.arguments
-    for key in _TENSORS:
+    for key in OPERAND_ARGUMENTS:
         if key in arguments:
             yield from _tensor(spec, (*path, key), str(arguments[key]))
-    for key in _ATTRIBUTES:
+    for key in ATTRIBUTE_ARGUMENTS:
         if key in arguments:
             yield from _attribute(spec, (*path, key), str(arguments[key]))
     laid_out = [str(arguments[key]) for key in _LAID_OUT if key in arguments]

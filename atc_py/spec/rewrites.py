@@ -57,7 +57,7 @@ REWRITES: dict[str, Words] = {
     ),
     "restate": Words(
         "the node is restated at a listed opset, where it means the same",
-        "按清单中含义相同的 opset 版本重写该节点",
+        "将该节点改写为清单所列 opset 的形式，含义相同",
     ),
     "scale-operands": Words(
         "the factor is multiplied into an operand",

@@ -1,9 +1,9 @@
 """Rules: one frozen struct for each named predicate that a specification can demand.
 
 The struct says which arguments the predicate takes; the predicate itself, which looks at a node,
-belongs to checking. Arguments called `tensor`, `other`, `axes`, `steps` and `indices` name inputs
-or outputs of the operator, `attribute` and `along` name attributes, and `dim` and `dims` are
-letters of the layout of `tensor` (and of `other`).
+belongs to checking. Arguments in OPERAND_ARGUMENTS name inputs or outputs of the operator, those in
+ATTRIBUTE_ARGUMENTS name attributes, and `dim` and `dims` are letters of the layout of `tensor` (and
+of `other`).
 """
 
 # Annotations are not postponed here: msgspec reads them when the structs are made.
@@ -17,6 +17,8 @@ from atc_py.dtypes import DType
 from atc_py.spec.names import stem_of
 
 __all__ = [
+    "ATTRIBUTE_ARGUMENTS",
+    "OPERAND_ARGUMENTS",
     "AttrIs",
     "Constraint",
     "DimIs",
@@ -27,6 +29,12 @@ __all__ = [
     "Scalar",
     "When",
 ]
+
+OPERAND_ARGUMENTS = ("tensor", "other", "axes", "steps", "indices")
+"""Arguments of rules that name an input or output."""
+
+ATTRIBUTE_ARGUMENTS = ("attribute", "along")
+"""Arguments of rules that name an attribute."""
 
 Number: TypeAlias = int | float
 Scalar: TypeAlias = bool | int | float | str

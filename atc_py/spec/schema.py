@@ -9,7 +9,7 @@ struct itself.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 import msgspec
 from msgspec import inspect
@@ -26,11 +26,21 @@ if TYPE_CHECKING:
 
 __all__ = ["convert"]
 
-_AT = re.compile(r"^(?P<what>.*?)(?: - at `\$(?P<path>.*)`)?$", re.DOTALL)
-_STEP = re.compile(r"\.(?P<key>[A-Za-z_@][A-Za-z0-9_]*)|\[(?P<index>[0-9]+)\]|\[\.\.\.\]")
+_AT = re.compile(r"^(.*?)(?: - at (`key` in )?`\$(.*)`)?$", re.DOTALL)
+_STEP = re.compile(r"\.(?P<key>[A-Za-z_@][A-Za-z0-9_]*)|\[(?P<index>[0-9]+)\]")
+_IN_MAPPING = re.compile(r"^\.([A-Za-z_]+)(?:\[\.\.\.\])?")
 _UNKNOWN = re.compile(r"^Object contains unknown field `(.*)`$", re.DOTALL)
 _MISSING = re.compile(r"^Object missing required field `(.*)`$", re.DOTALL)
 _INVALID = re.compile(r"^Invalid (?:enum )?value '?(.*?)'?$", re.DOTALL)
+
+
+class _Message(NamedTuple):
+    """What msgspec says: the fault, the path where it lies, and whether that path's key is it."""
+
+    what: str
+    where: str = ""
+    key: bool = False
+
 
 _WORDS: dict[type[inspect.Type], str] = {
     inspect.BoolType: "true or false",
@@ -51,7 +61,7 @@ def convert(document: Document) -> OpSpec:
     try:
         return msgspec.convert(document.data, OpSpec)
     except msgspec.ValidationError as error:
-        faults = list(_faults(document)) or [_translated(document, str(error))]
+        faults = list(_faults(document)) or [_translated(document, _message(error))]
         raise AtcError(*sorted(faults, key=_position)) from error
 
 
@@ -69,10 +79,10 @@ def _faults(document: Document) -> Iterator[Diagnostic]:
     fields = {field.encode_name: field for field in msgspec.structs.fields(OpSpec)}
     unknown = data.keys() - fields.keys()
     for name in unknown:
-        yield _translated(document, f"Object contains unknown field `{name}`")
+        yield _translated(document, _Message(f"Object contains unknown field `{name}`"))
     for name, field in fields.items():
         if name not in data and field.required and not unknown:
-            yield _translated(document, f"Object missing required field `{name}`")
+            yield _translated(document, _Message(f"Object missing required field `{name}`"))
     for name in data.keys() & fields.keys():
         yield from _faults_of_part(document, f".{name}", data[name], fields[name].type)
 
@@ -94,17 +104,11 @@ def _faults_of_row(document: Document, path: str, value: Any, type_: Any) -> Ite
     Beside an unknown key, which may be another one misspelt, none is said to be missing.
     """
     misspelt = False
-    while True:
-        try:
-            msgspec.convert(value, type_)
-        except msgspec.ValidationError as error:
-            text = str(error)
-        else:
-            return
-        what, _, where = text.partition(" - at `$")
+    while (message := _refusal(value, type_)) is not None:
+        what, where, key = message
         if misspelt and not where and _MISSING.match(what):
             return
-        yield _translated(document, f"{what} - at `${path}{where or '`'}")
+        yield _translated(document, _Message(what, path + _named(message, value, type_), key))
         unknown = _UNKNOWN.match(what)
         if unknown is None or where or unknown[1] not in value:
             return
@@ -112,14 +116,43 @@ def _faults_of_row(document: Document, path: str, value: Any, type_: Any) -> Ite
         value = {key: item for key, item in value.items() if key != unknown[1]}
 
 
-def _translated(document: Document, text: str) -> Diagnostic:
+def _refusal(value: Any, type_: Any) -> _Message | None:
+    """What msgspec says where it cannot make the type of the value."""
+    try:
+        msgspec.convert(value, type_)
+    except msgspec.ValidationError as error:
+        return _message(error)
+    return None
+
+
+def _message(error: msgspec.ValidationError) -> _Message:
+    """The parts of a message."""
+    match = _AT.match(str(error))
+    return _Message(match[1], match[3] or "", match[2] is not None) if match else _Message("")
+
+
+def _named(message: _Message, value: Any, type_: Any) -> str:
+    """The path of a message about `value`, with the key at fault where msgspec writes `[...]`.
+
+    That stands for any key of a free mapping, and no key at all is said where a key is at fault.
+    The key is the one with which alone the mapping is refused in the same way.
+    """
+    match = _IN_MAPPING.match(message.where)
+    if match is None or not (message.key or match[0].endswith("]")):
+        return message.where
+    for key, item in value[match[1]].items():
+        if _refusal({**value, match[1]: {key: item}}, type_) == message:
+            return f".{match[1]}.{key}{message.where[match.end() :]}"
+    return message.where
+
+
+def _translated(document: Document, message: _Message) -> Diagnostic:
     """The diagnostic for a message of msgspec."""
-    match = _AT.match(text)
-    what, where = (match["what"], match["path"] or "") if match else (text, "")
-    path = _parse_path(where, document.data)
+    what = message.what
+    path = _parse_path(message.where)
     allowed = _allowed(path, document.data)
     label = f"{_path_text(path)}: " if path else ""
-    mark = document.mark(path)
+    mark = document.mark(path, key=message.key)
     if unknown := _UNKNOWN.match(what):
         mark = document.mark((*path, unknown[1]), key=True)
         what = f"unknown key {unknown[1]!r}"
@@ -139,22 +172,10 @@ def _in_words(what: str, value: Any) -> str:
     return what[0].lower() + what[1:].replace("`array`", "list").replace("`object`", "mapping")
 
 
-def _parse_path(text: str, data: Any) -> DataPath:
-    """The path of msgspec's `$.inputs[0].name`, without the `$`.
-
-    msgspec writes `[...]` for a key of a free mapping. The only one, `target.attributes`, holds
-    names, so the value at fault is the first that is not text.
-    """
-    path: list[str | int] = []
-    for step in _STEP.finditer(text):
-        if step["key"] is not None:
-            path.append(step["key"])
-        elif step["index"] is not None:
-            path.append(int(step["index"]))
-        else:
-            path += [key for key, value in data.items() if not isinstance(value, str)][:1]
-        data = _step(data, path[-1])
-    return tuple(path)
+def _parse_path(text: str) -> DataPath:
+    """The path of `.inputs[0].name`."""
+    steps = _STEP.finditer(text)
+    return tuple(step["key"] or int(step["index"]) for step in steps)
 
 
 def _step(data: Any, step: str | int) -> Any:

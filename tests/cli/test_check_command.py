@@ -78,6 +78,17 @@ def test_spellings_of_atc_are_taken(atc: Atc, bad: Path, options: tuple[str, ...
     assert done.json["soc"] == "Ascend310P3"
 
 
+def test_report_names_the_further_options_that_were_given(atc: Atc, bad: Path) -> None:
+    assert atc("check", bad, "--json").json["options"] == {}
+    specs = bad.with_name("mine.yaml")
+    specs.write_text(
+        "op: Mine\ncustom: true\nsummary: {en: a, zh: 甲}\ninputs: []\noutputs: []\n",
+        encoding="utf-8",
+    )
+    done = atc("check", bad, "--json", "--input-shape", "x:2,3,8,8", "--op_specs", specs)
+    assert done.json["options"] == {"input_shape": "x:2,3,8,8", "op_specs": str(specs)}
+
+
 @pytest.mark.parametrize("form", FORMATS)
 def test_file_holds_what_standard_output_would(atc: Atc, bad: Path, form: str) -> None:
     printed = atc("check", bad, "--format", form)
@@ -189,6 +200,13 @@ def test_broken_baseline_is_refused(
     done = atc("check", model, "--baseline", "old.json")
     assert (done.status, done.out) == (3, "")
     assert done.err.startswith(f"error[{code} ")
+
+
+def test_endless_baseline_is_refused(atc: Atc, model: Path) -> None:
+    done = atc("check", model, "--baseline", "/dev/zero")
+    assert done.status == 3
+    assert done.err.startswith("error[ATC2002 ")
+    assert "it is a device" in done.err
 
 
 def test_result_in_the_structure_of_atc_is_written_beside_the_report(atc: Atc, bad: Path) -> None:

@@ -57,11 +57,11 @@ def block(text: str, start: str) -> list[str]:
             "supported: all 71 nodes; 1 on the AI CPU",
             "支持：全部 71 个节点；1 个在 AI CPU 上运行",
         ),
-        (unreadable(), "not checked: 1 fault", "未检查：1 处故障"),
+        (unreadable(), "not checked: 1 fault", "未检查：文件有 1 处问题"),
         (
             faulty(),
             "not supported: 1 fault of the file, 1 error in 1 of 71 nodes",
-            "不支持：文件有 1 处故障，71 个节点中有 1 个共 1 处错误",
+            "不支持：文件有 1 处问题，71 个节点中有 1 个共 1 处错误",
         ),
         (
             model_check(STRIDES, replace(STRIDES, rule="another")),

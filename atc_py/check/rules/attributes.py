@@ -94,8 +94,7 @@ def attr_one_of(rule: AttrOneOf, node: BoundNode) -> Answer:
 )
 def attr_in_range(rule: AttrInRange, node: BoundNode) -> Answer:
     """{attribute} of {op} must be {range}."""
-    least, most = rule.range
-    return _each(node, rule.attribute, lambda item: bool(least <= item <= most))
+    return _in_range(rule, node)
 
 
 @predicate(
@@ -111,8 +110,7 @@ def attr_in_range(rule: AttrInRange, node: BoundNode) -> Answer:
 )
 def attr_each_in_range(rule: AttrEachInRange, node: BoundNode) -> Answer:
     """{attribute} of {op} must have every element {range}."""
-    least, most = rule.range
-    return _each(node, rule.attribute, lambda item: bool(least <= item <= most))
+    return _in_range(rule, node)
 
 
 @predicate(
@@ -209,6 +207,12 @@ def _product(items: tuple[Any, ...]) -> Words:
     """The product of a list with the list behind it; of a long one the list alone."""
     text = shown(items)
     return Words.same(text) if len(items) > _FACTORS else noted(shown(math.prod(items)), text)
+
+
+def _in_range(rule: AttrInRange | AttrEachInRange, node: BoundNode) -> Answer:
+    """Whether an attribute, or each element of a list, lies in the rule's range."""
+    least, most = rule.range
+    return _each(node, rule.attribute, lambda item: bool(least <= item <= most))
 
 
 def _each(node: BoundNode, name: str, keeps: Callable[[Any], bool]) -> Answer:

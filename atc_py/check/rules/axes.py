@@ -19,9 +19,9 @@ from atc_py.check.rules.wording import (
     array_at_fault,
     at_fault,
     described,
-    noted,
     shape_text,
     shown,
+    with_rank,
 )
 from atc_py.diag import Words
 from atc_py.diag.codes import ATTR_OUT_OF_RANGE, DIM_OUT_OF_RANGE, VALUE_OUT_OF_RANGE
@@ -78,7 +78,7 @@ def _has_rank(name: str, tensor: TensorView, items: tuple[int, ...]) -> Answer:
     rank = rank_of(tensor)
     if rank is None:
         return unknown(described(name, tensor))
-    return HOLDS if rank == len(items) else fails(_with_rank(shown(items), name, rank))
+    return HOLDS if rank == len(items) else fails(with_rank(shown(items), name, rank))
 
 
 # Axes exist -------------------------------------------------------------------------------------
@@ -119,7 +119,7 @@ def _has_axes(name: str, tensor: TensorView, axes: _Axes) -> Answer:
         return unknown(described(name, tensor)) if axes.numbers else HOLDS
     for index, axis in enumerate(axes.numbers):
         if not -rank <= axis < rank:
-            return fails(_with_rank(axes.text(index), name, rank))
+            return fails(with_rank(axes.text(index), name, rank))
     return HOLDS
 
 
@@ -250,8 +250,3 @@ def _of_input(name: str, node: BoundNode) -> Iterator[_Axes | Answer]:
             yield fails(array_at_fault(data))
         else:
             yield _Axes(axes, partial(array_at_fault, data))
-
-
-def _with_rank(text: str, name: str, rank: int) -> Words:
-    """A value that does not suit a rank."""
-    return noted(text, f"{name} has rank {rank}", f"{name} 的秩为 {rank}")

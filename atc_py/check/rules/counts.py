@@ -15,7 +15,7 @@ from atc_py.check.rules.reading import (
     rank_of,
     whole_numbers,
 )
-from atc_py.check.rules.wording import array_at_fault, described, noted, shown
+from atc_py.check.rules.wording import array_at_fault, described, noted, shown, with_rank
 from atc_py.diag import Words
 from atc_py.diag.codes import SHAPES_DISAGREE
 from atc_py.spec.rules import (
@@ -77,7 +77,7 @@ def _count_fits(
     if rank is None:
         whole = count % per_axis == 0
         return unknown(described(rule.other, other)) if whole else fails(shown(count))
-    return HOLDS if count == per_axis * rank else fails(_with_rank(count, rule.other, rank))
+    return HOLDS if count == per_axis * rank else fails(with_rank(shown(count), rule.other, rank))
 
 
 @predicate(
@@ -108,7 +108,7 @@ def _one_or_extent(rule: CountIsOneOrExtent, tensor: TensorView, other: TensorVi
     if dims is None:
         return unknown(described(rule.other, other))
     if not -len(dims) <= rule.axis < len(dims):
-        return fails(_with_rank(count, rule.other, len(dims)))
+        return fails(with_rank(shown(count), rule.other, len(dims)))
     extent = dims[rule.axis]
     if extent is None:
         return unknown(described(rule.other, other))
@@ -186,11 +186,6 @@ def _sum_fits(total: int, name: str, tensor: TensorView, axis: int) -> Answer:
     if extent is None:
         return unknown(described(name, tensor))
     return HOLDS if total == extent else fails(_with_extent(total, name, axis, extent))
-
-
-def _with_rank(count: int, name: str, rank: int) -> Words:
-    """A count that does not suit a rank."""
-    return noted(shown(count), f"{name} has rank {rank}", f"{name} 的秩为 {rank}")
 
 
 def _with_extent(count: int, name: str, axis: int, extent: int) -> Words:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from atc_py.check.bound import READ_LIMIT
 from atc_py.diag import Words
 from atc_py.dtypes import DType, UnknownDTypeError
 from atc_py.spec import AttributeType
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from atc_py.source import TensorView
 
 __all__ = [
-    "NOT_CONSTANT",
+    "READ_LIMIT",
     "attribute",
     "constant",
     "count_of",
@@ -32,8 +31,8 @@ __all__ = [
     "whole_numbers",
 ]
 
-NOT_CONSTANT = Words("not constant", "不是常量")
-"""What a tensor is whose values are known at run time only."""
+READ_LIMIT = 2**20
+"""Elements of a constant that rules on values look at; a larger one is no list of axes."""
 
 _CEILING = 2**64
 """Counts of elements stop here: no tensor has as many."""

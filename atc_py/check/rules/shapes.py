@@ -8,7 +8,7 @@ from atc_py.check.answers import HOLDS, Answer, all_of, fails, unknown
 from atc_py.check.predicate import predicate
 from atc_py.check.rules.reading import attribute, count_of, dims_of, extents, integers
 from atc_py.check.rules.wording import described, noted, shape_text, shown
-from atc_py.diag import Words
+from atc_py.diag import COMMA, Words
 from atc_py.diag.codes import DIM_OUT_OF_RANGE, SHAPES_DISAGREE
 from atc_py.spec.rules import (
     DimDivisible,
@@ -228,7 +228,7 @@ def shapes_equal(rule: ShapesEqual, node: BoundNode) -> Answer:
 def _shapes_agree(rule: ShapesEqual, one: TensorView, two: TensorView) -> Answer:
     """Whether two tensors have one shape; known extents that differ decide, whatever is open."""
     first, second = dims_of(one), dims_of(two)
-    seen = described(rule.tensor, one) + Words(", ", "，") + described(rule.other, two)
+    seen = COMMA.join([described(rule.tensor, one), described(rule.other, two)])
     if first is not None and second is not None:
         pairs = list(zip(first, second, strict=False))
         if len(first) != len(second) or any(None not in p and p[0] != p[1] for p in pairs):

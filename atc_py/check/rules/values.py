@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from atc_py.check.answers import HOLDS, Answer, all_of, fails, unknown
 from atc_py.check.predicate import predicate
-from atc_py.check.rules.reading import NOT_CONSTANT, constant, is_known, numbers
+from atc_py.check.rules.reading import constant, is_known, numbers
 from atc_py.check.rules.wording import array_at_fault
 from atc_py.diag import Words
 from atc_py.diag.codes import VALUE_NOT_CONSTANT, VALUE_OUT_OF_RANGE
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 _Keeps: TypeAlias = "Callable[[npt.NDArray[Any], Callable[[Number], Any]], Any]"
 """Which values keep a rule: takes integers or float64, and what makes a number of their dtype."""
 
+_NOT_CONSTANT = fails(Words("not constant", "不是常量"))
+"""The answer for values that are known at run time only."""
+
 
 @predicate(
     ValuesKnown,
@@ -44,7 +47,7 @@ _Keeps: TypeAlias = "Callable[[npt.NDArray[Any], Callable[[Number], Any]], Any]"
 def values_known(rule: ValuesKnown, node: BoundNode) -> Answer:
     """{tensor} of {op} must be known when the model is compiled."""
     return all_of(
-        HOLDS if is_known(tensor) else fails(NOT_CONSTANT) for tensor in node.tensors(rule.tensor)
+        HOLDS if is_known(tensor) else _NOT_CONSTANT for tensor in node.tensors(rule.tensor)
     )
 
 
@@ -59,10 +62,7 @@ def values_known(rule: ValuesKnown, node: BoundNode) -> Answer:
 )
 def values_at_least(rule: ValuesAtLeast, node: BoundNode) -> Answer:
     """{tensor} of {op} must be constant with values of at least {least}."""
-    return all_of(
-        _values(rule.tensor, tensor, _at_least(rule.least)) if is_known(tensor) else _not_constant()
-        for tensor in node.tensors(rule.tensor)
-    )
+    return _constant_values(node, rule.tensor, _at_least(rule.least))
 
 
 @predicate(
@@ -95,12 +95,7 @@ def known_values_at_least(rule: KnownValuesAtLeast, node: BoundNode) -> Answer:
 )
 def values_equal(rule: ValuesEqual, node: BoundNode) -> Answer:
     """{tensor} of {op} must be constant with every value {value}."""
-    return all_of(
-        _values(rule.tensor, tensor, _equal_to(rule.value), flags=True)
-        if is_known(tensor)
-        else _not_constant()
-        for tensor in node.tensors(rule.tensor)
-    )
+    return _constant_values(node, rule.tensor, _equal_to(rule.value), flags=True)
 
 
 @predicate(
@@ -114,12 +109,7 @@ def values_equal(rule: ValuesEqual, node: BoundNode) -> Answer:
 )
 def values_exclude(rule: ValuesExclude, node: BoundNode) -> Answer:
     """{tensor} of {op} must be constant without the value {value}."""
-    return all_of(
-        _values(rule.tensor, tensor, _other_than(rule.value))
-        if is_known(tensor)
-        else _not_constant()
-        for tensor in node.tensors(rule.tensor)
-    )
+    return _constant_values(node, rule.tensor, _other_than(rule.value))
 
 
 def _at_least(least: Number) -> _Keeps:
@@ -137,6 +127,14 @@ def _other_than(value: Number) -> _Keeps:
     return lambda data, _: data != value
 
 
+def _constant_values(node: BoundNode, name: str, keeps: _Keeps, *, flags: bool = False) -> Answer:
+    """Whether operand `name` is constant and all its values keep a rule."""
+    return all_of(
+        _values(name, tensor, keeps, flags=flags) if is_known(tensor) else _NOT_CONSTANT
+        for tensor in node.tensors(name)
+    )
+
+
 def _values(name: str, tensor: TensorView, keeps: _Keeps, *, flags: bool = False) -> Answer:
     """Whether all values of a constant keep a rule; what is no number keeps none.
 
@@ -150,8 +148,3 @@ def _values(name: str, tensor: TensorView, keeps: _Keeps, *, flags: bool = False
         return fails(array_at_fault(data)) if data.size else HOLDS
     kept = keeps(found, data.dtype.type)
     return HOLDS if kept.all() else fails(array_at_fault(data, int(kept.argmin())))
-
-
-def _not_constant() -> Answer:
-    """The answer for values that must be known and are not."""
-    return fails(NOT_CONSTANT)

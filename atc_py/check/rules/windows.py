@@ -8,7 +8,7 @@ from atc_py.check.answers import HOLDS, Answer, all_of, fails, unknown
 from atc_py.check.predicate import predicate
 from atc_py.check.rules.reading import attribute, dims_of, integers
 from atc_py.check.rules.wording import described, noted, shown
-from atc_py.diag import Words
+from atc_py.diag import COMMA, Words
 from atc_py.diag.codes import SHAPES_DISAGREE
 from atc_py.spec.rules import OutputShapeWithinFull
 
@@ -74,7 +74,7 @@ def _within_full(
     steps = _steps(node, len(wanted))
     if isinstance(steps, Answer):
         return steps
-    seen = described(rule.tensor, pair[0]) + Words(", ", "，") + described(rule.other, pair[1])
+    seen = COMMA.join([described(rule.tensor, pair[0]), described(rule.other, pair[1])])
     return _compared(wanted, _full(shapes[0], shapes[1], steps), seen)
 
 

@@ -16,7 +16,16 @@ if TYPE_CHECKING:
 
     from atc_py.source import TensorView
 
-__all__ = ["array_at_fault", "at_fault", "described", "noted", "quoted", "shape_text", "shown"]
+__all__ = [
+    "array_at_fault",
+    "at_fault",
+    "described",
+    "noted",
+    "quoted",
+    "shape_text",
+    "shown",
+    "with_rank",
+]
 
 _ELEMENTS = 8
 """Elements of a list that are shown."""
@@ -89,6 +98,11 @@ def array_at_fault(data: npt.NDArray[Any], index: int = 0) -> str:
 def noted(value: object, en: str, zh: str | None = None) -> Words:
     """A value with a note behind it in brackets; `zh` where the note is not the same there."""
     return Words(f"{value} ({en})", f"{value}（{zh or en}）")
+
+
+def with_rank(text: str, name: str, rank: int) -> Words:
+    """A value that does not suit the rank of the operand `name`."""
+    return noted(text, f"{name} has rank {rank}", f"{name} 的秩为 {rank}")
 
 
 def shape_text(tensor: TensorView) -> str:

@@ -1,0 +1,85 @@
+"""Surveys of models that no exporter writes: none may end in anything but findings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from onnx import helper
+
+from atc_py.diag.codes import BAD_MODEL
+from atc_py.frontend.read import read_model
+from atc_py.frontend.survey import survey
+from tests.frontend import onnx_files
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import onnx
+
+    from atc_py.source import ModelView
+
+node = helper.make_node
+FLOAT = onnx_files.FLOAT
+
+
+def surveyed(proto: onnx.ModelProto, folder: Path) -> ModelView:
+    return survey(read_model(onnx_files.save(proto, folder), lenient=True), {})
+
+
+@pytest.mark.parametrize("op_type", ["Relu", "MaxPool", "ConvTranspose", "NoSuchOperator"])
+@pytest.mark.parametrize("name", ["auto_pad", "output_shape", "ceil_mode"])
+@pytest.mark.parametrize("value", [[1, 2], ["a", "b"], 1.5, helper.make_graph([], "g", [], [])])
+def test_window_attributes_of_any_type_are_looked_at(
+    op_type: str, name: str, value: Any, tmp_path: Path
+) -> None:
+    inputs: onnx_files.Ports = {"x": (FLOAT, [1, 1, 4, 4]), "w": (FLOAT, [1, 1, 3, 3])}
+    count = 2 if op_type == "ConvTranspose" else 1
+    bad = node(op_type, ["x", "w"][:count], ["y"], **{name: value})
+    view = surveyed(onnx_files.model([bad], inputs, ["y"]), tmp_path)
+    assert [each.op_type for each in view.nodes] == [op_type]
+    # ONNX defines no attribute of that type but two, and knows nothing of the last operator.
+    defined = op_type == "ConvTranspose" and name == "output_shape" and value == [1, 2]
+    assert bool(view.faults) is not (op_type == "NoSuchOperator" or defined)
+
+
+@pytest.mark.parametrize("rank", [0, 1, 2])
+def test_transposed_convolution_without_spatial_axes_is_a_fault(rank: int, tmp_path: Path) -> None:
+    inputs: onnx_files.Ports = {"x": (FLOAT, [2] * rank), "w": (FLOAT, [2] * rank)}
+    bad = node("ConvTranspose", ["x", "w"], ["y"], output_shape=[2, 2])
+    view = surveyed(onnx_files.model([bad], inputs, ["y"]), tmp_path)
+    assert view.faults
+
+
+def test_empty_constant_takes_no_shape_that_numpy_lacks(tmp_path: Path) -> None:
+    weights = {"z": np.zeros(0, np.float32), "shape": np.array([0, 2**62, 8])}
+    nodes = [node("Reshape", ["z", "shape"], ["y"], allowzero=1)]
+    view = surveyed(onnx_files.model(nodes, {}, ["y"], weights, {"": 14}), tmp_path)
+    assert [each.op_type for each in view.nodes] == ["Reshape"]
+
+
+def test_size_beyond_int64_does_not_fold(tmp_path: Path) -> None:
+    inputs: onnx_files.Ports = {"x": (FLOAT, [2**62, 8])}
+    view = surveyed(onnx_files.model([node("Size", ["x"], ["y"])], inputs, ["y"]), tmp_path)
+    assert [each.op_type for each in view.nodes] == ["Size"]
+
+
+def test_what_the_reference_works_out_slowly_does_not_fold(tmp_path: Path) -> None:
+    weights = {"x": np.ones((1, 64, 128, 128), np.float32), "s": np.ones((1, 1, 9, 9), np.float32)}
+    nodes = [
+        node("MaxPool", ["x"], ["large"], kernel_shape=[3, 3]),
+        node("MaxPool", ["s"], ["small"], kernel_shape=[3, 3]),
+    ]
+    view = surveyed(onnx_files.model(nodes, {}, ["large", "small"], weights), tmp_path)
+    assert [each.inputs[0] and each.inputs[0].name for each in view.nodes] == ["x"]
+
+
+@pytest.mark.parametrize("count", [0, 2])
+def test_number_of_outputs_is_that_of_the_operator(count: int, tmp_path: Path) -> None:
+    weights = {"w": np.ones((1, 1, 3, 3), np.float32)}
+    outputs = [f"y{at}" for at in range(count)]
+    nodes = [node("Conv", ["x", "w"], outputs), node("Relu", ["x"], ["z"])]
+    proto = onnx_files.model(nodes, {"x": (FLOAT, [1, 1, 4, 4])}, [*outputs, "z"], weights)
+    error = onnx_files.fails(lambda: read_model(onnx_files.save(proto, tmp_path)), BAD_MODEL)
+    assert f"Conv gives 1 outputs at opset 13, found {count}" in str(error)
