@@ -101,9 +101,6 @@ class _Binder:
         if declared.dims is None or any(isinstance(dim, str) for dim in declared.dims):
             self._report_free(declared)
         fixed = tuple(dim if isinstance(dim, int) else 1 for dim in declared.dims or ())
-        if 0 in fixed:
-            message = f"axis {fixed.index(0)} of input {declared.name!r} has extent 0"
-            self._sink.add(BAD_MODEL.diagnostic(message, place=self._place(declared)))
         return ValueType(declared.element, fixed)
 
     def observe(self, declared: DeclaredInput) -> ValueType:

@@ -5,11 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from atc_py.diag import AtcError
 from atc_py.frontend.bind import bind_inputs
 from atc_py.frontend.fold import FOLD_LIMIT, fold_graph
 from atc_py.frontend.folded import FoldedModel
 from atc_py.frontend.graph import WorkGraph
+from atc_py.frontend.tensors import dtype_of_element
+from atc_py.ir import DenseConst
+from atc_py.shapes import MAX_RANK, is_addressable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,6 +25,7 @@ if TYPE_CHECKING:
     from atc_py.frontend.declared import DeclaredInput
     from atc_py.frontend.graph import ValueType, WorkNode
     from atc_py.frontend.tensors import TensorReader
+    from atc_py.ir import ConstData
     from atc_py.shapes import Shape
 
 __all__ = ["OnnxFile"]
@@ -91,9 +97,21 @@ class OnnxFile:
             nodes=list(self.nodes),
             inputs=inputs,
             outputs=self.outputs,
-            consts=dict(self.contents.weights),
+            consts={**self.contents.weights, **_empty(inputs)},
             foreign=dict(self.contents.foreign),
             declared=dict(self.declared),
             kinds={declared.name: declared.kind for declared in self.inputs if declared.kind},
             unsound=self.unsound,
         )
+
+
+def _empty(inputs: Mapping[str, ValueType]) -> dict[str, ConstData]:
+    """The inputs without any element: what will be fed is known, though it is still an input."""
+    found: dict[str, ConstData] = {}
+    for name, known in inputs.items():
+        dtype, shape = dtype_of_element(known.element), known.shape
+        if dtype is None or shape is None or 0 not in shape:
+            continue
+        if len(shape) <= MAX_RANK and is_addressable(shape):
+            found[name] = DenseConst(np.empty(shape, dtype.numpy))
+    return found

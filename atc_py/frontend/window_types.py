@@ -10,6 +10,10 @@ Dropout: inference of the versions before 10 gives its mask no type; it has that
 
 NonMaxSuppression: inference of the versions before 11 knows no rank; each row of the result has
 batch, class and box.
+
+MeanVarianceNormalization without axes: inference looks into its function and lacks the default.
+
+LSTM and GRU without hidden_size: inference leaves open what is the last extent of R.
 """
 
 from __future__ import annotations
@@ -30,8 +34,15 @@ __all__ = ["corrected_nodes", "corrected_types", "corrected_types_of", "known_ty
 _POOLS = frozenset({"MaxPool", "AveragePool"})
 _SAME = frozenset({b"SAME_UPPER", b"SAME_LOWER"})
 _AUTOMATIC = _SAME | {b"VALID"}
+_RECURRENT = frozenset({"LSTM", "GRU"})
+_LEFT_OUT = {"MeanVarianceNormalization": "axes", "LSTM": "hidden_size", "GRU": "hidden_size"}
+"""Attributes without which inference is at a loss."""
+
 _TYPED_MASK = 10
 """The version of Dropout from which on inference knows the mask."""
+
+_RECURRENT_RANK = 3
+"""Axes of X and of R."""
 
 _SPATIAL = 2
 """Axes before the spatial ones: batch and channels."""
@@ -49,8 +60,10 @@ def corrected_types(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:
     x = known_type(graph, node.inputs[0]) if node.inputs else None
     if x is None or x.dims is None or any(extent is None for extent in x.dims):
         return {}
-    if node.op_type == "Dropout":
+    if node.op_type in {"Dropout", "MeanVarianceNormalization"}:
         return {name: x for name in node.outputs[:2] if name}
+    if node.op_type in _RECURRENT:
+        return _recurrent_types(graph, node, x)
     dims = tuple(int(extent or 0) for extent in x.dims)
     attributes = _attributes(node)
     if node.op_type in _POOLS:
@@ -91,8 +104,8 @@ def _may_be_wrong(graph: WorkGraph, node: WorkNode) -> bool:
     """
     if node.domain or node in graph.unsound:
         return False
-    if node.op_type == "NonMaxSuppression":
-        return True
+    if node.op_type in _LEFT_OUT:
+        return _LEFT_OUT[node.op_type] not in _attributes(node)
     if node.op_type in _POOLS:
         attributes = _attributes(node)
         return bool(attributes.get("ceil_mode")) and attributes.get("auto_pad") not in _AUTOMATIC
@@ -100,7 +113,8 @@ def _may_be_wrong(graph: WorkGraph, node: WorkNode) -> bool:
         attributes = _attributes(node)
         return "output_shape" in attributes or attributes.get("auto_pad") in _SAME
     masked = node.op_type == "Dropout" and len(node.outputs) > 1 and bool(node.outputs[1])
-    return masked and node.schema is not None and node.schema.since_version < _TYPED_MASK
+    untyped = masked and node.schema is not None and node.schema.since_version < _TYPED_MASK
+    return untyped or node.op_type == "NonMaxSuppression"
 
 
 def _attributes(node: WorkNode) -> dict[str, Any]:
@@ -120,6 +134,32 @@ def _numbers(attributes: dict[str, Any], name: str, count: int, default: int) ->
     if not isinstance(value, list) or not all(isinstance(item, int) for item in value):
         return None
     return value if len(value) == count else None
+
+
+def _recurrent_types(graph: WorkGraph, node: WorkNode, x: ValueType) -> dict[str, ValueType]:
+    """Types of a recurrent layer's outputs: Y, Y_h and, of LSTM, Y_c.
+
+    X is (steps, batch, inputs), or (batch, steps, inputs) with layout 1; R is (directions, gates,
+    hidden).
+    """
+    weights = known_type(graph, node.inputs[2]) if len(node.inputs) > 2 else None  # noqa: PLR2004
+    shape = x.shape
+    if weights is None or weights.shape is None or shape is None:
+        return {}
+    if len(weights.shape) != len(shape) or len(shape) != _RECURRENT_RANK:
+        return {}
+    directions, _, hidden = weights.shape
+    first, second, _ = shape
+    if _attributes(node).get("layout"):
+        whole, last = (first, second, directions, hidden), (first, directions, hidden)
+    else:
+        whole, last = (first, directions, second, hidden), (directions, second, hidden)
+    shapes = (whole, last, last)
+    return {
+        name: ValueType(x.element, dims)
+        for name, dims in zip(node.outputs, shapes, strict=False)
+        if name
+    }
 
 
 def _pool_extents(extents: tuple[int, ...], attributes: dict[str, Any]) -> list[int] | None:

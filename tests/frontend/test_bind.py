@@ -117,10 +117,10 @@ def test_initializer_is_no_input(tmp_path: Path) -> None:
     assert "no input 'w'" in str(error)
 
 
-def test_extent_zero_is_refused(tmp_path: Path) -> None:
-    file = read_model(onnx_files.save(two_inputs([0, 3], [3]), tmp_path))
-    error = onnx_files.fails(lambda: file.fold({}), BAD_MODEL)
-    assert "axis 0 of input 'image' has extent 0" in str(error)
+def test_input_without_elements_is_known_and_still_an_input(tmp_path: Path) -> None:
+    source = onnx_files.source(two_inputs([0, 3], [3]), tmp_path)
+    assert [value.shape for value in source.inputs] == [(0, 3), (3,)]
+    assert [value.const is not None for value in source.inputs] == [True, False]
 
 
 def test_inputs_of_other_types_are_refused(tmp_path: Path) -> None:

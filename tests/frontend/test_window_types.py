@@ -12,6 +12,7 @@ from onnx import TensorProto, helper
 from atc_py.diag import AtcError
 from atc_py.frontend import read_model
 from tests.end_to_end import run_with_atc_py, run_with_onnxruntime
+from tests.frontend import onnx_files
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -142,3 +143,25 @@ def test_mask_of_an_old_dropout_has_the_type_of_the_data(tmp_path: Path) -> None
     proto.graph.output.append(onnx.ValueInfoProto(name="mask"))
     found = run_with_atc_py(proto, {"x": np.ones((2, 3), np.float32)}, tmp_path)
     np.testing.assert_array_equal(found["mask"], np.ones((2, 3), np.float32))
+
+
+def test_normalization_without_axes_has_the_type_of_its_input(tmp_path: Path) -> None:
+    inputs: onnx_files.Ports = {"x": (onnx_files.FLOAT, [1, 2, 3, 4])}
+    proto = onnx_files.model(
+        [helper.make_node("MeanVarianceNormalization", ["x"], ["y"])], inputs, ["y"]
+    )
+    assert onnx_files.source(proto, tmp_path).outputs[0].shape == (1, 2, 3, 4)
+
+
+@pytest.mark.parametrize(("op_type", "gates"), [("LSTM", 4), ("GRU", 3)])
+def test_recurrent_layer_without_hidden_size_takes_it_from_its_weights(
+    op_type: str, gates: int, tmp_path: Path
+) -> None:
+    inputs: onnx_files.Ports = {"x": (onnx_files.FLOAT, [5, 2, 3])}
+    weights = {
+        "w": np.zeros((1, gates * 7, 3), np.float32),
+        "r": np.zeros((1, gates * 7, 7), np.float32),
+    }
+    nodes = [helper.make_node(op_type, ["x", "w", "r"], ["y", "h"])]
+    source = onnx_files.source(onnx_files.model(nodes, inputs, ["y", "h"], weights), tmp_path)
+    assert [value.shape for value in source.outputs] == [(5, 1, 2, 7), (1, 2, 7)]
