@@ -113,14 +113,17 @@ def _operator_row(row: TargetOp) -> str:
         f"{o.name}{'?' * o.optional}{'*' * o.variadic}{'#' * o.value_depend}" for o in row.inputs
     ]
     outputs = [f"{o.name}{'*' * o.variadic}" for o in row.outputs]
-    aicore = list(dict.fromkeys(column.inputs[0].value for column in row.columns))
+    aicore, aicpu = (
+        ", ".join(dict.fromkeys(column.inputs[0].value for column in columns))
+        for columns in (row.columns, row.aicpu_columns)
+    )
     cells = (
         row.name,
         ", ".join(marks),
         ", ".join(outputs),
         ", ".join(_attribute(attribute) for attribute in row.attributes),
-        "no kernel needed" if not row.launches_kernel else ", ".join(aicore),
-        ", ".join(dtype.value for dtype in row.aicpu),
+        aicore if row.launches_kernel else "no kernel needed",
+        aicpu,
         row.summary,
     )
     return f"| {' | '.join(cells)} |"

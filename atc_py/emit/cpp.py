@@ -18,6 +18,7 @@ __all__ = [
     "attribute_constant",
     "camel",
     "comment",
+    "identifier",
     "round_mode",
 ]
 
@@ -69,6 +70,14 @@ _ROUND_MODES = {
     ),
 }  # fmt: skip
 
+_KEYWORDS = (
+    "auto bool break case char class const continue default delete do double else enum explicit "
+    "export extern false float for goto if inline int long mutable namespace new operator private "
+    "protected public register return short signed sizeof static struct switch template this "
+    "throw true try typedef typename union unsigned using virtual void volatile while"
+)
+_TAKEN = frozenset(_KEYWORDS.split())
+
 _FLOAT32_MAX = 3.4028234663852886e38
 _COMMENT_PUNCTUATION = frozenset(" !\"#$%&'()+,-./:;<=>@[]^_`{|}~")
 _COMMENT_LENGTH = 160
@@ -88,6 +97,11 @@ def camel(name: str) -> str:
     """`tile_length` as C++ members are called: `tileLength`."""
     head, *rest = name.split("_")
     return head + "".join(part[:1].upper() + part[1:] for part in rest)
+
+
+def identifier(name: str) -> str:
+    """`name` as a variable: a word that C++ has taken ends in an underscore."""
+    return f"{name}_" if name in _TAKEN else name
 
 
 def comment(text: str) -> str:

@@ -27,10 +27,13 @@ if TYPE_CHECKING:
 
 __all__ = ["SCRATCH", "tile_node"]
 
-SCRATCH = {"softmax": 8, "reduce": 4, "channel": 4}
+SCRATCH = {"softmax": 8, "rows": 8, "reduce": 4, "channel": 4}
 """Bytes an element of working space beside the queues, by family; none where not listed."""
 
 _NCHW_SPATIAL = (2, 3)
+
+_AXES = ("axes", "axis", "dimension", "dim")
+"""What CANN's operators call the attribute that names their axes."""
 
 
 def tile_node(node: Node, row: TargetOp, key: KernelKey, soc: Soc) -> Tiling:
@@ -70,14 +73,14 @@ def _fold(shape: Shape, axes: Iterable[int]) -> tuple[int, int, int]:
 
 
 def _fold_axes(node: Node, attributes: Mapping[str, AttrValue]) -> tuple[int, int, int]:
-    """Softmax: along the axes of the attribute."""
-    return _fold(node.output.type.shape, _ints(attributes, "axes", (-1,)))
+    """Softmax and its like: along the axes of the attribute; none named means the last."""
+    return _fold(node.output.type.shape, _axes(attributes) or (-1,))
 
 
 def _fold_reduce(node: Node, attributes: Mapping[str, AttrValue]) -> tuple[int, int, int]:
     """Reductions: the input along the axes of the attribute; none named means all."""
     shape = node.present_inputs[0].type.shape
-    return _fold(shape, _ints(attributes, "axes", ()) or range(len(shape)))
+    return _fold(shape, _axes(attributes) or range(len(shape)))
 
 
 def _fold_channel(node: Node, _attributes: Mapping[str, AttrValue]) -> tuple[int, int, int]:
@@ -132,12 +135,12 @@ def _channels(type_: TensorType) -> int:
     return type_.shape[1] * (type_.shape[4] if type_.format is Format.NC1HWC0 else 1)
 
 
-def _ints(
-    attributes: Mapping[str, AttrValue], name: str, default: tuple[int, ...]
-) -> tuple[int, ...]:
-    """A list of integers among the attributes."""
-    value = attributes.get(name, default)
-    return tuple(int(item) for item in value) if isinstance(value, tuple) else default
+def _axes(attributes: Mapping[str, AttrValue]) -> tuple[int, ...]:
+    """The axes that an operator runs along, under whatever name it has them."""
+    value = next((attributes[name] for name in _AXES if name in attributes), ())
+    if isinstance(value, int):
+        return (value,)
+    return tuple(int(item) for item in value) if isinstance(value, tuple) else ()
 
 
 _PRODUCTS: dict[str, Callable[[Node, Mapping[str, AttrValue]], Product]] = {
@@ -146,6 +149,7 @@ _PRODUCTS: dict[str, Callable[[Node, Mapping[str, AttrValue]], Product]] = {
 }
 _FOLDS: dict[str, Callable[[Node, Mapping[str, AttrValue]], tuple[int, int, int]]] = {
     "softmax": _fold_axes,
+    "rows": _fold_axes,
     "reduce": _fold_reduce,
     "channel": _fold_channel,
     "pool": _fold_pool,

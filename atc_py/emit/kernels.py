@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 from atc_py.atomic import atomic_write
 from atc_py.diag import Place
 from atc_py.diag.codes import BROKEN_INVARIANT, CANNOT_WRITE
-from atc_py.emit.cpp import C_TYPES, HOST_TYPES, VECTOR_DTYPES, attribute_constant, round_mode
+from atc_py.emit.cpp import (
+    C_TYPES,
+    HOST_TYPES,
+    VECTOR_DTYPES,
+    attribute_constant,
+    identifier,
+    round_mode,
+)
 from atc_py.emit.describe import describe
 from atc_py.emit.geometry import SCRATCH, tile_node
 from atc_py.emit.keys import KernelKey, kernel_key, kernel_name
@@ -217,7 +224,7 @@ def _ports(
         if port is None or operand is None:
             continue
         number = sum(operand_at(before) is operand for before in range(position))
-        name = f"{operand.name}{number}" if operand.variadic else operand.name
+        name = f"{operand.name}{number}" if operand.variadic else identifier(operand.name)
         dtype, fmt = port
         types = C_TYPES[dtype], HOST_TYPES[dtype]
         listed.append(_Port(name, dtype.value, fmt.value, *types))

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from atc_py.diag import AtcError
+    from atc_py.dtypes import DType
     from atc_py.frontend.model import SourceNode, SourceValue
     from atc_py.ir import AttrValue, ConstData, Graph
     from atc_py.shapes import Shape
@@ -38,6 +39,10 @@ class Builder:
         self._values = values
         self._file = file
         self._origins = (Origin(node.index, node.name, node.op_type),)
+
+    def with_node(self, node: SourceNode) -> Builder:
+        """A builder for `node` that adds to the same graph."""
+        return Builder(self.graph, self._values, node, self._file)
 
     # Inputs and outputs of the source node ----------------------------------------------------
 
@@ -72,6 +77,10 @@ class Builder:
                 raise self.bad(f'uses "{source.name}", which no node before it computes')
             self._values[source] = self.graph.constant(source.name, source.const)
         return self._values[source]
+
+    def bind(self, source: SourceValue, value: Value) -> None:
+        """Let `value` stand for `source` from here on."""
+        self._values[source] = value
 
     def output_type(self, position: int = 0) -> TensorType:
         """Type of the source output at `position`, as shape inference found it.
@@ -117,7 +126,7 @@ class Builder:
         label: str | None = None,
     ) -> Value:
         """A new target node with one output, named after the source output unless `label` says."""
-        return self.ops(name, inputs, [(label or self._output_name(0), type)], attributes)[0]
+        return self.ops(name, inputs, [(label or self.output_name(0), type)], attributes)[0]
 
     def ops(
         self,
@@ -135,7 +144,14 @@ class Builder:
         import numpy as np
 
         held = DenseConst(data) if isinstance(data, np.ndarray) else data
-        return self.graph.constant(f"{self._output_name(0)}.{label}", held)
+        return self.graph.constant(f"{self.output_name(0)}.{label}", held)
+
+    def cast(self, x: Value, dtype: DType, label: str | None = None) -> Value:
+        """`x` in another dtype; `x` itself where it has it."""
+        if x.type.dtype is dtype:
+            return x
+        label = label or f"{x.name}.{dtype.value}"
+        return self.op("Cast", [x], x.type.with_dtype(dtype), {"dst_type": dtype}, label)
 
     def reshape(self, x: Value, shape: Shape, label: str | None = None) -> Value:
         """`x` under another shape."""
@@ -144,7 +160,7 @@ class Builder:
         target = self.const("shape", np.array(shape, dtype=np.int64))
         return self.op("Reshape", [x, target], TensorType(x.type.dtype, shape), label=label)
 
-    def _output_name(self, position: int) -> str:
+    def output_name(self, position: int) -> str:
         """Name of the source output at `position`, for the values made for it."""
         outputs = self.node.outputs
         output = outputs[position] if position < len(outputs) else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import atc_py.lowering.ops  # noqa: F401  (registers the lowering functions)
@@ -11,13 +12,14 @@ from atc_py.ir import Graph, Phase, TensorType, Value
 from atc_py.lowering.builder import Builder
 from atc_py.lowering.one_to_one import lower_by_spec
 from atc_py.lowering.registry import find_lowering, lowering_versions
+from atc_py.lowering.rewritten import lower_beyond, lower_carried
 from atc_py.spec import library
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from atc_py.frontend.model import SourceModel, SourceNode, SourceValue
-    from atc_py.spec import Library
+    from atc_py.spec import Library, OpSpec
 
 __all__ = ["can_lower", "lower_model"]
 
@@ -61,13 +63,24 @@ def can_lower(op_type: str, domain: str, specs: Library | None = None) -> bool:
 
 def _lower_node(node: SourceNode, builder: Builder, specs: Library) -> Sequence[Value]:
     """The target values of the node's outputs."""
+    spec = specs.find(node.op_type, node.domain)
+    if spec is None:
+        return _lower_as_listed(None, builder)
+    results = lower_beyond(spec, builder)
+    if results is None:
+        results = lower_carried(spec, builder, partial(_lower_as_listed, spec))
+    return _lower_as_listed(spec, builder) if results is None else results
+
+
+def _lower_as_listed(spec: OpSpec | None, builder: Builder) -> Sequence[Value]:
+    """The target values of a node in a dtype that the list has."""
+    node = builder.node
     function = find_lowering(node.op_type, node.since_version)
     if function is not None:
         return function(builder)
-    spec = specs.find(node.op_type, node.domain)
     if spec is None or spec.target is None:
         raise INTERNAL.error(f"{node.op_type} has no lowering", place=builder.place())
-    return lower_by_spec(spec.target, builder)
+    return lower_by_spec(spec, spec.target, builder)
 
 
 def _stand_ins(node: SourceNode) -> list[Value]:

@@ -11,27 +11,31 @@ if TYPE_CHECKING:
 
     from atc_py.ir import AttrValue, Value
     from atc_py.lowering.builder import Builder
-    from atc_py.spec import Target
+    from atc_py.spec import OpSpec, Target
+    from atc_py.spec.model import Value as DefaultValue
 
 __all__ = ["lower_by_spec"]
 
 
-def lower_by_spec(target: Target, b: Builder) -> Sequence[Value]:
-    """The node's inputs, in order, under the operator and attribute names that `target` gives."""
+def lower_by_spec(spec: OpSpec, target: Target, b: Builder) -> Sequence[Value]:
+    """The node's inputs, in order, under the operator and attribute names that `target` gives.
+
+    An attribute that the node does not set has the specification's default, whatever the target's.
+    """
     inputs = [b.optional_input(position) for position in range(len(b.node.inputs))]
     outputs = [
         (output.name, b.output_type(position))
         for position, output in enumerate(b.node.outputs)
         if output is not None
     ]
-    return b.ops(target.op, inputs, outputs, _renamed(target, b))
+    return b.ops(target.op, inputs, outputs, _renamed(spec, target, b))
 
 
-def _renamed(target: Target, b: Builder) -> dict[str, AttrValue]:
-    """The attributes that the node sets, under the target's names."""
+def _renamed(spec: OpSpec, target: Target, b: Builder) -> dict[str, AttrValue]:
+    """The node's attributes under the target's names."""
     renamed: dict[str, AttrValue] = {}
     for theirs, ours in target.attributes.items():
-        value = b.node.attributes.get(ours)
+        value = b.node.attributes.get(ours, _default(spec, ours, b.node.opset))
         if value is None:
             continue
         if isinstance(value, ConstData) or (
@@ -40,3 +44,12 @@ def _renamed(target: Target, b: Builder) -> dict[str, AttrValue]:
             raise b.bad(f"cannot take a tensor or strings as {ours}", f"attribute {ours}")
         renamed[theirs] = value  # type: ignore[assignment]  # strings were refused above
     return renamed
+
+
+def _default(spec: OpSpec, name: str, opset: int) -> DefaultValue | None:
+    """The default of an attribute; a float is rounded as a file would hold it."""
+    import numpy as np
+
+    declared = spec.attribute(name)
+    value = None if declared is None else declared.default_at(opset)
+    return float(np.float32(value)) if isinstance(value, float) else value

@@ -116,12 +116,14 @@ class TargetOp:
         attributes: by name.
         unit: what does the work.
         columns: dtype combinations of the AI Core kernel, preferred ones first.
-        aicpu: dtypes for which an AI CPU kernel exists; all float operands have that one dtype.
+        aicpu: what the AI CPU kernel takes: a dtype that all operands have, or a column where
+            they differ.
         limits: bounds outside which the AI Core kernel refuses the node.
         family: template family of its kernel stub; empty for LOCAL operators.
         summary: what it computes, one sentence.
-        selects: every element of its results is an element of its inputs or a constant, so that
-            nothing is rounded; taken for granted of MOVE and LOCAL operators.
+        selects: every element of its results is an element of its inputs, but for its sign and its
+            fraction, or a constant, so that nothing is rounded; taken for granted of MOVE and
+            LOCAL operators.
     """
 
     name: str
@@ -131,7 +133,7 @@ class TargetOp:
     summary: str
     attributes: tuple[Attribute, ...] = ()
     columns: tuple[Column, ...] = ()
-    aicpu: tuple[DType, ...] = ()
+    aicpu: tuple[DType | Column, ...] = ()
     limits: tuple[Limit, ...] = ()
     family: str = ""
     selects: bool = False
@@ -145,6 +147,14 @@ class TargetOp:
     def rounds(self) -> bool:
         """Whether results are computed and so rounded to their dtype."""
         return not self.selects and self.unit in {Unit.CUBE, Unit.VECTOR}
+
+    @property
+    def aicpu_columns(self) -> tuple[Column, ...]:
+        """What the AI CPU kernel takes, as columns."""
+        return tuple(
+            taken if isinstance(taken, Column) else Column((taken,), (taken,))
+            for taken in self.aicpu
+        )
 
     def attribute(self, name: str) -> Attribute | None:
         """The attribute called `name`, or None."""

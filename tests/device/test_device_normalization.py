@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 
 from atc_py.dtypes import DType
 from tests.device.models import random_array, run_operator
+from tests.device.nodes import refusal
 from tests.device.onnx_oracle import Onnx, compare
 from tests.device.tolerances import assert_close
 
 if TYPE_CHECKING:
     from atc_py.package.schema import OmAttribute
+    from tests.device.models import Attributes
 
 SHAPE = st.lists(st.integers(1, 5), min_size=2, max_size=5)
 
@@ -125,3 +127,31 @@ def test_matmul_agrees_with_onnxruntime(
         "transpose_x1": transpose_x1, "transpose_x2": transpose_x2,
     }  # fmt: skip
     compare(node, "MatMulV2", [left, right, added], attributes)
+
+
+@pytest.mark.parametrize(
+    ("op", "attributes", "reason"),
+    [
+        ("LogSoftmaxV2", {"axes": [2]}, "axis must be in [-2, 1], found 2"),
+        ("LogSoftmaxV2", {"axes": [0, -2]}, "axes must differ"),
+        ("MVNV2", {}, "axis must be in [-2, 1], found 2"),
+        ("HardMax", {"axis": -3}, "axis must be in [-2, 1], found -3"),
+        ("LpNormalize", {"axis": 2}, "axis must be in [-2, 1], found 2"),
+        ("LpNormalize", {"p": 3}, "p must be 1 or 2, found 3"),
+    ],
+)
+def test_bad_axes_and_norms_are_refused(op: str, attributes: Attributes, reason: str) -> None:
+    types = [(DType.FLOAT32, (2, 3))]
+    assert reason in refusal(op, [random_array(1, (2, 3))], types, attributes)
+    integers = [np.ones((2, 3), np.int32)]
+    assert "computes floats" in refusal(op, integers, [(DType.INT32, (2, 3))])
+
+
+def test_log_softmax_over_several_axes_is_joint() -> None:
+    node = Onnx("LogSoftmax", {"axis": 1}, opset=11)  # until opset 12: all axes from 1 on
+    compare(node, "LogSoftmaxV2", [random_array(1, (2, 3, 4))], {"axes": [2, 1]})
+
+
+def test_log_softmax_of_double_is_double() -> None:
+    node = Onnx("LogSoftmax", {"axis": -1})
+    compare(node, "LogSoftmaxV2", [random_array(1, (2, 9))], None, [DType.FLOAT64])

@@ -88,7 +88,7 @@ def _add_node(
 def _dtypes(row: TargetOp, engine: Engine | None) -> tuple[tuple[DType, ...], tuple[DType, ...]]:
     """The first column of the engine that is asked for; Cast has none."""
     if engine is Engine.AICPU and row.aicpu:
-        return (row.aicpu[0],), (row.aicpu[0],)
+        return row.aicpu_columns[0].inputs, row.aicpu_columns[0].outputs
     if row.columns:
         return row.columns[0].inputs, row.columns[0].outputs
     return (F16,), (DType.FLOAT32,)

@@ -14,6 +14,7 @@ from atc_py.emit.cpp import (
     attribute_constant,
     camel,
     comment,
+    identifier,
     round_mode,
 )
 
@@ -47,6 +48,11 @@ def test_attributes_become_constants(value: object, expected: str) -> None:
 )
 def test_camel_joins_words(name: str, expected: str) -> None:
     assert camel(name) == expected
+
+
+@pytest.mark.parametrize(("name", "expected"), [("else", "else_"), ("then", "then"), ("x", "x")])
+def test_words_that_cpp_has_taken_are_no_identifiers(name: str, expected: str) -> None:
+    assert identifier(name) == expected
 
 
 @given(st.text(max_size=300))

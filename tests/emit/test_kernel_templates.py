@@ -47,7 +47,20 @@ SHOWN: dict[str, tuple[str, list[Shape], list[Shape], dict[str, AttrValue]]] = {
         [(2, 32, 5, 6)],
         {"ksize": (1, 1, 2, 2), "strides": (1, 1, 2, 2)},
     ),
+    "recurrent": (
+        "DynamicRNN",
+        [(5, 2, 16), (48, 128), (128,)],
+        [(5, 2, 32)] * 3,
+        {"is_training": False},
+    ),
     "reduce": ("ReduceMeanD", [MAP], [(2, 32)], {"axes": (2, 3)}),
+    "region": (
+        "ROIAlign",
+        [MAP, (6, 5)],
+        [(6, 32, 7, 7)],
+        {"spatial_scale": 0.25, "pooled_height": 7, "pooled_width": 7},
+    ),
+    "rows": ("CumsumD", [MAP], [MAP], {"axis": 1}),
     "softmax": ("SoftmaxV2", [MAP], [MAP], {"axes": (-1,)}),
     "unary": ("ClipByValue", [MAP, (), ()], [MAP], {}),
 }

@@ -15,6 +15,7 @@ __all__ = [
     "broadcast",
     "one_dtype",
     "require_float",
+    "require_number",
     "require_rank",
     "same_as_x",
     "same_float_as_x",
@@ -61,6 +62,16 @@ def require_float(facts: TensorFacts) -> None:
     """
     if not facts.dtype.is_float:
         raise NodeError(f"the kernel computes floats, found {facts.dtype.value}")
+
+
+def require_number(facts: TensorFacts) -> None:
+    """Hold a tensor to floats and integers.
+
+    Raises:
+        NodeError: it holds truth values.
+    """
+    if not (facts.dtype.is_float or facts.dtype.is_integer):
+        raise NodeError(f"the kernel computes numbers, found {facts.dtype.value}")
 
 
 def require_rank(facts: TensorFacts, rank: int, name: str) -> None:

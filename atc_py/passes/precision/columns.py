@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from atc_py.dtypes import DType
 from atc_py.ir import Engine
-from atc_py.target import Column, TargetOp, Unit
+from atc_py.target import TargetOp, Unit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from atc_py.ir import Node
-    from atc_py.target import Limit, Soc
+    from atc_py.target import Column, Limit, Soc
 
 __all__ = ["Choice", "broken_limit", "choose_column", "fits", "offered_columns"]
 
@@ -74,9 +74,7 @@ def offered_columns(node: Node, row: TargetOp, soc: Soc) -> list[Choice]:
     if broken_limit(node, row) is None:
         usable = (column for column in row.columns if soc.has(column.needs))
         offered += [_spread(Engine.AICORE, column, counts) for column in usable]
-    for dtype in row.aicpu:
-        column = Column((dtype,), (dtype,))
-        offered.append(_spread(Engine.AICPU, column, counts))
+    offered += [_spread(Engine.AICPU, column, counts) for column in row.aicpu_columns]
     return offered
 
 

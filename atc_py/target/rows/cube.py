@@ -1,9 +1,9 @@
-"""Convolutions and matrix products."""
+"""Convolutions, matrix products and determinants."""
 
 from __future__ import annotations
 
 from atc_py.target.row import Attribute, Limit, TargetOp, Unit
-from atc_py.target.rows.parts import Y, cube, inputs
+from atc_py.target.rows.parts import F32, F64, Y, cube, inputs
 
 __all__ = ["ROWS"]
 
@@ -23,6 +23,20 @@ _WINDOW_ATTRIBUTES = (
 """What every convolution has."""
 
 ROWS = (
+    TargetOp(
+        "BatchMatMulV2",
+        inputs("x1", "x2", "bias?", "offset_w?"),
+        Y,
+        Unit.CUBE,
+        "Products of stacked matrices, stacks broadcast, accumulated in float32.",
+        attributes=(
+            Attribute("adj_x1", "bool", default=False),
+            Attribute("adj_x2", "bool", default=False),
+            Attribute("offset_x", "int", 0),
+        ),
+        columns=cube(3),
+        family="matmul",
+    ),
     TargetOp(
         "Conv2D",
         inputs("x", "filter", "bias?", "offset_w?"),
@@ -76,5 +90,14 @@ ROWS = (
         ),
         columns=cube(3),
         family="matmul",
+    ),
+    TargetOp(
+        "MatrixDeterminant",
+        inputs("x"),
+        Y,
+        Unit.VECTOR,
+        "Determinants of stacked square matrices.",
+        aicpu=(F32, F64),
+        family="reduce",
     ),
 )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from atc_py.target.row import Attribute, Column, Operand, TargetOp, Unit
+from atc_py.target.row import Attribute, Column, Operand, Resource, TargetOp, Unit
 from atc_py.target.rows.parts import (
     ANY,
+    BF16,
     BOOL,
     F16,
     F32,
@@ -25,6 +26,11 @@ from atc_py.target.rows.parts import (
 
 __all__ = ["ROWS"]
 
+_NAMED = (*ANY, BF16)
+"""What operators that only rename take."""
+
+_BFLOAT16 = (Column((BF16,), (BF16,), Resource.BFLOAT16),)
+
 ROWS = (
     TargetOp(
         "ConcatD",
@@ -44,7 +50,7 @@ ROWS = (
         Unit.LOCAL,
         "A matrix whose rows run over the axes before `axis`.",
         attributes=(Attribute("axis", "int", 1),),
-        columns=same(*ANY),
+        columns=same(*_NAMED),
     ),
     TargetOp(
         "PadV3D",
@@ -68,7 +74,7 @@ ROWS = (
         Unit.LOCAL,
         "The same elements in the same order under another shape.",
         attributes=(Attribute("axis", "int", 0), Attribute("num_axes", "int", -1)),
-        columns=tuple(Column((dtype, I64), (dtype,)) for dtype in ANY),
+        columns=tuple(Column((dtype, I64), (dtype,)) for dtype in _NAMED),
     ),
     TargetOp(
         "SplitVD",
@@ -86,6 +92,15 @@ ROWS = (
         family="move",
     ),
     TargetOp(
+        "Squeeze",
+        inputs("x"),
+        Y,
+        Unit.LOCAL,
+        "Axes of extent 1 taken out; none named means all of them.",
+        attributes=(Attribute("axis", "ints", ()),),
+        columns=same(*_NAMED),
+    ),
+    TargetOp(
         "StridedSliceD",
         inputs("x"),
         Y,
@@ -100,6 +115,17 @@ ROWS = (
         ),
         columns=same(F16, F32, I32, U8, BOOL, I8),
         aicpu=(I16, I64, U16, U32, U64, F64),
+        family="move",
+    ),
+    TargetOp(
+        "TileD",
+        inputs("x"),
+        Y,
+        Unit.MOVE,
+        "A tensor repeated along each of its axes.",
+        attributes=(Attribute("multiples", "ints"),),
+        columns=(*same(*STORAGE), *_BFLOAT16),
+        aicpu=(F64,),
         family="move",
     ),
     TargetOp(
@@ -120,6 +146,6 @@ ROWS = (
         Unit.LOCAL,
         "Axes of extent 1 inserted.",
         attributes=(Attribute("axes", "ints", ()),),
-        columns=same(*ANY),
+        columns=same(*_NAMED),
     ),
 )

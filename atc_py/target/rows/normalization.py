@@ -1,8 +1,8 @@
-"""Normalisation along axes or channels."""
+"""Normalisation along axes or channels, and choices that stand in for it."""
 
 from __future__ import annotations
 
-from atc_py.target.row import Attribute, Column, TargetOp, Unit
+from atc_py.target.row import Attribute, Column, Operand, TargetOp, Unit
 from atc_py.target.rows.parts import F16, F32, F64, FLOATS, Y, inputs, same
 
 __all__ = ["ROWS"]
@@ -33,6 +33,17 @@ ROWS = (
         family="channel",
     ),
     TargetOp(
+        "HardMax",
+        inputs("x"),
+        Y,
+        Unit.VECTOR,
+        "1 at the first of the largest elements along an axis, 0 elsewhere.",
+        attributes=(Attribute("axis", "int", -1),),
+        columns=same(*FLOATS),
+        family="rows",
+        selects=True,
+    ),
+    TargetOp(
         "LRN",
         inputs("x"),
         Y,
@@ -47,6 +58,38 @@ ROWS = (
         ),
         columns=same(*FLOATS),
         family="channel",
+    ),
+    TargetOp(
+        "LogSoftmaxV2",
+        inputs("logits"),
+        (Operand("logsoftmax"),),
+        Unit.VECTOR,
+        "Elements less the logarithm of the sum of their exponentials over axes.",
+        attributes=(Attribute("axes", "ints", (-1,)),),
+        columns=same(*FLOATS),
+        aicpu=(F64,),
+        family="rows",
+    ),
+    # Ours: CANN's LpNorm and Div give NaN where the norm is 0 and overflow float16 between them.
+    TargetOp(
+        "LpNormalize",
+        inputs("x"),
+        Y,
+        Unit.VECTOR,
+        "Elements divided by their norm along an axis; 0 where the norm is 0.",
+        attributes=(Attribute("p", "int", 2), Attribute("axis", "int", -1)),
+        columns=same(*FLOATS),
+        family="rows",
+    ),
+    TargetOp(
+        "MVNV2",
+        inputs("x"),
+        Y,
+        Unit.VECTOR,
+        "Elements less their mean over axes, divided by their standard deviation plus eps.",
+        attributes=(Attribute("eps", "float", 1e-9), Attribute("axes", "ints", (0, 2, 3))),
+        columns=same(*FLOATS),
+        family="rows",
     ),
     TargetOp(
         "SoftmaxV2",

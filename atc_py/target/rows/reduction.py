@@ -1,24 +1,141 @@
-"""Reductions over axes."""
+"""Reductions over axes, and where the largest and smallest elements are."""
 
 from __future__ import annotations
 
-from atc_py.target.row import Attribute, TargetOp, Unit
-from atc_py.target.rows.parts import FLOATS, Y, inputs, same
+from atc_py.target.row import Attribute, Column, TargetOp, Unit
+from atc_py.target.rows.parts import (
+    BOOL,
+    F16,
+    F32,
+    F64,
+    FLOATS,
+    I8,
+    I32,
+    I64,
+    U8,
+    U32,
+    U64,
+    Y,
+    inputs,
+    same,
+)
 
 __all__ = ["ROWS"]
 
+_X = inputs("x")
+
+_AXES = (Attribute("axes", "ints"), Attribute("keep_dims", "bool", default=False))
+
+_WIDE = (I32, I64, U32, U64, F64)
+"""What the list sums and multiplies besides float16 and float32, and the AI Core does not."""
+
+_POSITION = (Attribute("dimension", "int"), Attribute("dtype", "dtype", I64))
+
+_POSITIONS = tuple(Column((dtype,), (I32,)) for dtype in FLOATS)
+"""Positions are counted in int32."""
+
 ROWS = (
     TargetOp(
+        "ArgMaxD",
+        _X,
+        Y,
+        Unit.VECTOR,
+        "Position of the first of the largest elements along one axis, which goes.",
+        attributes=_POSITION,
+        columns=_POSITIONS,
+        family="reduce",
+        selects=True,
+    ),
+    TargetOp(
+        "ArgMinD",
+        _X,
+        Y,
+        Unit.VECTOR,
+        "Position of the first of the smallest elements along one axis, which goes.",
+        attributes=_POSITION,
+        columns=_POSITIONS,
+        family="reduce",
+        selects=True,
+    ),
+    TargetOp(
+        "LpNorm",
+        _X,
+        Y,
+        Unit.VECTOR,
+        "Sum of magnitudes (p 1) or root of the sum of squares (p 2) over axes, at least epsilon.",
+        attributes=(
+            Attribute("p", "int", 2),
+            Attribute("axes", "ints", ()),
+            Attribute("keepdim", "bool", default=False),
+            Attribute("epsilon", "float", 1e-12),
+        ),
+        columns=same(*FLOATS),
+        aicpu=_WIDE,
+        family="reduce",
+    ),
+    TargetOp(
+        "ReduceMaxD",
+        _X,
+        Y,
+        Unit.VECTOR,
+        "Largest element over axes.",
+        attributes=_AXES,
+        columns=same(F16, F32, I32, I8, U8, BOOL),
+        aicpu=(F64,),
+        family="reduce",
+        selects=True,
+    ),
+    TargetOp(
         "ReduceMeanD",
-        inputs("x"),
+        _X,
         Y,
         Unit.VECTOR,
         "Mean over axes.",
-        attributes=(
-            Attribute("axes", "ints"),
-            Attribute("keep_dims", "bool", default=False),
-        ),
+        attributes=_AXES,
         columns=same(*FLOATS),
+        family="reduce",
+    ),
+    TargetOp(
+        "ReduceMinD",
+        _X,
+        Y,
+        Unit.VECTOR,
+        "Smallest element over axes.",
+        attributes=_AXES,
+        columns=same(F16, F32, I32, I8, U8),
+        family="reduce",
+        selects=True,
+    ),
+    TargetOp(
+        "ReduceProdD",
+        _X,
+        Y,
+        Unit.VECTOR,
+        "Product over axes; integers wrap around.",
+        attributes=_AXES,
+        columns=same(F16, F32, I8, U8),
+        aicpu=_WIDE,
+        family="reduce",
+    ),
+    TargetOp(
+        "ReduceSumD",
+        _X,
+        Y,
+        Unit.VECTOR,
+        "Sum over axes.",
+        attributes=_AXES,
+        columns=same(*FLOATS),
+        family="reduce",
+    ),
+    TargetOp(
+        "SquareSumV1",
+        _X,
+        Y,
+        Unit.VECTOR,
+        "Sum of squares over axes; integers wrap around.",
+        attributes=(Attribute("axis", "ints"), Attribute("keep_dims", "bool", default=False)),
+        columns=same(*FLOATS),
+        aicpu=_WIDE,
         family="reduce",
     ),
 )

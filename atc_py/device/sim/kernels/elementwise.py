@@ -1,4 +1,4 @@
-"""Elementwise arithmetic, bounds and casts."""
+"""Elementwise arithmetic, bounds, casts and broadcasting."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.numerics import round_to_grid
 from atc_py.device.sim.typing_rules import broadcast, one_dtype, same_as_x, same_float_as_x
 from atc_py.dtypes import DType
+from atc_py.shapes import broadcast_shapes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,6 +20,9 @@ __all__: list[str] = []
 
 _ROW = 4096
 """Elements of the array that stands for a scalar bound in `_bound`."""
+
+_SQUARE = 2
+"""The exponent for which multiplication does, at a fraction of the time."""
 
 
 @kernel("Add", broadcast, in_place=True)
@@ -31,6 +35,65 @@ def add(call: Call) -> None:
 def mul(call: Call) -> None:
     """`y = x1 * x2`; integers wrap around."""
     np.multiply(call.input(0), call.input(1), out=call.out)
+
+
+@kernel("Sub", broadcast, in_place=True)
+def sub(call: Call) -> None:
+    """`y = x1 - x2`; integers wrap around."""
+    np.subtract(call.input(0), call.input(1), out=call.out)
+
+
+@kernel("RealDiv", broadcast, in_place=True)
+def real_div(call: Call) -> None:
+    """`y = x1 / x2`; integers lose their fraction, and divided by 0 they are 0."""
+    x1, x2 = call.input(0), call.input(1)
+    if call.node.x.dtype.is_float:
+        np.divide(x1, x2, out=call.out)
+    else:
+        np.floor_divide(x1 - np.fmod(x1, x2), x2, out=call.out)
+
+
+@kernel("Mod", broadcast, in_place=True)
+def mod(call: Call) -> None:
+    """`y = x1 - x2 * trunc(x1 / x2)`, of x1's sign; integers modulo 0 are 0."""
+    np.fmod(call.input(0), call.input(1), out=call.out)
+
+
+@kernel("FloorMod", broadcast, in_place=True)
+def floor_mod(call: Call) -> None:
+    """`y = x1 - x2 * floor(x1 / x2)`, of x2's sign; integers modulo 0 are 0."""
+    np.remainder(call.input(0), call.input(1), out=call.out)
+
+
+@kernel("Maximum", broadcast, rounding=Rounding.ON_GRID, in_place=True)
+def maximum(call: Call) -> None:
+    """`y = max(x1, x2)`; NaN where one of them is."""
+    np.maximum(call.input(0), call.input(1), out=call.out)
+
+
+@kernel("Minimum", broadcast, rounding=Rounding.ON_GRID, in_place=True)
+def minimum(call: Call) -> None:
+    """`y = min(x1, x2)`; NaN where one of them is."""
+    np.minimum(call.input(0), call.input(1), out=call.out)
+
+
+@kernel("Pow", broadcast, in_place=True)
+def power(call: Call) -> None:
+    """`y = x1 ** x2`; of integers it wraps around, and loses its fraction where x2 is negative."""
+    base, exponent = call.input(0), call.input(1)
+    if not call.node.x.dtype.is_float:
+        _integer_power(base, exponent, call.out)
+    elif exponent.size == 1 and exponent.reshape(-1)[0] == _SQUARE:
+        np.multiply(base, base, out=call.out)
+    else:
+        np.power(base, exponent, out=call.out)
+
+
+def _integer_power(base: NDArray[Any], exponent: NDArray[Any], out: NDArray[Any]) -> None:
+    """Powers of integers; with a negative exponent 1 and -1 alone have one that is not 0."""
+    inverted = exponent < 0
+    powers = np.power(base, np.where(inverted, exponent & 1, exponent))
+    np.copyto(out, np.where(inverted & (np.absolute(base) != 1), 0, powers))
 
 
 @kernel("Muls", same_float_as_x, in_place=True)
@@ -91,6 +154,21 @@ def _bound(choose: np.ufunc, x: NDArray[Any], bound: Any, out: NDArray[Any]) -> 
     if whole:
         choose(flat[:whole].reshape(-1, _ROW), row, out=result[:whole].reshape(-1, _ROW))
     choose(flat[whole:], row[: flat.size - whole], out=result[whole:])
+
+
+def _expand_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """The shape that x has together with `shape`."""
+    try:
+        shape = broadcast_shapes(node.x.shape, node.integers("shape"))
+    except ValueError as error:
+        raise NodeError(str(error)) from None
+    return (TensorFacts(node.x.dtype, shape),)
+
+
+@kernel("ExpandD", _expand_types, rounding=Rounding.ON_GRID)
+def expand(call: Call) -> None:
+    """Elements repeated along axes on which x has one element."""
+    np.copyto(call.out, call.x)
 
 
 def _cast_types(node: NodeFacts) -> tuple[TensorFacts, ...]:

@@ -223,3 +223,39 @@ def _pad_constant(call: Call, borders: list[tuple[int, int]]) -> None:
         targets.append(slice(first + before, last + before))
     target: NDArray[Any] = call.out[tuple(targets)]
     np.copyto(target, call.x[tuple(sources)])
+
+
+def _squeeze_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """The shape of x without the given axes, or all axes, of extent 1."""
+    shape = node.x.shape
+    ones = {axis for axis, extent in enumerate(shape) if extent == 1}
+    axes = set(axes_of(node.integers("axis"), node.x.rank)) or ones
+    if axes - ones:
+        raise NodeError(f"axes {sorted(axes - ones)} of {node.x} have not the extent 1")
+    kept = tuple(extent for axis, extent in enumerate(shape) if axis not in axes)
+    return (TensorFacts(node.x.dtype, kept),)
+
+
+@kernel("Squeeze", _squeeze_types, rounding=Rounding.ON_GRID, alias=True)
+def squeeze(call: Call) -> None:
+    """Axes of extent 1 taken out."""
+
+
+def _tile_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """The extents of x times multiples."""
+    multiples = node.integers("multiples", node.x.rank)
+    if min(multiples, default=0) < 0:
+        raise NodeError(f"multiples must be at least 0, found {list(multiples)}")
+    pairs = zip(node.x.shape, multiples, strict=True)
+    return (TensorFacts(node.x.dtype, tuple(extent * count for extent, count in pairs)),)
+
+
+@kernel("TileD", _tile_types, rounding=Rounding.ON_GRID)
+def tile(call: Call) -> None:
+    """A tensor repeated: each axis becomes (multiple, extent), and x is broadcast to that."""
+    repeated: list[int] = []
+    source: list[int] = []
+    for extent, count in zip(call.x.shape, call.node.integers("multiples"), strict=True):
+        repeated += [extent] if count == 1 else [count, extent]
+        source += [extent] if count == 1 else [1, extent]
+    np.copyto(call.out.reshape(repeated), call.x.reshape(source))

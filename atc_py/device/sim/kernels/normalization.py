@@ -1,10 +1,10 @@
-"""Normalisation: batch statistics, neighbouring channels, softmax."""
+"""Normalisation: statistics, neighbouring channels, norms, softmax and hardmax."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from atc_py.device.sim.kernel import Call, kernel
+from atc_py.device.sim.kernel import Call, Rounding, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.typing_rules import axes_of, require_float
 from atc_py.dtypes import DType
@@ -100,3 +100,65 @@ def softmax(call: Call) -> None:
     np.subtract(call.x, call.x.max(axis=axes, keepdims=True), out=call.out)
     np.exp(call.out, out=call.out)
     np.divide(call.out, call.out.sum(axis=axes, keepdims=True), out=call.out)
+
+
+def _along_axes(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """The output is as x; every axis of the attribute exists."""
+    require_float(node.x)
+    axes_of(node.integers("axes"), node.x.rank)
+    return (node.x,)
+
+
+def _along_axis(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """The output is as x; the axis of the attribute exists."""
+    require_float(node.x)
+    axes_of((node.integer("axis"),), node.x.rank)
+    return (node.x,)
+
+
+@kernel("LogSoftmaxV2", _along_axes, in_place=True)
+def log_softmax(call: Call) -> None:
+    """`y = (x - m) - log(sum of exp(x - m))`, with m the largest x, over the axes jointly."""
+    axes = axes_of(call.node.integers("axes"), call.x.ndim)
+    np.subtract(call.x, call.x.max(axis=axes, keepdims=True), out=call.out)
+    powers = call.workspace.take("powers", call.x.shape, call.x.dtype)
+    np.exp(call.out, out=powers)
+    np.subtract(call.out, np.log(powers.sum(axis=axes, keepdims=True)), out=call.out)
+
+
+@kernel("HardMax", _along_axis, rounding=Rounding.ON_GRID)
+def hardmax(call: Call) -> None:
+    """1 at the first of the largest elements, 0 elsewhere; NaN counts as larger than all."""
+    axis = call.node.integer("axis")
+    call.out[...] = 0
+    np.put_along_axis(call.out, call.x.argmax(axis, keepdims=True), 1, axis)
+
+
+def _lp_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """As `_along_axis`; p is 1 or 2."""
+    if node.integer("p") not in {1, 2}:
+        raise NodeError(f"p must be 1 or 2, found {node.integer('p')}")
+    return _along_axis(node)
+
+
+@kernel("LpNormalize", _lp_types)
+def lp_normalize(call: Call) -> None:
+    """`y = x / norm`, 0 where that is 0; the sum of |x|, or the root of the sum of x * x."""
+    x, axis, out = call.x, call.node.integer("axis"), call.out
+    if call.node.integer("p") == 1:
+        norm = np.abs(x, out=out).sum(axis=axis, keepdims=True)
+    else:
+        norm = np.sqrt(np.multiply(x, x, out=out).sum(axis=axis, keepdims=True))
+    np.divide(x, norm, out=out)
+    np.copyto(out, 0, where=norm == 0)
+
+
+@kernel("MVNV2", _along_axes)
+def mean_variance_normalize(call: Call) -> None:
+    """`y = (x - mean) / (deviation + eps)`, the deviation being the root of the mean square."""
+    x, out = call.x, call.out
+    axes = axes_of(call.node.integers("axes"), x.ndim)
+    np.subtract(x, x.mean(axis=axes, keepdims=True), out=out)
+    squares = call.workspace.take("squares", x.shape, x.dtype)
+    deviation = np.sqrt(np.multiply(out, out, out=squares).mean(axis=axes, keepdims=True))
+    np.divide(out, deviation + x.dtype.type(call.node.number("eps")), out=out)

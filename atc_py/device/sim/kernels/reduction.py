@@ -1,25 +1,74 @@
-"""Reductions over axes."""
+"""Reductions over axes, and where the largest and smallest elements are."""
 
 from __future__ import annotations
 
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
-from atc_py.device.sim.kernel import Call, kernel
-from atc_py.device.sim.node import NodeFacts, TensorFacts
-from atc_py.device.sim.typing_rules import axes_of, require_float
+from atc_py.device.sim.kernel import Call, Rounding, kernel
+from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
+from atc_py.device.sim.typing_rules import axes_of, require_float, require_number
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__: list[str] = []
 
+_LARGEST_ROOT = np.uint64(2**32 - 1)
 
-def _mean_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+
+def _reduced(
+    node: NodeFacts, axes_name: str = "axes", keep_name: str = "keep_dims"
+) -> tuple[TensorFacts, ...]:
     """The shape of x without the axes, or with extent 1 there."""
     x = node.x
-    require_float(x)
-    axes = axes_of(node.integers("axes"), x.rank)
-    keep = node.flag("keep_dims")
+    axes = axes_of(node.integers(axes_name), x.rank)
+    keep = node.flag(keep_name)
     extents = (1 if axis in axes else x.shape[axis] for axis in range(x.rank))
     kept = tuple(e for axis, e in enumerate(extents) if keep or axis not in axes)
     return (TensorFacts(x.dtype, kept),)
+
+
+def _mean_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """As `_reduced`, of floats."""
+    require_float(node.x)
+    return _reduced(node)
+
+
+def _number_types(node: NodeFacts, axes_name: str = "axes") -> tuple[TensorFacts, ...]:
+    """As `_reduced`, of numbers."""
+    require_number(node.x)
+    return _reduced(node, axes_name)
+
+
+def _norm_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """As `_reduced`, of numbers; p is 1 or 2."""
+    require_number(node.x)
+    if node.integer("p") not in {1, 2}:
+        raise NodeError(f"p must be 1 or 2, found {node.integer('p')}")
+    return _reduced(node, keep_name="keepdim")
+
+
+def _fold(
+    call: Call,
+    combine: np.ufunc,
+    x: NDArray[Any],
+    axes_name: str = "axes",
+    keep_name: str = "keep_dims",
+    **options: Any,
+) -> None:
+    """Combine the elements of `x` along the node's axes, in its own dtype, into the output."""
+    axes = axes_of(call.node.integers(axes_name), x.ndim)
+    keep = call.node.flag(keep_name)
+    combine.reduce(x, axis=axes, dtype=call.out.dtype, out=call.out, keepdims=keep, **options)
+
+
+@kernel("ReduceSumD", _number_types)
+def reduce_sum(call: Call) -> None:
+    """Sum of x over the axes, 0 of none; integers wrap around."""
+    _fold(call, np.add, call.x)
 
 
 @kernel("ReduceMeanD", _mean_types)
@@ -27,5 +76,106 @@ def reduce_mean(call: Call) -> None:
     """Sum of x over the axes, divided by how many there are; NaN of none."""
     axes = axes_of(call.node.integers("axes"), call.x.ndim)
     count = np.prod([call.x.shape[axis] for axis in axes], dtype=np.int64)
-    np.add.reduce(call.x, axis=axes, out=call.out, keepdims=call.node.flag("keep_dims"))
+    _fold(call, np.add, call.x)
     np.divide(call.out, call.out.dtype.type(count), out=call.out)
+
+
+@kernel("ReduceProdD", _number_types)
+def reduce_prod(call: Call) -> None:
+    """Product of x over the axes, 1 of none; integers wrap around."""
+    _fold(call, np.multiply, call.x)
+
+
+@kernel("ReduceMaxD", _reduced, rounding=Rounding.ON_GRID)
+def reduce_max(call: Call) -> None:
+    """Largest x over the axes; NaN where there is one, the least value of the dtype of none."""
+    _fold(call, np.maximum, call.x, initial=_bounds(call.x)[0])
+
+
+@kernel("ReduceMinD", _reduced, rounding=Rounding.ON_GRID)
+def reduce_min(call: Call) -> None:
+    """Smallest x over the axes; NaN where there is one, the largest value of the dtype of none."""
+    _fold(call, np.minimum, call.x, initial=_bounds(call.x)[1])
+
+
+def _bounds(x: NDArray[Any]) -> tuple[Any, Any]:
+    """The least and the largest value of x's dtype, infinities included."""
+    if x.dtype.kind == "b":
+        return False, True
+    if x.dtype.kind == "f":
+        return -np.inf, np.inf
+    limits = np.iinfo(x.dtype)
+    return limits.min, limits.max
+
+
+@kernel("SquareSumV1", partial(_number_types, axes_name="axis"))
+def square_sum(call: Call) -> None:
+    """Sum of x * x over the axes; integers wrap around."""
+    _fold(call, np.add, _squares(call), axes_name="axis")
+
+
+@kernel("LpNorm", _norm_types)
+def lp_norm(call: Call) -> None:
+    """The p-norm of x over the axes; of floats, epsilon where that is larger.
+
+    p 1 is the sum of |x|, p 2 the square root of the sum of x * x. Of integers, the sum of |x|
+    wraps around and the root drops its fraction.
+    """
+    x, out = call.x, call.out
+    if call.node.integer("p") == 1:
+        magnitudes = call.workspace.take("magnitudes", x.shape, x.dtype)
+        np.abs(x, out=magnitudes)
+        _fold(call, np.add, magnitudes, keep_name="keepdim")
+    elif x.dtype.kind == "f":
+        _fold(call, np.add, _squares(call), keep_name="keepdim")
+        np.sqrt(out, out=out)
+    else:
+        _integer_norm(call)
+    if x.dtype.kind == "f":
+        np.maximum(out, out.dtype.type(call.node.number("epsilon")), out=out)
+
+
+def _squares(call: Call) -> NDArray[Any]:
+    """`x * x`, in the workspace."""
+    squares = call.workspace.take("squares", call.x.shape, call.x.dtype)
+    np.multiply(call.x, call.x, out=squares)
+    return squares
+
+
+def _integer_norm(call: Call) -> None:
+    """The root of the sum of squares, the latter modulo 2^64, exact.
+
+    Float64 gives the root of a number below 2^64 to within 1, which squares of integers put right.
+    """
+    x = call.x.astype(np.uint64)
+    axes = axes_of(call.node.integers("axes"), x.ndim)
+    total = call.workspace.take("total", call.out.shape, np.uint64)
+    np.add.reduce(x * x, axis=axes, out=total, keepdims=call.node.flag("keepdim"))
+    root = np.minimum(np.sqrt(total.astype(np.float64)).astype(np.uint64), _LARGEST_ROOT)
+    root -= (root * root > total).astype(np.uint64)
+    root += (total - root * root > root + root).astype(np.uint64)
+    np.copyto(call.out, root, casting="unsafe")
+
+
+def _position_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """The shape of x without the axis, in the dtype that the attribute names."""
+    x = node.x
+    require_number(x)
+    (axis,) = axes_of((node.integer("dimension"),), x.rank)
+    if not x.shape[axis]:
+        raise NodeError(f"axis {axis} must have elements, found {x}")
+    if not node.dtype("dtype").is_integer:
+        raise NodeError(f"positions must be integers, found {node.dtype('dtype').value}")
+    return (TensorFacts(node.dtype("dtype"), x.shape[:axis] + x.shape[axis + 1 :]),)
+
+
+@kernel("ArgMaxD", _position_types, rounding=Rounding.ON_GRID)
+def arg_max(call: Call) -> None:
+    """Position of the first of the largest elements; NaN counts as larger than all."""
+    np.copyto(call.out, call.x.argmax(call.node.integer("dimension")), casting="unsafe")
+
+
+@kernel("ArgMinD", _position_types, rounding=Rounding.ON_GRID)
+def arg_min(call: Call) -> None:
+    """Position of the first of the smallest elements; NaN counts as smaller than all."""
+    np.copyto(call.out, call.x.argmin(call.node.integer("dimension")), casting="unsafe")

@@ -1,0 +1,169 @@
+"""Activations: functions of each element that networks put between their layers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from atc_py.device.sim.blocks import by_blocks
+from atc_py.device.sim.kernel import Call, Rounding, kernel
+from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
+from atc_py.device.sim.typing_rules import one_dtype, require_float, require_rank, same_float_as_x
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__: list[str] = []
+
+_SELU_ALPHA, _SELU_SCALE = 1.6732631921768188, 1.0507010221481323
+"""Klambauer et al. 2017, as float32 holds them, which is how ONNX states them."""
+
+
+@kernel("Celu", same_float_as_x, in_place=True)
+def celu(call: Call) -> None:
+    """`y = max(0, alpha3 * x) + min(0, alpha1 * (exp(x / alpha2) - 1))`."""
+    first, second, third = (call.node.number(f"alpha{number}") for number in (1, 2, 3))
+
+    def formula(x: NDArray[Any], out: NDArray[Any], scratch: NDArray[Any]) -> None:
+        real = x.dtype.type
+        np.divide(x, real(second), out=scratch)
+        np.expm1(scratch, out=scratch)
+        np.multiply(scratch, real(first), out=scratch)
+        np.minimum(scratch, real(0), out=scratch)
+        np.multiply(x, real(third), out=out)
+        np.maximum(out, real(0), out=out)
+        np.add(out, scratch, out=out)
+
+    by_blocks(call, formula)
+
+
+@kernel("Elu", same_float_as_x, in_place=True)
+def elu(call: Call) -> None:
+    """`y = scale * x` from 0 on, `alpha * scale * (exp(input_scale * x) - 1)` below."""
+    node = call.node
+    _exponential_below_0(
+        call, node.number("alpha"), node.number("scale"), node.number("input_scale")
+    )
+
+
+@kernel("Selu", same_float_as_x, in_place=True)
+def selu(call: Call) -> None:
+    """Elu with the two constants of self-normalising networks."""
+    _exponential_below_0(call, _SELU_ALPHA, _SELU_SCALE, 1.0)
+
+
+def _exponential_below_0(call: Call, alpha: float, scale: float, input_scale: float) -> None:
+    """`y = scale * x` from 0 on, `alpha * scale * (exp(input_scale * x) - 1)` below.
+
+    It is the sum of what both make of x held to their side of 0; one of the two is 0.
+    """
+
+    def formula(x: NDArray[Any], out: NDArray[Any], scratch: NDArray[Any]) -> None:
+        real = x.dtype.type
+        np.minimum(x, real(0), out=scratch)
+        np.multiply(scratch, real(input_scale), out=scratch)
+        np.expm1(scratch, out=scratch)
+        np.multiply(scratch, real(alpha * scale), out=scratch)
+        np.maximum(x, real(0), out=out)
+        np.multiply(out, real(scale), out=out)
+        np.add(out, scratch, out=out)
+
+    by_blocks(call, formula)
+
+
+@kernel("HardSigmoid", same_float_as_x, in_place=True)
+def hard_sigmoid(call: Call) -> None:
+    """`y = max(0, min(1, alpha * x + beta))`; NaN stays NaN."""
+    alpha, beta = call.node.number("alpha"), call.node.number("beta")
+
+    def formula(x: NDArray[Any], out: NDArray[Any], _: NDArray[Any]) -> None:
+        np.multiply(x, x.dtype.type(alpha), out=out)
+        np.add(out, x.dtype.type(beta), out=out)
+        np.clip(out, 0, 1, out=out)
+
+    by_blocks(call, formula)
+
+
+@kernel("LeakyRelu", same_float_as_x, in_place=True)
+def leaky_relu(call: Call) -> None:
+    """`y = x` from 0 on, `negative_slope * x` below."""
+    slope = call.node.number("negative_slope")
+
+    def formula(x: NDArray[Any], out: NDArray[Any], scratch: NDArray[Any]) -> None:
+        real = x.dtype.type
+        np.minimum(x, real(0), out=scratch)
+        np.multiply(scratch, real(slope), out=scratch)
+        np.maximum(x, real(0), out=out)
+        np.add(out, scratch, out=out)
+
+    by_blocks(call, formula)
+
+
+def _prelu_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """The output is as x; the weight is a vector of one element or of x's channels."""
+    x, weight = node.x, node.required(1)
+    require_float(x)
+    one_dtype(node.present)
+    require_rank(weight, 1, "weight")
+    if weight.elements != 1 and weight.shape != x.shape[1:2]:
+        raise NodeError(
+            f"weight must be one element or one for each channel of {x}, found {weight}"
+        )
+    return (x,)
+
+
+@kernel("PRelu", _prelu_types)
+def prelu(call: Call) -> None:
+    """`y = x` from 0 on, `weight * x` below, the weight of the element's channel on axis 1."""
+    weight = call.input(1)
+    shape = () if weight.size == 1 else (-1, *(1,) * (call.x.ndim - 2))
+    np.multiply(call.x, weight.reshape(shape), out=call.out)
+    np.copyto(call.out, call.x, where=call.x >= 0)
+
+
+@kernel("Sigmoid", same_float_as_x, in_place=True)
+def sigmoid(call: Call) -> None:
+    """`y = 1 / (1 + exp(-x))`."""
+
+    def formula(x: NDArray[Any], out: NDArray[Any], _: NDArray[Any]) -> None:
+        np.negative(x, out=out)
+        np.exp(out, out=out)
+        np.add(out, x.dtype.type(1), out=out)
+        np.reciprocal(out, out=out)
+
+    by_blocks(call, formula)
+
+
+@kernel("Softplus", same_float_as_x, in_place=True)
+def softplus(call: Call) -> None:
+    """`y = max(x, 0) + log(1 + exp(-|x|))`, which is `log(1 + exp(x))` without its overflow."""
+
+    def formula(x: NDArray[Any], out: NDArray[Any], scratch: NDArray[Any]) -> None:
+        np.absolute(x, out=scratch)
+        np.negative(scratch, out=scratch)
+        np.exp(scratch, out=scratch)
+        np.log1p(scratch, out=scratch)
+        np.maximum(x, x.dtype.type(0), out=out)
+        np.add(out, scratch, out=out)
+
+    by_blocks(call, formula)
+
+
+@kernel("Softsign", same_float_as_x, in_place=True)
+def softsign(call: Call) -> None:
+    """`y = x / (1 + |x|)`."""
+
+    def formula(x: NDArray[Any], out: NDArray[Any], scratch: NDArray[Any]) -> None:
+        np.absolute(x, out=scratch)
+        np.add(scratch, x.dtype.type(1), out=scratch)
+        np.divide(x, scratch, out=out)
+
+    by_blocks(call, formula)
+
+
+@kernel("Threshold", same_float_as_x, rounding=Rounding.ON_GRID, in_place=True)
+def threshold(call: Call) -> None:
+    """`y = 1` above the threshold, 0 elsewhere and for NaN."""
+    bound = call.node.number("threshold")
+    by_blocks(call, lambda x, out, _: np.copyto(out, np.greater(x, x.dtype.type(bound))))

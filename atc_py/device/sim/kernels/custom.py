@@ -1,0 +1,205 @@
+"""What the operators that ONNX does not define become; detection among them is in `extraction`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from atc_py.device.sim.kernel import Call, kernel
+from atc_py.device.sim.kernels.matmul import batch_matmul
+from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
+from atc_py.device.sim.typing_rules import one_dtype, require_float, require_rank
+from atc_py.dtypes import DType
+from atc_py.shapes import broadcast_shapes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from atc_py.shapes import Shape
+
+    Array = NDArray[Any]
+
+__all__: list[str] = []
+
+_AT_ONCE = 1 << 20
+"""Elements of a block of windows."""
+
+
+# Arithmetic -------------------------------------------------------------------------------------
+
+
+def _broadcast(*shapes: Shape) -> Shape:
+    """The shape that `shapes` broadcast to.
+
+    Raises:
+        NodeError: they do not.
+    """
+    try:
+        return broadcast_shapes(*shapes)
+    except ValueError as error:
+        raise NodeError(str(error)) from None
+
+
+def _addcmul_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """Inputs of one dtype, broadcast against each other."""
+    one_dtype(node.present)
+    shapes = [facts.shape for facts in node.present]
+    return (TensorFacts(node.x.dtype, _broadcast(*shapes)),)
+
+
+@kernel("Addcmul", _addcmul_types, in_place=True)
+def addcmul(call: Call) -> None:
+    """`y = input_data + x1 * x2 * value`, rounded once; integers wrap around."""
+    product = np.multiply(call.input(1), call.input(2))
+    np.add(call.x, np.multiply(product, call.input(3)), out=call.out)
+
+
+def _batch_matmul_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """[..., m, k] by [..., k, n], after the transpositions that the attributes ask for."""
+    one_dtype(node.present)
+    left, right = (
+        (*facts.shape[:-2], *facts.shape[:-3:-1]) if node.flag(name) else facts.shape
+        for facts, name in ((node.x, "adj_x1"), (node.required(1), "adj_x2"))
+    )
+    if min(len(left), len(right)) < 2:  # noqa: PLR2004  (matrices)
+        raise NodeError(f"matrices are needed, found {node.x} and {node.required(1)}")
+    if left[-1] != right[-2]:
+        raise NodeError(f"inner extents must be equal, found {left[-1]} and {right[-2]}")
+    stack = _broadcast(left[:-2], right[:-2])
+    return (TensorFacts(node.x.dtype, (*stack, left[-2], right[-1])),)
+
+
+@kernel("BatchMatMul", _batch_matmul_types)
+def batch_matmul_of_any_dtype(call: Call) -> None:
+    """As BatchMatMulV2; integers wrap around."""
+    batch_matmul(call)
+
+
+# Windows ----------------------------------------------------------------------------------------
+
+
+def _adaptive_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """The given height and width, twice."""
+    x = node.x
+    require_float(x)
+    require_rank(x, 4, "x")
+    size = node.integers("output_size", 2)
+    if min(size) < 1 or 0 in x.shape[2:]:
+        raise NodeError(f"{x} cannot be pooled to {list(size)}")
+    shape = (*x.shape[:2], *size)
+    return (TensorFacts(x.dtype, shape), TensorFacts(DType.INT32, shape))
+
+
+@kernel("AdaptiveMaxPool2d", _adaptive_types)
+def adaptive_max_pool(call: Call) -> None:
+    """The largest element of each window, and its place among those of its plane.
+
+    Window i of n has the rows floor(i * height / n) to ceil((i + 1) * height / n), columns alike.
+    All windows are taken as large as the largest; a smaller one repeats its last row or column,
+    which never wins against itself.
+    """
+    height, width = call.x.shape[2:]
+    rows, columns = (
+        _window_places(extent, count)
+        for extent, count in ((height, call.out.shape[2]), (width, call.out.shape[3]))
+    )
+    places = rows[:, None, :, None] * width + columns[None, :, None, :]
+    places = places.reshape(len(rows), len(columns), -1)
+    planes = call.x.reshape(-1, height * width)
+    values, arguments = (output.reshape(len(planes), *places.shape[:2]) for output in call.outputs)
+    taken = max(1, _AT_ONCE // places.size)
+    for start in range(0, len(planes), taken):
+        part = slice(start, start + taken)
+        windows = planes[part, places]
+        best = windows.argmax(axis=-1)[..., None]
+        values[part] = np.take_along_axis(windows, best, axis=-1)[..., 0]
+        everywhere = np.broadcast_to(places, windows.shape)
+        arguments[part] = np.take_along_axis(everywhere, best, axis=-1)[..., 0]
+
+
+def _window_places(extent: int, count: int) -> NDArray[np.int64]:
+    """Elements of each window along one axis [count, longest]."""
+    window = np.arange(count)
+    starts, stops = window * extent // count, -(-(window + 1) * extent // count)
+    longest = int((stops - starts).max())
+    places: NDArray[np.int64] = np.minimum(starts[:, None] + np.arange(longest), stops[:, None] - 1)
+    return places
+
+
+# Bags -------------------------------------------------------------------------------------------
+
+_REDUCTIONS: dict[str, np.ufunc] = {"sum": np.add, "mean": np.add, "max": np.maximum}
+
+
+def _bag_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """A row for each bag: of a matrix of indices, or of a list that offsets cut."""
+    weight, indices, offsets = node.x, node.required(1), node.input(2)
+    require_float(weight)
+    require_rank(weight, 2, "weight")
+    node.expect("padding_idx", -1)
+    _check_bag_inputs(node)
+    if len(node.outputs) > 1:
+        raise NodeError("only y is handed out on this device")
+    if offsets is None:
+        return (TensorFacts(weight.dtype, (indices.shape[0], weight.shape[1])),)
+    bags = offsets.elements - node.flag("include_last_offset")
+    if bags < 0:
+        raise NodeError("offsets must hold the last one, found none")
+    return (TensorFacts(weight.dtype, (bags, weight.shape[1])),)
+
+
+def _check_bag_inputs(node: NodeFacts) -> None:
+    """Hold indices, offsets and weights of samples to each other.
+
+    Raises:
+        NodeError: they do not go together.
+    """
+    indices, offsets, factors = node.required(1), node.input(2), node.input(3)
+    require_rank(indices, 2 if offsets is None else 1, "indices")
+    if offsets is not None:
+        require_rank(offsets, 1, "offsets")
+    if node.text("mode") not in _REDUCTIONS:
+        known = ", ".join(_REDUCTIONS)
+        raise NodeError(f"mode must be one of {known}, found {node.text('mode')!r}")
+    if factors is not None and (factors.shape != indices.shape or node.text("mode") != "sum"):
+        raise NodeError(
+            f"per_sample_weights go with mode sum and have the shape of indices, found {factors}"
+        )
+
+
+@kernel("EmbeddingBag", _bag_types)
+def embedding_bag(call: Call) -> None:
+    """Rows of the table reduced over each bag: added up, divided by their number, or the largest.
+
+    Raises:
+        ValueError: an index is not in the table, or offsets do not rise from 0 within the list.
+    """
+    table, indices, mode = call.x, call.input(1).reshape(-1), call.node.text("mode")
+    bounds = _bag_bounds(call, len(indices))
+    used = indices[: bounds[-1]]
+    if np.any((used < 0) | (used >= len(table))):
+        raise ValueError(f"indices must be in [0, {len(table) - 1}], found {used.tolist()}")
+    rows = table[used]
+    factors = call.optional(3)
+    if factors is not None:
+        rows *= factors.reshape(-1)[: len(used), None]
+    counts = np.diff(bounds)
+    filled = counts > 0
+    call.out.fill(0)
+    if filled.any():
+        reduced = _REDUCTIONS[mode].reduceat(rows, bounds[:-1][filled], axis=0)
+        call.out[filled] = reduced / counts[filled, None] if mode == "mean" else reduced
+
+
+def _bag_bounds(call: Call, total: int) -> NDArray[np.int64]:
+    """Where each bag begins, and where the last one ends."""
+    offsets, count = call.optional(2), len(call.out)
+    if offsets is None:
+        return np.arange(count + 1) * (total // max(count, 1))
+    bounds = offsets.astype(np.int64)
+    if not call.node.flag("include_last_offset"):
+        bounds = np.append(bounds, total)
+    if bounds[0] != 0 or bounds[-1] > total or np.any(np.diff(bounds) < 0):
+        raise ValueError(f"offsets must rise from 0 to at most {total}, found {offsets.tolist()}")
+    return bounds

@@ -1,0 +1,195 @@
+"""Object detection: pooling in regions of interest, and choosing boxes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from atc_py.device.sim.kernel import Call, Rounding, kernel
+from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
+from atc_py.device.sim.regions import Cells, Regions, pool_regions
+from atc_py.device.sim.suppression import Boxes, best_first, keep_best
+from atc_py.device.sim.typing_rules import one_dtype, require_float, require_rank
+from atc_py.dtypes import DType
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
+
+__all__: list[str] = []
+
+_ROI_COLUMNS = 5
+"""Image, x1, y1, x2, y2."""
+
+
+def _region_types(node: NodeFacts, pooled: tuple[int, int]) -> tuple[TensorFacts, ...]:
+    """A map of the pooled size for each row of the second input."""
+    x, rois = node.x, node.required(1)
+    require_float(x)
+    one_dtype((x, rois))
+    require_rank(x, 4, "x")
+    require_rank(rois, 2, "rois")
+    if rois.shape[1] != _ROI_COLUMNS:
+        raise NodeError(f"rois must have {_ROI_COLUMNS} columns, found {rois}")
+    if node.input(2) is not None:
+        raise NodeError("a number of rois is not read on this device; all rows count")
+    if min(pooled) < 1:
+        raise NodeError(f"regions must be pooled to at least 1 x 1, found {list(pooled)}")
+    return (TensorFacts(x.dtype, (rois.shape[0], x.shape[1], *pooled)),)
+
+
+def _align_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """As `_region_types`; regions end where they say."""
+    node.expect("roi_end_mode", 0)
+    if node.text("pool_mode") not in {"avg", "max"}:
+        raise NodeError(f"pool_mode must be avg or max, found {node.text('pool_mode')!r}")
+    return _region_types(node, _pooled_size(node))
+
+
+def _pooled_size(node: NodeFacts) -> tuple[int, int]:
+    """Rows and columns of cells of ROIAlign."""
+    return node.integer("pooled_height"), node.integer("pooled_width")
+
+
+@kernel("ROIAlign", _align_types)
+def roi_align(call: Call) -> None:
+    """`pool_regions` over regions of at least one pixel, scaled to the map."""
+    node, rois = call.node, call.input(1)
+    scale = rois.dtype.type(node.number("spatial_scale"))
+    starts = rois[:, 2:0:-1] * scale
+    extents = np.maximum(rois[:, 4:2:-1] * scale - starts, rois.dtype.type(1))
+    mode = "avg" if node.text("pool_mode") == "avg" else "max_pixel"
+    regions = Regions(rois[:, 0].astype(np.int64), starts, extents)
+    cells = Cells(_pooled_size(node), node.integer("sample_num"), mode)
+    pool_regions(call.x, regions, cells, call.out, call.workers)
+
+
+def _roi_pooling_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """As `_region_types`."""
+    return _region_types(node, (node.integer("pooled_h"), node.integer("pooled_w")))
+
+
+@kernel("ROIPooling", _roi_pooling_types, rounding=Rounding.ON_GRID)
+def roi_pooling(call: Call) -> None:
+    """The largest element of each cell, 0 of an empty one.
+
+    Corners are rounded to pixels, half away from 0, and both belong to the region; cell i of n
+    has the rows floor(i * height / n) to ceil((i + 1) * height / n), cut off at the map's edge.
+    """
+    rois, node = call.input(1), call.node
+    images = rois[:, 0].astype(np.int64)
+    if np.any((images < 0) | (images >= len(call.x))):
+        raise ValueError(f"regions must lie in images 0 to {len(call.x) - 1}, found {images}")
+    rows = _cell_bounds(
+        rois[:, 2::2], node.number("spatial_scale_h"), call.out.shape[2], call.x.shape[2]
+    )
+    columns = _cell_bounds(
+        rois[:, 1::2], node.number("spatial_scale_w"), call.out.shape[3], call.x.shape[3]
+    )
+    pixels = np.ascontiguousarray(call.x.transpose(0, 2, 3, 1))
+
+    def part(start: int, stop: int) -> None:
+        for region in range(start, stop):
+            lines = _largest(pixels[images[region]], rows[region], columns[region])
+            call.out[region] = lines.transpose(2, 0, 1)
+
+    call.workers.split(len(rois), part)
+
+
+def _cell_bounds(ends: Array, scale: float, cells: int, extent: int) -> NDArray[np.int64]:
+    """First and behind the last pixel of each cell [regions, cells, 2], from region ends."""
+    real = ends.dtype.type
+    scaled = ends * real(scale)
+    limit = float(np.iinfo(np.int32).max)
+    pixels = np.clip(np.trunc(scaled + np.copysign(real(0.5), scaled)), -limit, limit)
+    first, last = (pixels[:, None, side] for side in range(2))
+    size = np.maximum(last - first + 1, real(1)) / real(cells)
+    cell = np.arange(cells, dtype=ends.dtype)
+    bounds = np.stack([np.floor(cell * size) + first, np.ceil((cell + 1) * size) + first], axis=-1)
+    held: NDArray[np.int64] = np.clip(bounds, 0, extent).astype(np.int64)
+    return held
+
+
+def _largest(pixels: Array, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Array:
+    """The largest of each cell's pixels [rows, columns, channels], 0 of an empty cell."""
+    found = np.zeros((len(rows), len(columns), pixels.shape[2]), pixels.dtype)
+    left, right = columns.min(), columns.max()
+    for at, (top, bottom) in enumerate(rows):
+        if bottom <= top or right <= left:
+            continue
+        line = pixels[top:bottom, left:right].max(axis=0)
+        for cell, (first, behind) in enumerate(columns - left):
+            if behind > first:
+                found[at, cell] = line[first:behind].max(axis=0)
+    return found
+
+
+def _suppression_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """Rows of three; as many as the model declares, because the data alone say how many."""
+    boxes, scores = node.x, node.required(1)
+    require_float(boxes)
+    require_rank(boxes, 3, "boxes")
+    require_rank(scores, 3, "scores")
+    if boxes.shape[2] != 4 or (boxes.shape[0], boxes.shape[1]) != scores.shape[::2]:  # noqa: PLR2004  (corners)
+        raise NodeError(f"boxes {boxes} and scores {scores} do not go together")
+    for position in (2, 3, 4):
+        facts = node.input(position)
+        if facts is not None and facts.elements != 1:
+            raise NodeError(f"input {position} must be one number, found {facts}")
+    if node.integer("center_point_box") not in {0, 1}:
+        raise NodeError(
+            f"center_point_box must be 0 or 1, found {node.integer('center_point_box')}"
+        )
+    declared = node.outputs[0]
+    if declared.rank != 2 or declared.shape[1] != 3:  # noqa: PLR2004  (image, class, box)
+        raise NodeError(f"the result must have rows of 3, found {declared}")
+    return (TensorFacts(DType.INT32, declared.shape),)
+
+
+@kernel("NonMaxSuppressionV7", _suppression_types)
+def non_max_suppression(call: Call) -> None:
+    """`keep_best` for each image and class; rows behind those that were found are -1.
+
+    Raises:
+        ValueError: more boxes were found than the result has rows.
+    """
+    boxes, scores = call.x, call.input(1)
+    most = int(_number(call, 2, 0))
+    threshold, least = _number(call, 3, 0.0), _optional_number(call, 4)
+    found: list[tuple[int, int, int]] = []
+    for image in range(len(boxes)):
+        corners = _corners(boxes[image], centered=call.node.integer("center_point_box") == 1)
+        for kind, each in enumerate(scores[image]):
+            kept = keep_best(corners, best_first(each, least), threshold, most)
+            found += [(image, kind, box) for box in kept]
+    if len(found) > len(call.out):
+        raise ValueError(
+            f"{len(found)} boxes were found, but the model declares room for {len(call.out)}"
+        )
+    call.out.fill(-1)
+    if found:
+        call.out[: len(found)] = found
+
+
+def _number(call: Call, position: int, default: float) -> float:
+    """The one element of an input, `default` when it is absent."""
+    number = _optional_number(call, position)
+    return default if number is None else number
+
+
+def _optional_number(call: Call, position: int) -> Any:
+    """The one element of an input in its own type, or None when it is absent."""
+    array = call.optional(position)
+    return None if array is None else array.reshape(-1)[0]
+
+
+def _corners(boxes: Array, *, centered: bool) -> Boxes:
+    """Corners of boxes that are given by x, y, width and height, or by any two corners."""
+    if centered:
+        half = boxes[:, 3:1:-1] / boxes.dtype.type(2)
+        middle = boxes[:, 1::-1]
+        return Boxes.between(middle - half, middle + half)
+    one, other = boxes[:, :2], boxes[:, 2:]
+    return Boxes.between(np.minimum(one, other), np.maximum(one, other))

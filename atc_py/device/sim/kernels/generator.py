@@ -1,0 +1,69 @@
+"""Random numbers: a node with a seed gives the same ones in every run, one without gives others."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from atc_py.device.sim.kernel import Call, Rounding, kernel
+from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
+from atc_py.device.sim.typing_rules import require_float, require_rank
+from atc_py.dtypes import DType
+
+__all__: list[str] = []
+
+_WORD = 2**64 - 1
+
+
+def _generator(node: NodeFacts) -> np.random.Generator:
+    """Numbers that follow from both seeds; from nothing known where both are 0."""
+    seeds = [node.integer(name) & _WORD for name in ("seed", "seed2")]
+    return np.random.default_rng(seeds if any(seeds) else None)
+
+
+def _uniform_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """The shape that the constant input names, in the dtype that the attribute names."""
+    shape, dtype = node.numbers.get(0), node.dtype("dtype")
+    if shape is None or shape.ndim != 1:
+        raise NodeError(f"shape must be a constant list of extents, found {node.x}")
+    if dtype not in {DType.FLOAT32, DType.FLOAT64}:
+        raise NodeError(f"dtype must be float32 or float64, found {dtype.value}")
+    extents = tuple(int(extent) for extent in shape)
+    if min(extents, default=0) < 0:
+        raise NodeError(f"extents must be at least 0, found {list(extents)}")
+    return (TensorFacts(dtype, extents),)
+
+
+@kernel("RandomUniform", _uniform_types)
+def random_uniform(call: Call) -> None:
+    """Multiples of 2^-24 (float32) or 2^-53 (float64) from 0 to below 1, all equally likely."""
+    _generator(call.node).random(dtype=call.out.dtype, out=call.out)
+
+
+def _multinomial_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """[rows, samples] in the dtype that the attribute names."""
+    logits, numbers, dtype = node.x, node.numbers.get(1), node.dtype("dtype")
+    require_float(logits)
+    require_rank(logits, 2, "logits")
+    rows, classes = logits.shape
+    if numbers is None or numbers.size != 1 or int(numbers.reshape(-1)[0]) < 0:
+        raise NodeError(f"num_samples must be one constant count, found {node.required(1)}")
+    if not classes or not dtype.is_integer:
+        raise NodeError(f"classes of an integer dtype are needed, found {logits}, {dtype.value}")
+    return (TensorFacts(dtype, (rows, int(numbers.reshape(-1)[0]))),)
+
+
+@kernel("Multinomial", _multinomial_types, rounding=Rounding.ON_GRID)
+def multinomial(call: Call) -> None:
+    """Class c of a row with probability exp(logits[c]) / sum of exp(logits).
+
+    A number u, even in [0, 1), gives the first class up to which the probabilities add up to more
+    than u. The sums are divided by the last one, which makes that 1, so a class without
+    probability is never drawn.
+    """
+    logits = call.x.astype(np.float64)
+    sums = np.exp(logits - logits.max(axis=1, keepdims=True)).cumsum(axis=1)
+    sums /= sums[:, -1:]
+    draws = _generator(call.node).random(call.out.shape)
+    for row, steps in enumerate(sums):
+        drawn = steps.searchsorted(draws[row], side="right")
+        np.copyto(call.out[row], np.minimum(drawn, steps.size - 1), casting="unsafe")

@@ -1,0 +1,252 @@
+"""Feature maps: blocks moved between channels and space, and resizing.
+
+Resizing follows ONNX: every axis has coordinates in x for its results, from which elements are
+taken or between which they are interpolated, one axis after the other. Coordinates are worked out
+in float32, as onnxruntime does, so that rounding decides the same way where two elements are
+equally near.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from atc_py.device.sim.kernel import Call, Rounding, kernel
+from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
+from atc_py.device.sim.typing_rules import require_float, require_rank
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+
+    Places = NDArray[Any]  # float32: numpy's stubs widen scalars
+
+__all__: list[str] = []
+
+_MAP_RANK = 4
+
+# Blocks ----------------------------------------------------------------------------------------
+
+_DEPTH_AXES = {"DCR": (0, 3, 4, 1, 5, 2), "CRD": (0, 1, 4, 2, 5, 3)}
+"""Order of the axes N, (block, block, C) or (C, block, block), H, W in the result, by mode."""
+
+
+def _block_size(node: NodeFacts) -> int:
+    """The attribute, of a node whose input is a feature map."""
+    require_rank(node.x, _MAP_RANK, "x")
+    node.expect("data_format", "NCHW")
+    block = node.integer("block_size")
+    if block < 1:
+        raise NodeError(f"block_size must be at least 1, found {block}")
+    return block
+
+
+def _depth_to_space_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """A block squared of channels fewer, a block of rows and columns more."""
+    block, mode = _block_size(node), node.text("mode")
+    images, channels, height, width = node.x.shape
+    if mode not in _DEPTH_AXES:
+        raise NodeError(f"mode must be DCR or CRD, found {mode!r}")
+    if channels % block**2:
+        raise NodeError(f"{channels} channels are no blocks of {block} x {block}")
+    shape = (images, channels // block**2, height * block, width * block)
+    return (TensorFacts(node.x.dtype, shape),)
+
+
+@kernel("DepthToSpace", _depth_to_space_types, rounding=Rounding.ON_GRID)
+def depth_to_space(call: Call) -> None:
+    """DCR: channel c of a block's element (i, j) is (i * block + j) * C + c; CRD: c comes first."""
+    images, channels, height, width = call.x.shape
+    block, mode = call.node.integer("block_size"), call.node.text("mode")
+    depth = channels // block**2
+    split = (block, block, depth) if mode == "DCR" else (depth, block, block)
+    blocks = call.x.reshape(images, *split, height, width).transpose(_DEPTH_AXES[mode])
+    np.copyto(call.out.reshape(images, depth, height, block, width, block), blocks)
+
+
+def _space_to_depth_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """A block of rows and columns fewer, a block squared of channels more."""
+    block = _block_size(node)
+    images, channels, height, width = node.x.shape
+    if height % block or width % block:
+        raise NodeError(f"{height} x {width} are no blocks of {block} x {block}")
+    shape = (images, channels * block**2, height // block, width // block)
+    return (TensorFacts(node.x.dtype, shape),)
+
+
+@kernel("SpaceToDepth", _space_to_depth_types, rounding=Rounding.ON_GRID)
+def space_to_depth(call: Call) -> None:
+    """Channel (i * block + j) * C + c is element (i, j) of the blocks of channel c."""
+    images, channels, height, width = call.x.shape
+    block = call.node.integer("block_size")
+    rows, columns = height // block, width // block
+    blocks = call.x.reshape(images, channels, rows, block, columns, block)
+    target = call.out.reshape(images, block, block, channels, rows, columns)
+    np.copyto(target, blocks.transpose(0, 3, 5, 1, 2, 4))
+
+
+# Resizing --------------------------------------------------------------------------------------
+
+
+class _Axis(NamedTuple):
+    """One axis to resize: extents before and after, their ratio, and the part of x to take."""
+
+    length: int
+    resized: int
+    scale: np.float32
+    start: float
+    end: float
+
+
+def _half_pixel(axis: _Axis, places: Places) -> Places:
+    """Elements are intervals of length 1, and a coordinate is the middle of one."""
+    at: Places = (places + np.float32(0.5)) / axis.scale - np.float32(0.5)
+    return at
+
+
+def _pytorch_half_pixel(axis: _Axis, places: Places) -> Places:
+    """As half_pixel, but a single result lies at 0."""
+    return _half_pixel(axis, places) if axis.resized > 1 else np.zeros_like(places)
+
+
+def _tf_half_pixel_for_nn(axis: _Axis, places: Places) -> Places:
+    """As half_pixel, not shifted back."""
+    at: Places = (places + np.float32(0.5)) / axis.scale
+    return at
+
+
+def _asymmetric(axis: _Axis, places: Places) -> Places:
+    """First elements lie on each other."""
+    at: Places = places / axis.scale
+    return at
+
+
+def _align_corners(axis: _Axis, places: Places) -> Places:
+    """First and last elements lie on each other."""
+    at: Places = places * np.float32(axis.length - 1) / np.float32(max(axis.resized - 1, 1))
+    return at
+
+
+def _tf_crop_and_resize(axis: _Axis, places: Places) -> Places:
+    """As align_corners, of the part of x between start and end, which are shares of its length."""
+    start, end, last = np.float32(axis.start), np.float32(axis.end), np.float32(axis.length - 1)
+    if axis.resized == 1:
+        return np.full_like(places, np.float32(0.5) * (start + end) * last)
+    at: Places = start * last + places * (end - start) * last / np.float32(axis.resized - 1)
+    return at
+
+
+_COORDINATES: Mapping[str, Callable[[_Axis, Places], Places]] = {
+    "align_corners": _align_corners,
+    "asymmetric": _asymmetric,
+    "half_pixel": _half_pixel,
+    "pytorch_half_pixel": _pytorch_half_pixel,
+    "tf_crop_and_resize": _tf_crop_and_resize,
+    "tf_half_pixel_for_nn": _tf_half_pixel_for_nn,
+}
+"""Where in x the results of an axis lie, by coordinate_transformation_mode."""
+
+_NEAREST: Mapping[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
+    "ceil": np.ceil,
+    "floor": np.floor,
+    "round_prefer_ceil": lambda at: np.floor(at + 0.5),
+    "round_prefer_floor": lambda at: np.ceil(at - 0.5),
+}
+"""The element that a coordinate stands for, by nearest_mode."""
+
+
+def _resize_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """The extents that sizes gives, or those of x times scales, rounded down."""
+    require_float(node.x)
+    for name, known in (
+        ("coordinate_transformation_mode", [*_COORDINATES]),
+        ("mode", ["linear", "nearest"]),
+        ("nearest_mode", [*_NEAREST]),
+    ):
+        if node.text(name) not in known:
+            raise NodeError(f"{name} must be {', '.join(known)}, found {node.text(name)!r}")
+    scales, sizes = node.input(2), node.input(3)
+    if (scales is None) is (sizes is None):
+        raise NodeError("either scales or sizes must be there")
+    _check_numbers(node, "scales" if sizes is None else "sizes", 2 if sizes is None else 3)
+    if _crops(node) and (node.input(1) is None or node.required(1).shape != (2 * node.x.rank,)):
+        raise NodeError(f"tf_crop_and_resize needs a roi of {2 * node.x.rank} numbers")
+    shape = tuple(int(np.float32(n) * s) for n, s in zip(node.x.shape, _scales(node), strict=True))
+    if sizes is not None:
+        shape = tuple(int(size) for size in node.numbers[3])
+    if min(node.x.shape, default=1) == 0 and 0 not in shape:
+        raise NodeError(f"{node.x} has nothing to fill {list(shape)} with")
+    return (TensorFacts(node.x.dtype, shape),)
+
+
+def _check_numbers(node: NodeFacts, name: str, position: int) -> None:
+    """Hold scales or sizes to constants with one usable number for each axis."""
+    numbers = node.numbers.get(position)
+    if numbers is None or numbers.shape != (node.x.rank,):
+        raise NodeError(f"{name} must be a constant with {node.x.rank} numbers")
+    least = 0 if name == "sizes" else np.nextafter(np.float32(0), np.float32(1))
+    if not (np.isfinite(numbers).all() and (numbers >= least).all()):
+        raise NodeError(f"{name} must be positive, found {numbers.tolist()}")
+
+
+def _crops(node: NodeFacts) -> bool:
+    """Whether only the part of x that roi gives is resized."""
+    return node.text("coordinate_transformation_mode") == "tf_crop_and_resize"
+
+
+def _scales(node: NodeFacts) -> list[np.float32]:
+    """The ratio of each axis: given, or that of the extents."""
+    if 2 in node.numbers:  # noqa: PLR2004  (the position of scales)
+        return [np.float32(scale) for scale in node.numbers[2]]
+    pairs = zip(node.numbers[3], node.x.shape, strict=True)
+    return [np.float32(size) / np.float32(max(extent, 1)) for size, extent in pairs]
+
+
+@kernel("Resize", _resize_types)
+def resize(call: Call) -> None:
+    """Each axis in turn; what lies outside x under tf_crop_and_resize is set at the end."""
+    node, result = call.node, call.x
+    crops, linear = _crops(node), node.text("mode") == "linear"
+    coordinates = _COORDINATES[node.text("coordinate_transformation_mode")]
+    outside: list[tuple[int, NDArray[np.bool_]]] = []
+    for number, axis in enumerate(_axes(call)):
+        if axis.scale == 1 and not crops:
+            continue
+        at = coordinates(axis, np.arange(axis.resized, dtype=np.float32)).astype(np.float64)
+        if crops:
+            outside.append((number, (at < 0) | (at > axis.length - 1)))
+        if linear:
+            result = _interpolated(result, number, at.clip(0, axis.length - 1))
+        else:
+            nearest = _NEAREST[node.text("nearest_mode")](at).clip(0, axis.length - 1)
+            result = result.take(nearest.astype(np.intp), axis=number)
+    np.copyto(call.out, result)
+    for number, beyond in outside:
+        call.out[(slice(None),) * number + (beyond,)] = node.number("extrapolation_value")
+
+
+def _axes(call: Call) -> list[_Axis]:
+    """Every axis of a node."""
+    rank = call.x.ndim
+    given = call.optional(1) if _crops(call.node) else None
+    roi = [0.0] * rank + [1.0] * rank if given is None else given.tolist()
+    return [
+        _Axis(length, resized, scale, roi[axis], roi[rank + axis])
+        for axis, (length, resized, scale) in enumerate(
+            zip(call.x.shape, call.out.shape, _scales(call.node), strict=True)
+        )
+    ]
+
+
+def _interpolated(x: NDArray[Any], axis: int, at: NDArray[np.float64]) -> NDArray[Any]:
+    """`x` at coordinates inside it along one axis: `(1 - w) * left + w * right`."""
+    left = np.floor(at)
+    shape = (-1,) + (1,) * (x.ndim - axis - 1)
+    weight = (at - left).astype(x.dtype).reshape(shape)
+    first = left.astype(np.intp)
+    second = np.minimum(first + 1, x.shape[axis] - 1)
+    result: NDArray[Any] = x.take(first, axis=axis) * (1 - weight)
+    result += x.take(second, axis=axis) * weight
+    return result

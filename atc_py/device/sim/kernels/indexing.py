@@ -1,0 +1,250 @@
+"""Elements picked, placed or marked by index.
+
+Indices are looked at before anything is moved: one outside its axis stops the run. Where negative
+indices are taken they count from the end of their axis.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from atc_py.device.sim.kernel import Call, Rounding, kernel
+from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
+from atc_py.device.sim.typing_rules import axes_of, one_dtype
+from atc_py.dtypes import DType
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from atc_py.shapes import Shape
+
+    Indices = NDArray[np.intp]
+
+__all__: list[str] = []
+
+
+def _from_front(indices: NDArray[Any], extents: Any, *, negative: bool = True) -> Indices:
+    """`indices` into axes of `extents`, negative ones counted from the end where they are allowed.
+
+    Raises:
+        ValueError: one lies outside its axis.
+    """
+    wide = indices.astype(np.intp, copy=False)
+    inside = (wide < extents) & (wide >= (-np.asarray(extents) if negative else 0))
+    if not inside.all():
+        wrong, extent = wide[~inside][0], np.broadcast_to(extents, wide.shape)[~inside][0]
+        raise ValueError(f"index {wrong} lies outside an axis of {extent}")
+    return np.where(wide < 0, wide + extents, wide) if negative else wide
+
+
+def _require_indices(facts: TensorFacts, name: str) -> None:
+    """Hold a tensor to the dtypes of indices."""
+    if facts.dtype not in {DType.INT32, DType.INT64}:
+        raise NodeError(f"{name} must be int32 or int64, found {facts}")
+
+
+def _one_axis(node: NodeFacts, name: str) -> int:
+    """The attribute `name`, an axis of x, from the front."""
+    return axes_of((node.integer(name),), node.x.rank)[0]
+
+
+# Picking ---------------------------------------------------------------------------------------
+
+
+def _gather_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """The shape of x with that of indices in place of the axis."""
+    axis, indices = _one_axis(node, "axis"), node.required(1)
+    _require_indices(indices, "indices")
+    shape = (*node.x.shape[:axis], *indices.shape, *node.x.shape[axis + 1 :])
+    return (TensorFacts(node.x.dtype, shape),)
+
+
+@kernel("GatherV2D", _gather_types, rounding=Rounding.ON_GRID)
+def gather(call: Call) -> None:
+    """`y[..., i, ...] = x[..., indices[i], ...]`."""
+    axis, negative = _one_axis(call.node, "axis"), call.node.flag("negative_index_support")
+    indices = _from_front(call.input(1), call.x.shape[axis], negative=negative)
+    call.x.take(indices, axis=axis, out=call.out, mode="clip")
+
+
+def _gather_elements_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """The shape of index, which reaches no further than x beside the axis."""
+    axis, index = _one_axis(node, "dim"), node.required(1)
+    _require_indices(index, "index")
+    if index.rank != node.x.rank:
+        raise NodeError(f"index must have {node.x.rank} axes like x, found {index}")
+    for other, (wanted, extent) in enumerate(zip(index.shape, node.x.shape, strict=True)):
+        if other != axis and wanted > extent:
+            raise NodeError(f"index {index} reaches beyond x {node.x} along axis {other}")
+    return (TensorFacts(node.x.dtype, index.shape),)
+
+
+@kernel("GatherElements", _gather_elements_types, rounding=Rounding.ON_GRID)
+def gather_elements(call: Call) -> None:
+    """`y[i][j] = x[index[i][j]][j]` for axis 0, and so on."""
+    axis, index = _one_axis(call.node, "dim"), call.input(1)
+    wanted = _from_front(index, call.x.shape[axis])
+    reached = [slice(extent) for extent in index.shape]
+    reached[axis] = slice(None)
+    np.copyto(call.out, np.take_along_axis(call.x[tuple(reached)], wanted, axis))
+
+
+def _tuple_length(node: NodeFacts, batch_dims: int = 0) -> int:
+    """How many axes of x, behind those of the batch, the tuples of indices reach into."""
+    indices = node.required(1)
+    _require_indices(indices, "indices")
+    if not indices.rank:
+        raise NodeError("indices must have an axis of tuples, found a scalar")
+    if not 0 <= batch_dims < min(indices.rank, node.x.rank + 1):
+        raise NodeError(f"batch_dims {batch_dims} does not fit x {node.x} and indices {indices}")
+    if indices.shape[:batch_dims] != node.x.shape[:batch_dims]:
+        raise NodeError(f"x {node.x} and indices {indices} differ in their {batch_dims} batch axes")
+    length = indices.shape[-1]
+    if length > node.x.rank - batch_dims:
+        raise NodeError(f"tuples of {length} indices are too long for x {node.x}")
+    return length
+
+
+def _gather_nd_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """The shape of indices but for its last axis, then the axes of x that tuples do not reach."""
+    batch = node.integer("batch_dims")
+    length = _tuple_length(node, batch)
+    shape = node.required(1).shape[:-1] + node.x.shape[batch + length :]
+    return (TensorFacts(node.x.dtype, shape),)
+
+
+@kernel("GatherNd", _gather_nd_types, rounding=Rounding.ON_GRID)
+def gather_nd(call: Call) -> None:
+    """`y[b, i] = x[b, indices[b, i]]`, a tuple standing for as many axes as it has indices."""
+    batch, indices = call.node.integer("batch_dims"), call.input(1)
+    reached = call.x.shape[batch : batch + indices.shape[-1]]
+    negative = call.node.flag("negative_index_support")
+    places = _places(indices, reached, negative=negative)
+    images = math.prod(call.x.shape[:batch])
+    places = places.reshape(images, -1) + np.arange(images)[:, None] * math.prod(reached)
+    rows = call.x.reshape(images * math.prod(reached), -1)
+    target = call.out.reshape(places.size, -1)
+    rows.take(places.reshape(-1), axis=0, out=target, mode="clip")
+
+
+def _places(indices: NDArray[Any], reached: Shape, *, negative: bool = True) -> Indices:
+    """Tuples of indices as positions in the axes that they reach, counted in row-major order."""
+    tuples = _from_front(indices, np.array(reached, np.intp), negative=negative)
+    strides = [math.prod(reached[axis + 1 :]) for axis in range(len(reached))]
+    result: Indices = tuples @ np.array(strides, np.intp)
+    return result
+
+
+# Placing ---------------------------------------------------------------------------------------
+
+
+def _scatter_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """The output is as x; updates has a slice for each tuple."""
+    length, updates = _tuple_length(node), node.required(2)
+    one_dtype((node.x, updates))
+    wanted = node.required(1).shape[:-1] + node.x.shape[length:]
+    if updates.shape != wanted:
+        raise NodeError(f"updates must have shape {list(wanted)}, found {updates}")
+    return (node.x,)
+
+
+@kernel("TensorScatterUpdate", _scatter_types, rounding=Rounding.ON_GRID)
+def scatter(call: Call) -> None:
+    """`y = x`, then `y[indices[i]] = updates[i]`; of equal tuples the last one wins."""
+    indices = call.input(1)
+    reached = call.x.shape[: indices.shape[-1]]
+    places = _places(indices, reached).reshape(-1)
+    np.copyto(call.out, call.x)
+    # numpy leaves open which of several writes to one place stays
+    last = places.size - 1 - np.unique(places[::-1], return_index=True)[1]
+    rows = call.out.reshape(math.prod(reached), -1)
+    rows[places[last]] = call.input(2).reshape(places.size, rows.shape[1])[last]
+
+
+def _reverse_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """The output is as x, whose batch has one length each."""
+    batch, time = (_one_axis(node, name) for name in ("batch_dim", "seq_dim"))
+    lengths = node.required(1)
+    _require_indices(lengths, "seq_lengths")
+    if batch == time:
+        raise NodeError(f"batch_dim and seq_dim must differ, found {batch}")
+    if lengths.shape != (node.x.shape[batch],):
+        raise NodeError(f"seq_lengths must have {node.x.shape[batch]} elements, found {lengths}")
+    return (node.x,)
+
+
+@kernel("ReverseSequence", _reverse_types, rounding=Rounding.ON_GRID)
+def reverse_sequence(call: Call) -> None:
+    """`y[b, t] = x[b, lengths[b] - 1 - t]` for t < lengths[b], else `x[b, t]`."""
+    batch, time = (_one_axis(call.node, name) for name in ("batch_dim", "seq_dim"))
+    extent = call.x.shape[time]
+    lengths = call.input(1).astype(np.intp)
+    if lengths.min() < 0 or lengths.max() > extent:
+        raise ValueError(f"seq_lengths must lie in [0, {extent}], found {lengths.tolist()}")
+    steps = np.arange(extent)
+    order = np.where(steps < lengths[:, None], lengths[:, None] - 1 - steps, steps)
+    shape = [1] * call.x.ndim
+    shape[batch], shape[time] = order.shape
+    order = (order if batch < time else order.T).reshape(shape)
+    np.copyto(call.out, np.take_along_axis(call.x, order, time))
+
+
+# Marking ---------------------------------------------------------------------------------------
+
+
+def _one_hot_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """The shape of x with a new axis of extent depth."""
+    one_dtype((node.required(1), node.required(2)))
+    for position, name in ((1, "on_value"), (2, "off_value")):
+        if node.required(position).elements != 1:
+            raise NodeError(f"{name} must be one element, found {node.required(position)}")
+    depth = node.integer("depth")
+    if depth < 0 or not node.x.dtype.is_integer:
+        raise NodeError(f"indices must be integers and depth at least 0, found {node.x}, {depth}")
+    (axis,) = axes_of((node.integer("axis"),), node.x.rank + 1)
+    shape = (*node.x.shape[:axis], depth, *node.x.shape[axis:])
+    return (TensorFacts(node.required(1).dtype, shape),)
+
+
+@kernel("OneHotD", _one_hot_types, rounding=Rounding.ON_GRID)
+def one_hot(call: Call) -> None:
+    """`y[..., d, ...] = on_value where x counts as d, else off_value`."""
+    (axis,) = axes_of((call.node.integer("axis"),), call.x.ndim + 1)
+    on, off = (call.input(position).reshape(-1)[0] for position in (1, 2))
+    depth, inner = call.out.shape[axis], math.prod(call.x.shape[axis:])
+    indices = call.x.reshape(-1)
+    inside = indices < depth
+    if indices.dtype.kind == "i":
+        inside &= indices >= -depth
+    (marked,) = np.nonzero(inside)
+    chosen = indices[marked].astype(np.intp)
+    chosen[chosen < 0] += depth
+    call.out.fill(off)
+    outer, rest = np.divmod(marked, max(inner, 1))
+    call.out.reshape(-1)[(outer * depth + chosen) * inner + rest] = on
+
+
+def _non_zero_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """A row for each axis and as many columns as the model declares; the run holds it to that."""
+    node.expect("transpose", allowed=True)
+    node.expect("dtype", DType.INT64)
+    declared = node.outputs[0].shape
+    if len(declared) != 2 or declared[0] != node.x.rank:  # noqa: PLR2004  (axes and elements)
+        raise NodeError(f"the result must have {node.x.rank} rows, found {node.outputs[0]}")
+    return (TensorFacts(DType.INT64, declared),)
+
+
+@kernel("NonZero", _non_zero_types, rounding=Rounding.ON_GRID)
+def non_zero(call: Call) -> None:
+    """Indices of the elements other than 0, in row-major order.
+
+    Raises:
+        ValueError: there are not as many as the model declares.
+    """
+    found = np.nonzero(call.x)
+    if found[0].size != call.out.shape[1]:
+        raise ValueError(f"{found[0].size} are not zero, the model says {call.out.shape[1]}")
+    np.stack(found, out=call.out)

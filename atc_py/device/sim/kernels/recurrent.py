@@ -1,0 +1,235 @@
+"""Recurrent layers: LSTM and GRU, in one direction or as graphs state them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from atc_py.device.sim.activations import read_activations, sigmoid, tanh
+from atc_py.device.sim.cells import Peepholes, Rule, Sequences, run_gru, run_lstm
+from atc_py.device.sim.kernel import Call, kernel
+from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
+from atc_py.device.sim.typing_rules import one_dtype, require_float, require_rank
+from atc_py.dtypes import DType
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from atc_py.shapes import Shape
+
+    Array = NDArray[Any]
+
+__all__: list[str] = []
+
+_IJFO = (0, 3, 2, 1)
+"""Where i, o, f and c (which CANN calls j) stand in a gate order of "ijfo"."""
+
+_DIRECTIONS = {"UNIDIRECTIONAL": False, "REDIRECTIONAL": True}
+_LAYERS = {"forward": (False,), "reverse": (True,), "bidirectional": (False, True)}
+"""Which of a layer's directions are reversed."""
+
+
+def _check_operands(node: NodeFacts, lengths: int, wanted: Mapping[int, Shape]) -> None:
+    """Hold the operands to one float dtype, the lengths to int32, and all to shapes.
+
+    Raises:
+        NodeError: one differs.
+    """
+    require_float(node.x)
+    others = (facts for position, facts in enumerate(node.inputs) if position != lengths and facts)
+    one_dtype(others)
+    given = node.input(lengths)
+    if given is not None and given.dtype is not DType.INT32:
+        raise NodeError(f"sequence lengths must be int32, found {given.dtype.value}")
+    for position, shape in wanted.items():
+        facts = node.input(position)
+        if facts is not None and facts.shape != shape:
+            raise NodeError(f"input {position} must have shape {list(shape)}, found {facts}")
+
+
+def _expect_one_direction(node: NodeFacts) -> None:
+    """Hold the attributes that AI Core layers share to what the kernel does."""
+    for name, value in (
+        ("cell_depth", 1), ("keep_prob", 1.0), ("cell_clip", -1.0), ("num_proj", 0),
+        ("time_major", True), ("activation", "tanh"),
+    ):  # fmt: skip
+        node.expect(name, value)
+    if node.text("direction") not in _DIRECTIONS:
+        known = " or ".join(_DIRECTIONS)
+        raise NodeError(f"direction must be {known}, found {node.text('direction')!r}")
+
+
+def _count_outputs(node: NodeFacts, most: int) -> None:
+    """Refuse outputs that only training asks for."""
+    if len(node.outputs) > most:
+        raise NodeError(f"gates are not handed out; at most {most} outputs are allowed")
+
+
+# One direction ----------------------------------------------------------------------------------
+
+
+def _dynamic_rnn_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """[steps, batch, hidden] for each output."""
+    _expect_one_direction(node)
+    node.expect("cell_type", "LSTM")
+    node.expect("use_peephole", allowed=False)
+    node.expect("gate_order", "ijfo")
+    require_rank(node.x, 3, "x")
+    require_rank(node.required(1), 2, "w")
+    _count_outputs(node, 3)
+    if any(node.input(position) is not None for position in range(6, 10)):
+        raise NodeError("peepholes and mask are not read on this device")
+    steps, batch, width = node.x.shape
+    hidden = node.required(1).shape[1] // 4
+    state = (1, batch, hidden)
+    shapes = {1: (width + hidden, 4 * hidden), 2: (4 * hidden,), 3: (batch,), 4: state, 5: state}
+    _check_operands(node, 3, shapes)
+    return (TensorFacts(node.x.dtype, (steps, batch, hidden)),) * len(node.outputs)
+
+
+@kernel("DynamicRNN", _dynamic_rnn_types)
+def dynamic_rnn(call: Call) -> None:
+    """`y`, and behind each step `output_h` and `output_c`; `run_lstm` has the formulas."""
+    width = call.x.shape[2]
+    both = call.input(1)
+    weights = both[:width], both[width:], call.input(2)
+    sequences = Sequences(call.x, call.optional(3), _DIRECTIONS[call.node.text("direction")])
+    state = (_only(call.optional(4)), _only(call.optional(5)))
+    rule = Rule((sigmoid, tanh, tanh), forget_bias=call.node.number("forget_bias"), order=_IJFO)
+    for step, *states in run_lstm(sequences, weights, state, rule, None, call.out):
+        for output, part in zip(call.outputs[1:], states, strict=False):
+            output[step] = part
+
+
+def _dynamic_gru_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """[steps, batch, hidden] for each output."""
+    _expect_one_direction(node)
+    node.expect("gate_order", "zrh")
+    require_rank(node.x, 3, "x")
+    require_rank(node.required(2), 2, "weight_hidden")
+    _count_outputs(node, 2)
+    steps, batch, width = node.x.shape
+    hidden = node.required(2).shape[0]
+    wide = 3 * hidden
+    shapes = {
+        1: (width, wide), 2: (hidden, wide), 3: (wide,), 4: (wide,), 5: (batch,),
+        6: (1, batch, hidden),
+    }  # fmt: skip
+    _check_operands(node, 5, shapes)
+    return (TensorFacts(node.x.dtype, (steps, batch, hidden)),) * len(node.outputs)
+
+
+@kernel("DynamicGRUV2", _dynamic_gru_types)
+def dynamic_gru(call: Call) -> None:
+    """`y`, and behind each step `output_h`; `run_gru` has the formulas."""
+    weights = call.input(1), call.input(2), call.optional(3), call.optional(4)
+    sequences = Sequences(call.x, call.optional(5), _DIRECTIONS[call.node.text("direction")])
+    rule = Rule((sigmoid, tanh), reset_after=call.node.flag("reset_after"))
+    for step, *states in run_gru(sequences, weights, _only(call.optional(6)), rule, call.out):
+        for output, part in zip(call.outputs[1:], states, strict=False):
+            output[step] = part
+
+
+def _only(state: Array | None) -> Array | None:
+    """The state of the one direction."""
+    return None if state is None else state[0]
+
+
+# Layers -----------------------------------------------------------------------------------------
+
+
+def _layer_types(node: NodeFacts, gates: int, functions: int) -> tuple[TensorFacts, ...]:
+    """[steps, directions, batch, hidden], then states [directions, batch, hidden]."""
+    require_rank(node.x, 3, "x")
+    if node.text("direction") not in _LAYERS:
+        found = node.text("direction")
+        raise NodeError(f"direction must be one of {', '.join(_LAYERS)}, found {found!r}")
+    steps, batch, width = node.x.shape
+    count, hidden = len(_LAYERS[node.text("direction")]), node.integer("hidden_size")
+    rules = _activations(node)
+    if len(rules) != functions * count:
+        raise NodeError(f"{functions * count} activations are needed, found {len(rules)}")
+    wide, state = gates * hidden, (count, batch, hidden)
+    shapes: dict[int, Shape] = {
+        1: (count, wide, width), 2: (count, wide, hidden), 3: (count, 2 * wide), 4: (batch,),
+        5: state, 6: state, 7: (count, 3 * hidden),
+    }  # fmt: skip
+    _check_operands(node, 4, shapes)
+    results = ((steps, *state), *(state,) * (functions - 1))
+    return tuple(TensorFacts(node.x.dtype, shape) for shape in results)
+
+
+def _activations(node: NodeFacts) -> list[Any]:
+    """The activations of all directions."""
+    names = [name for name in node.text("activations").split(",") if name]
+    alphas, betas = (node.attributes[f"activation_{name}"] for name in ("alpha", "beta"))
+    wide = np.float64 if node.x.dtype is DType.FLOAT64 else np.float32
+    return read_activations(names, alphas, betas, wide)  # type: ignore[arg-type]  # floats
+
+
+def _rule(call: Call, direction: int, functions: int) -> Rule:
+    """The rule of one direction."""
+    node = call.node
+    chosen = _activations(node)[direction * functions :][:functions]
+    clip = node.number("clip")
+    return Rule(
+        tuple(chosen),
+        clip=clip if clip > 0 else None,
+        coupled=bool(node.attributes.get("input_forget", 0)),
+        reset_after=bool(node.attributes.get("linear_before_reset", 0)),
+    )
+
+
+def _part(array: Array | None, direction: int) -> Array | None:
+    """What belongs to one direction, or None."""
+    return None if array is None else array[direction]
+
+
+def _common_lstm_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """Results, and the last states of units and cells."""
+    return _layer_types(node, 4, 3)
+
+
+@kernel("CommonLSTM", _common_lstm_types)
+def common_lstm(call: Call) -> None:
+    """`run_lstm` in each direction; `y_h` and `y_c` are the states behind the last step."""
+    y, *last = call.outputs
+    hidden = call.node.integer("hidden_size")
+    for direction, reverse in enumerate(_LAYERS[call.node.text("direction")]):
+        bias, p = _part(call.optional(3), direction), _part(call.optional(7), direction)
+        if bias is not None:
+            bias = bias[: 4 * hidden] + bias[4 * hidden :]
+        weights = call.input(1)[direction].T, call.input(2)[direction].T, bias
+        state = _part(call.optional(5), direction), _part(call.optional(6), direction)
+        sequences = Sequences(call.x, call.optional(4), reverse)
+        peepholes = None if p is None else Peepholes(*p.reshape(3, hidden))
+        states = [sequences.start(part, hidden) for part in state]
+        rule = _rule(call, direction, 3)
+        for _, *behind in run_lstm(sequences, weights, state, rule, peepholes, y[:, direction]):
+            states = behind
+        for output, part in zip(last, states, strict=True):
+            output[direction] = part
+
+
+def _common_gru_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """Results, and the last state."""
+    return _layer_types(node, 3, 2)
+
+
+@kernel("CommonGRU", _common_gru_types)
+def common_gru(call: Call) -> None:
+    """`run_gru` in each direction; `y_h` is the state behind the last step."""
+    y, last = call.outputs
+    hidden = call.node.integer("hidden_size")
+    for direction, reverse in enumerate(_LAYERS[call.node.text("direction")]):
+        bias, state = _part(call.optional(3), direction), _part(call.optional(5), direction)
+        biases = (None, None) if bias is None else tuple(bias.reshape(2, 3 * hidden))
+        weights = call.input(1)[direction].T, call.input(2)[direction].T, biases[0], biases[1]
+        sequences = Sequences(call.x, call.optional(4), reverse)
+        last[direction] = sequences.start(state, hidden)
+        rule = _rule(call, direction, 2)
+        for _, units in run_gru(sequences, weights, state, rule, y[:, direction]):
+            last[direction] = units

@@ -1,0 +1,90 @@
+"""Work along one axis that keeps it: running sums, and the largest elements in order."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from atc_py.device.sim.kernel import Call, Rounding, kernel
+from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
+from atc_py.device.sim.typing_rules import axes_of, require_float, require_number
+from atc_py.dtypes import DType
+
+__all__: list[str] = []
+
+
+def _cumsum_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """The output is as x."""
+    require_number(node.x)
+    axes_of((node.integer("axis"),), node.x.rank)
+    return (node.x,)
+
+
+def _running_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """The output is as x; the axis is one integer."""
+    require_number(node.x)
+    axis = node.required(1)
+    if axis.elements != 1 or not axis.dtype.is_integer:
+        raise NodeError(f"axis must be one integer, found {axis}")
+    return (node.x,)
+
+
+@kernel("CumsumD", _cumsum_types)
+def cumsum(call: Call) -> None:
+    """As Cumsum, along the axis of the attribute."""
+    _accumulate(call, call.node.integer("axis"))
+
+
+@kernel("Cumsum", _running_types)
+def running_sum(call: Call) -> None:
+    """`y[i]` = sum of x[j] for j <= i; integers wrap around.
+
+    `exclusive` leaves x[i] itself out, `reverse` sums from the back.
+    """
+    (axis,) = axes_of((int(call.input(1).reshape(-1)[0]),), call.x.ndim)
+    _accumulate(call, axis)
+
+
+def _accumulate(call: Call, axis: int) -> None:
+    """Sums along `axis` of views whose first axis that is."""
+    x, out = np.moveaxis(call.x, axis, 0), np.moveaxis(call.out, axis, 0)
+    if call.node.flag("reverse"):
+        x, out = x[::-1], out[::-1]
+    if call.node.flag("exclusive"):
+        out[:1] = 0
+        x, out = x[:-1], out[1:]
+    np.add.accumulate(x, axis=0, dtype=out.dtype, out=out)
+
+
+def _top_k_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """The shape of x with k elements along the axis; positions are int32."""
+    x = node.x
+    require_float(x)
+    (axis,) = axes_of((node.integer("dim"),), x.rank)
+    k = _k(node)
+    if not 0 <= k <= x.shape[axis]:
+        raise NodeError(f"k must be in [0, {x.shape[axis]}], found {k}")
+    shape = (*x.shape[:axis], k, *x.shape[axis + 1 :])
+    return TensorFacts(x.dtype, shape), TensorFacts(DType.INT32, shape)
+
+
+def _k(node: NodeFacts) -> int:
+    """The number of elements, a constant."""
+    numbers = node.numbers.get(1)
+    if numbers is None or numbers.size != 1:
+        raise NodeError(f"k must be one constant number, found {node.required(1)}")
+    return int(numbers.reshape(-1)[0])
+
+
+@kernel("TopK", _top_k_types, rounding=Rounding.ON_GRID)
+def top_k(call: Call) -> None:
+    """The first k of the elements in falling or rising order, and their positions.
+
+    Of equal elements the one in front comes first; NaN comes last. They are ordered whether
+    `sorted` asks for it or not.
+    """
+    axis = call.node.integer("dim")
+    keys = -call.x if call.node.flag("largest") else call.x
+    order = np.moveaxis(np.argsort(keys, axis=axis, kind="stable"), axis, 0)
+    chosen = np.moveaxis(order[: call.out.shape[axis]], 0, axis)
+    np.copyto(call.out, np.take_along_axis(call.x, chosen, axis))
+    np.copyto(call.outputs[1], chosen, casting="unsafe")

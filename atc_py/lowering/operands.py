@@ -1,0 +1,34 @@
+"""Operands that say how to compute: axes and lists of numbers, held to what they are for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.shapes import normalise_axis
+
+if TYPE_CHECKING:
+    from atc_py.lowering.builder import Builder
+
+__all__ = ["axis_of", "numbers_of"]
+
+
+def axis_of(b: Builder, axis: int, rank: int, field: str = "attribute axis") -> int:
+    """`axis` from the front.
+
+    Raises:
+        AtcError: BAD_NODE at `field` when it lies outside the rank.
+    """
+    try:
+        return normalise_axis(axis, rank)
+    except ValueError as error:
+        raise b.bad(f"{error}", field) from None
+
+
+def numbers_of(b: Builder, position: int, name: str) -> tuple[int, ...] | None:
+    """A constant input as integers, or None when it is absent.
+
+    Raises:
+        AtcError: UNSUPPORTED_FORM when it is computed at run time.
+    """
+    array = b.constant_input(position, name)
+    return None if array is None else tuple(int(number) for number in array.reshape(-1))

@@ -1,0 +1,88 @@
+"""Lowering of activations whose forms differ from the target's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.dtypes import DType
+from atc_py.ir import SplatConst, Value
+from atc_py.lowering.attributes import get_float
+from atc_py.lowering.registry import lowering
+from atc_py.shapes import element_count, format_shape
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from atc_py.lowering.builder import Builder
+    from atc_py.shapes import Shape
+
+__all__: list[str] = []
+
+_SELU_ALPHA, _SELU_GAMMA = 1.6732631921768188, 1.0507010221481323
+"""ONNX's defaults, which the target's Selu has built in."""
+
+
+@lowering("Selu")
+def lower_selu(b: Builder) -> Sequence[Value]:
+    """Selu -> Selu, or Elu with alpha and scale where they are not the usual ones."""
+    alpha = get_float(b, "alpha", _SELU_ALPHA)
+    gamma = get_float(b, "gamma", _SELU_GAMMA)
+    if (alpha, gamma) == (_SELU_ALPHA, _SELU_GAMMA):
+        return [b.op("Selu", [b.input(0)], b.output_type())]
+    return [b.op("Elu", [b.input(0)], b.output_type(), {"alpha": alpha, "scale": gamma})]
+
+
+@lowering("Softplus")
+def lower_softplus(b: Builder) -> Sequence[Value]:
+    """Softplus -> Softplus of a vector; other ranks are flattened and get their shape back."""
+    x, result = b.input(0), b.output_type()
+    if len(result.shape) == 1:
+        return [b.op("Softplus", [x], result)]
+    flat = b.reshape(x, (element_count(result.shape),), "flat")
+    return [b.reshape(b.op("Softplus", [flat], flat.type, label="softplus"), result.shape)]
+
+
+@lowering("ThresholdedRelu")
+def lower_thresholded_relu(b: Builder) -> Sequence[Value]:
+    """ThresholdedRelu -> SelectV2 by Threshold.
+
+    CANN multiplies by what Threshold gives, which makes NaN of -infinity; ONNX has 0 there.
+    """
+    x, result = b.input(0), b.output_type()
+    attributes = {"threshold": get_float(b, "alpha", 1.0)}
+    above = b.op("Threshold", [x], result, attributes, "above")
+    zero = b.const("zero", SplatConst(0.0, result.dtype, ()))
+    return [b.op("SelectV2", [b.cast(above, DType.BOOL), x, zero], result)]
+
+
+@lowering("PRelu")
+def lower_prelu(b: Builder) -> Sequence[Value]:
+    """PRelu -> PRelu with a vector of slopes, where they differ by channel if at all.
+
+    Slopes that vary along other axes have no counterpart: x is chosen where it is not negative,
+    slope * x elsewhere.
+    """
+    x, slope, result = b.input(0), b.input(1), b.output_type()
+    count = element_count(slope.type.shape)
+    if count == 1 or _differ_by_channel(b, slope.type.shape, x.type.shape):
+        vector = slope if len(slope.type.shape) == 1 else b.reshape(slope, (count,), "slope")
+        return [b.op("PRelu", [x, vector], result)]
+    zero = b.const("zero", SplatConst(0.0, result.dtype, ()))
+    negative = b.op("Less", [x, zero], result.with_dtype(DType.BOOL), label="negative")
+    scaled = b.op("Mul", [x, slope], result, label="scaled")
+    return [b.op("SelectV2", [negative, scaled, x], result)]
+
+
+def _differ_by_channel(b: Builder, slope: Shape, x: Shape) -> bool:
+    """Whether slopes vary along axis 1 of x alone.
+
+    ONNX broadcasts the slope to x. A vector that it cannot broadcast, but that has an element for
+    each channel, is the slope of channels that the operator list describes.
+    """
+    missing = len(x) - len(slope)
+    aligned = (1,) * missing + slope
+    if missing < 0 or any(s not in {1, e} for s, e in zip(aligned, x, strict=True)):
+        if slope == x[1:2]:
+            return True
+        raise b.bad(f"cannot broadcast {format_shape(slope)} to {format_shape(x)}", "input slope")
+    return len(x) > 1 and all(e == 1 for axis, e in enumerate(aligned) if axis != 1)

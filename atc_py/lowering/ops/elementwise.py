@@ -1,0 +1,147 @@
+"""Lowering of elementwise arithmetic and bounds whose forms differ from the target's."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from atc_py.ir import SplatConst, TensorType, Value
+from atc_py.lowering.attributes import get_float, get_int
+from atc_py.lowering.registry import lowering
+from atc_py.shapes import broadcast_shapes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from atc_py.lowering.builder import Builder
+    from atc_py.shapes import Shape
+
+__all__: list[str] = []
+
+
+@lowering("Sum")
+def lower_sum(b: Builder) -> Sequence[Value]:
+    """Sum -> AccumulateNV2, or a chain of Add where shapes broadcast."""
+    return [_sum(b, None)]
+
+
+@lowering("Mean")
+def lower_mean(b: Builder) -> Sequence[Value]:
+    """Mean -> the nodes of a Sum, and Muls by one divided by the number of inputs."""
+    count = len(b.node.inputs)
+    if count == 1:
+        return [b.input(0)]
+    total = _sum(b, "sum")
+    return [b.op("Muls", [total], b.output_type(), {"value": 1 / count})]
+
+
+@lowering("Max")
+def lower_max(b: Builder) -> Sequence[Value]:
+    """Max -> a chain of Maximum; one input alone is handed on."""
+    return [_chain(b, "Maximum", None)]
+
+
+@lowering("Min")
+def lower_min(b: Builder) -> Sequence[Value]:
+    """Min -> a chain of Minimum; one input alone is handed on."""
+    return [_chain(b, "Minimum", None)]
+
+
+@lowering("Mod")
+def lower_mod(b: Builder) -> Sequence[Value]:
+    """Mod -> Mod, of the dividend's sign, with fmod; FloorMod, of the divisor's, without."""
+    result = b.output_type()
+    fmod = get_int(b, "fmod", 0)
+    if fmod == 0 and result.dtype.is_float:
+        raise b.bad(f"needs fmod 1 for {result.dtype.value}, found 0", "attribute fmod")
+    return [b.op("Mod" if fmod else "FloorMod", [b.input(0), b.input(1)], result)]
+
+
+@lowering("Sub")
+def lower_sub(b: Builder) -> Sequence[Value]:
+    """Sub -> Sub of two tensors of the result's shape; ExpandD gives it to one that lacks it."""
+    result = b.output_type()
+    operands = [
+        _expanded(b, b.input(position), result.shape, name) for position, name in enumerate("AB")
+    ]
+    return [b.op("Sub", operands, result)]
+
+
+@lowering("Expand")
+def lower_expand(b: Builder) -> Sequence[Value]:
+    """Expand -> ExpandD with the resulting shape."""
+    return [_expanded(b, b.input(0), b.output_type().shape, None)]
+
+
+@lowering("Clip")
+def lower_clip_by_attributes(b: Builder) -> Sequence[Value]:
+    """Clip before opset 11 -> ClipByValue with its attributes as constants."""
+    dtype = b.output_type().dtype
+    low, high = _finite_range(b)
+    bounds = [
+        b.const("min", SplatConst(get_float(b, "min", low), dtype, ())),
+        b.const("max", SplatConst(get_float(b, "max", high), dtype, ())),
+    ]
+    return [b.op("ClipByValue", [b.input(0), *bounds], b.output_type())]
+
+
+@lowering("Clip", since=11)
+def lower_clip_by_inputs(b: Builder) -> Sequence[Value]:
+    """Clip -> ClipByValue; an absent bound is the dtype's own."""
+    dtype = b.output_type().dtype
+    low, high = _finite_range(b)
+    minimum = b.optional_input(1) or b.const("min", SplatConst(low, dtype, ()))
+    maximum = b.optional_input(2) or b.const("max", SplatConst(high, dtype, ()))
+    return [b.op("ClipByValue", [b.input(0), minimum, maximum], b.output_type())]
+
+
+def _sum(b: Builder, label: str | None) -> Value:
+    """The sum of all inputs; called after the node's output where there is no label."""
+    values = [b.input(position) for position in range(len(b.node.inputs))]
+    result = b.output_type()
+    if len(values) > 1 and all(value.type.shape == result.shape for value in values):
+        name = None if label is None else _part(b, label)
+        return b.op("AccumulateNV2", values, result, {"N": len(values)}, name)
+    return _chain(b, "Add", label)
+
+
+def _chain(b: Builder, op: str, label: str | None) -> Value:
+    """All inputs put together from the left by a binary operator that broadcasts."""
+    values = [b.input(position) for position in range(len(b.node.inputs))]
+    dtype = b.output_type().dtype
+
+    def pair(left: Value, numbered: tuple[int, Value]) -> Value:
+        position, right = numbered
+        shape = broadcast_shapes(left.type.shape, right.type.shape)
+        last = position == len(values) - 1
+        name = label if last else "partial"
+        named = None if name is None else _part(b, name)
+        return b.op(op, [left, right], TensorType(dtype, shape), label=named)
+
+    return reduce(pair, list(enumerate(values))[1:], values[0])
+
+
+def _expanded(b: Builder, x: Value, shape: Shape, label: str | None) -> Value:
+    """`x` broadcast to `shape`."""
+    if x.type.shape == shape:
+        return x
+    name = None if label is None else _part(b, label)
+    return b.op("ExpandD", [x], TensorType(x.type.dtype, shape), {"shape": shape}, name)
+
+
+def _part(b: Builder, label: str) -> str:
+    """A name for a value on the way to the node's output."""
+    return f"{b.node.op_type}.{b.node.index}.{label}"
+
+
+def _finite_range(b: Builder) -> tuple[float, float]:
+    """Lowest and highest finite value of the node's dtype."""
+    import ml_dtypes
+    import numpy as np
+
+    dtype = b.output_type().dtype
+    if not (dtype.is_float or dtype.is_integer):
+        raise b.bad(f"needs numbers, found {dtype.value}", "input 0")
+    info = ml_dtypes.finfo(dtype.numpy) if dtype.is_float else np.iinfo(dtype.numpy)  # type: ignore[no-untyped-call]
+    cast = float if dtype.is_float else int
+    return cast(info.min), cast(info.max)

@@ -1,0 +1,134 @@
+"""Lowering of operators on feature maps: blocks of channels and space, resizing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from atc_py.dtypes import DType
+from atc_py.ir import TensorType
+from atc_py.lowering.attributes import get_float, get_int, get_string
+from atc_py.lowering.registry import lowering
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from atc_py.ir import AttrValue, Value
+    from atc_py.lowering.builder import Builder
+    from atc_py.shapes import Shape
+
+__all__: list[str] = []
+
+_MODES = ("nearest", "linear")
+_CROP = "tf_crop_and_resize"
+
+
+@lowering("Resize")
+def lower_resize_by_scales(b: Builder) -> Sequence[Value]:
+    """Resize before opset 11 -> Resize with asymmetric coordinates.
+
+    ONNX leaves open which element is nearest there. onnxruntime rounds down on axes that grow and
+    up on axes that shrink, so a node that has both becomes two.
+    """
+    scales = _numbers(b, 1, "scales")
+    if scales is None:
+        raise b.bad("needs scales, found none", "input scales")
+    mode = _mode(b)
+    attributes: dict[str, AttrValue] = {
+        "mode": mode,
+        "coordinate_transformation_mode": "asymmetric",
+    }
+    x, result = b.input(0), b.output_type()
+    if mode == "linear":
+        return [_resize(b, x, result.shape, scales, attributes)]
+    for rounding, chosen in (("ceil", scales < 1), ("floor", scales > 1)):
+        if chosen.any():
+            shape = _chosen(chosen, result.shape, x.type.shape)
+            step = {**attributes, "nearest_mode": rounding}
+            x = _resize(b, x, shape, _ones(chosen, scales), step)
+    return [x]
+
+
+@lowering("Resize", since=11)
+def lower_resize(b: Builder) -> Sequence[Value]:
+    """Resize -> Resize; scales and sizes must be constants, of which one is empty or absent."""
+    result, scales, sizes = b.output_type(), _numbers(b, 2, "scales"), _numbers(b, 3, "sizes")
+    if (scales is None) is (sizes is None):
+        raise b.bad("needs either scales or sizes", "input scales")
+    coordinates = get_string(b, "coordinate_transformation_mode", "half_pixel")
+    attributes: dict[str, AttrValue] = {
+        "mode": _mode(b),
+        "coordinate_transformation_mode": coordinates,
+        "nearest_mode": get_string(b, "nearest_mode", "round_prefer_floor"),
+        "exclude_outside": get_int(b, "exclude_outside", 0),
+        "extrapolation_value": get_float(b, "extrapolation_value", 0.0),
+    }
+    roi = _roi(b) if coordinates == _CROP else None
+    inputs = [
+        b.input(0),
+        roi,
+        None if scales is None else b.const("scales", scales),
+        *([] if sizes is None else [b.const("sizes", sizes)]),
+    ]
+    return [b.op("Resize", inputs, result, attributes)]
+
+
+def _resize(
+    b: Builder,
+    x: Value,
+    shape: Shape,
+    scales: npt.NDArray[Any],
+    attributes: dict[str, AttrValue],
+) -> Value:
+    """A node Resize with scales alone."""
+    inputs = [x, None, b.const("scales", scales)]
+    return b.op("Resize", inputs, TensorType(x.type.dtype, shape), attributes)
+
+
+def _mode(b: Builder) -> str:
+    """The attribute mode, of which the target has two."""
+    mode = get_string(b, "mode", "nearest")
+    if mode not in _MODES:
+        raise b.unsupported(
+            f"mode must be {' or '.join(_MODES)}, found {mode!r}",
+            "attribute mode",
+            "resize with mode linear, or run this node on the host",
+        )
+    return mode
+
+
+def _numbers(b: Builder, position: int, name: str) -> npt.NDArray[Any] | None:
+    """A constant list of numbers; None where it is absent or empty."""
+    if b.optional_source(position) is None or b.source(position).shape == (0,):
+        return None
+    numbers = b.constant_input(position, name)
+    rank = len(b.source(0).shape)
+    if numbers is not None and numbers.shape != (rank,):
+        raise b.bad(f"needs {rank} {name}, found {numbers.size}", f"input {name}")
+    return numbers
+
+
+def _roi(b: Builder) -> Value:
+    """The part of the input to take, in float32."""
+    count = 2 * len(b.source(0).shape)
+    roi = b.optional_source(1)
+    if roi is None or roi.shape != (count,):
+        found = "none" if roi is None else f"shape {list(roi.shape)}"
+        raise b.bad(f"needs a roi of {count} numbers for {_CROP}, found {found}", "input roi")
+    return b.cast(b.input(1), DType.FLOAT32)
+
+
+def _chosen(chosen: npt.NDArray[np.bool_], shape: Shape, other: Shape) -> Shape:
+    """The extents of `shape` on the chosen axes, those of `other` on the rest."""
+    return tuple(
+        new if taken else old for taken, new, old in zip(chosen, shape, other, strict=True)
+    )
+
+
+def _ones(chosen: npt.NDArray[np.bool_], scales: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """`scales` on the chosen axes, 1 on the rest."""
+    import numpy as np
+
+    return np.where(chosen, scales, np.ones_like(scales))

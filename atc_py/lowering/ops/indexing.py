@@ -1,0 +1,141 @@
+"""Lowering of operators that pick, place or mark elements by index."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from atc_py.dtypes import DType
+from atc_py.ir import TensorType
+from atc_py.lowering.attributes import get_int
+from atc_py.lowering.operands import axis_of
+from atc_py.lowering.registry import lowering
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from atc_py.ir import AttrValue, Value
+    from atc_py.lowering.builder import Builder
+    from atc_py.shapes import Shape
+
+__all__: list[str] = []
+
+_NARROW = {DType.INT8, DType.INT16, DType.UINT8, DType.UINT16}
+"""Integers that int32, in which the target marks indices, holds."""
+
+
+@lowering("Gather")
+def lower_gather(b: Builder) -> Sequence[Value]:
+    """Gather -> GatherV2D; constant negative indices are counted from the front."""
+    shape = b.source(0).shape
+    axis = axis_of(b, get_int(b, "axis", 0), len(shape))
+    indices = _from_front(b, shape[axis])
+    attributes = {"axis": axis, "negative_index_support": indices.const is None}
+    return [b.op("GatherV2D", [b.input(0), indices], b.output_type(), attributes)]
+
+
+@lowering("GatherElements")
+def lower_gather_elements(b: Builder) -> Sequence[Value]:
+    """GatherElements -> GatherElements."""
+    shape = b.source(0).shape
+    axis = axis_of(b, get_int(b, "axis", 0), len(shape))
+    inputs = [b.input(0), _from_front(b, shape[axis])]
+    return [b.op("GatherElements", inputs, b.output_type(), {"dim": axis})]
+
+
+@lowering("GatherND")
+def lower_gather_nd(b: Builder) -> Sequence[Value]:
+    """GatherND -> GatherNd; constant negative indices are counted from the front."""
+    batch = get_int(b, "batch_dims", 0)
+    indices = _from_front(b, _reached(b, batch))
+    attributes = {"batch_dims": batch, "negative_index_support": indices.const is None}
+    return [b.op("GatherNd", [b.input(0), indices], b.output_type(), attributes)]
+
+
+@lowering("ScatterND")
+def lower_scatter_nd(b: Builder) -> Sequence[Value]:
+    """ScatterND -> TensorScatterUpdate."""
+    indices = _from_front(b, _reached(b, 0))
+    inputs = [b.input(0), indices, b.input(2)]
+    return [b.op("TensorScatterUpdate", inputs, b.output_type())]
+
+
+@lowering("OneHot")
+def lower_one_hot(b: Builder) -> Sequence[Value]:
+    """OneHot -> OneHotD with depth from the result's shape; values are cut into off and on."""
+    result, indices = b.output_type(), b.input(0)
+    axis = axis_of(b, get_int(b, "axis", -1), len(result.shape))
+    dtype = indices.type.dtype
+    if dtype in _NARROW:
+        indices = b.cast(indices, DType.INT32)
+    elif dtype not in {DType.INT32, DType.UINT64}:
+        indices = b.cast(indices, DType.INT64)  # ONNX's own first step for floats
+    off, on = _off_and_on(b)
+    attributes = {"depth": result.shape[axis], "axis": axis}
+    return [b.op("OneHotD", [indices, on, off], result, attributes)]
+
+
+@lowering("NonZero")
+def lower_non_zero(b: Builder) -> Sequence[Value]:
+    """NonZero -> NonZero, which gives ONNX's layout when it transposes."""
+    return [b.op("NonZero", [b.input(0)], b.output_type(), {"transpose": True})]
+
+
+@lowering("ReverseSequence")
+def lower_reverse_sequence(b: Builder) -> Sequence[Value]:
+    """ReverseSequence -> ReverseSequence with ONNX's default axes, which are not the target's."""
+    rank = len(b.source(0).shape)
+    batch = axis_of(b, get_int(b, "batch_axis", 1), rank, "attribute batch_axis")
+    time = axis_of(b, get_int(b, "time_axis", 0), rank, "attribute time_axis")
+    inputs = [b.input(0), b.input(1)]
+    attributes = {"seq_dim": time, "batch_dim": batch}
+    return [b.op("ReverseSequence", inputs, b.output_type(), attributes)]
+
+
+def _off_and_on(b: Builder) -> tuple[Value, Value]:
+    """The two elements of the third input."""
+    values = b.source(2)
+    if values.const is not None:
+        array = values.const.numpy()
+        return b.const("off", array[:1]), b.const("on", array[1:])
+    outputs = [
+        (f"{b.output_name(0)}.{name}", TensorType(values.dtype, (1,))) for name in ("off", "on")
+    ]
+    attributes: dict[str, AttrValue] = {"size_splits": (1, 1), "split_dim": 0, "num_split": 2}
+    off_value, on_value = b.ops("SplitVD", [b.value(values)], outputs, attributes)
+    return off_value, on_value
+
+
+def _reached(b: Builder, batch: int) -> Shape:
+    """The extents of the axes of data that a tuple of indices reaches into."""
+    data, indices = b.source(0), b.source(1)
+    length = indices.shape[-1] if indices.shape else 0
+    if not indices.shape or batch < 0 or batch + length > len(data.shape):
+        raise b.bad(
+            f"has tuples of {length} indices behind {batch} batch axes, data has "
+            f"{len(data.shape)} axes",
+            "input indices",
+        )
+    return data.shape[batch : batch + length]
+
+
+def _from_front(b: Builder, extents: int | Shape) -> Value:
+    """The second input; constant indices are counted from the front.
+
+    Raises:
+        AtcError: BAD_NODE when a constant index lies outside its axis.
+    """
+    source = b.source(1)
+    if source.const is None:
+        return b.input(1)
+    import numpy as np
+
+    indices: Any = source.const.numpy()
+    limits = np.broadcast_to(np.asarray(extents, dtype=np.int64), indices.shape)
+    outside = (indices < -limits) | (indices >= limits)
+    if outside.any():
+        index, limit = indices[outside][0], limits[outside][0]
+        raise b.bad(f"has the index {index} into an axis of {limit}", "input indices")
+    if not (indices < 0).any():
+        return b.input(1)
+    counted = np.where(indices < 0, indices + limits, indices).astype(indices.dtype)
+    return b.const("indices", counted)

@@ -1,0 +1,139 @@
+"""Lowering of matrix products."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING
+
+from atc_py.ir import DeferredConst, TensorType, Value
+from atc_py.lowering.attributes import get_float, get_int
+from atc_py.lowering.registry import lowering
+from atc_py.shapes import broadcast_shapes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    import numpy.typing as npt
+
+    from atc_py.ir import AttrValue, ConstData
+    from atc_py.lowering.builder import Builder
+    from atc_py.shapes import Shape
+
+__all__: list[str] = []
+
+_MATRIX = 2
+
+
+@lowering("Gemm")
+def lower_gemm(b: Builder) -> Sequence[Value]:
+    """Gemm -> MatMulV2; alpha goes into an operand, beta into C; a C that is no row becomes Add.
+
+    Y = alpha * A' * B' + beta * C, A' and B' transposed as transA and transB say. An alpha that
+    makes a product smaller is taken up by an operand, so that nothing overflows on the way; one
+    that makes it larger only by a constant operand, else by the product.
+    """
+    result = b.output_type()
+    _check_matrices(b)
+    attributes: dict[str, AttrValue] = {
+        "transpose_x1": get_int(b, "transA", 0) != 0,
+        "transpose_x2": get_int(b, "transB", 0) != 0,
+    }
+    operands, alpha = _with_alpha(b)
+    beta = get_float(b, "beta", 1.0)
+    c = _scaled(b, b.optional_input(2), beta, "C.scaled") if beta != 0 else None
+    bias = _as_row(b, c, result.shape) if c is not None and alpha == 1 else None
+    if bias is not None or (c is None and alpha == 1):
+        inputs = [*operands, *([bias] if bias is not None else [])]
+        return [b.op("MatMulV2", inputs, result, attributes)]
+    product = b.op("MatMulV2", operands, result, attributes, "product")
+    product = _scaled(b, product, alpha, None if c is None else "product.scaled") or product
+    return [product if c is None else b.op("Add", [product, c], result)]
+
+
+@lowering("MatMul")
+def lower_matmul(b: Builder) -> Sequence[Value]:
+    """MatMul -> MatMulV2, or BatchMatMulV2 where both are stacks of matrices.
+
+    A vector on the left is a row, one on the right a column; their axes go from the result. A
+    stack times a single matrix is one product: the rows of all its matrices are those of one.
+    """
+    left, right, result = b.input(0), b.input(1), b.output_type()
+    if len(left.type.shape) == 1:
+        left = b.reshape(left, (1, *left.type.shape), "A.row")
+    if len(right.type.shape) == 1:
+        right = b.reshape(right, (*right.type.shape, 1), "B.column")
+    if len(right.type.shape) == _MATRIX:
+        return [_as(b, _single(b, left, right), result.shape)]
+    above = broadcast_shapes(left.type.shape[:-2], right.type.shape[:-2])
+    shape = (*above, left.type.shape[-2], right.type.shape[-1])
+    if shape == result.shape:
+        return [b.op("BatchMatMulV2", [left, right], result)]
+    stacks = TensorType(result.dtype, shape)
+    return [_as(b, b.op("BatchMatMulV2", [left, right], stacks, None, "stack"), result.shape)]
+
+
+def _single(b: Builder, left: Value, right: Value) -> Value:
+    """All matrices of `left` below each other times one matrix."""
+    *above, inner = left.type.shape
+    rows = prod(above)
+    left = _as(b, left, (rows, inner), "A.rows")
+    shape = (rows, right.type.shape[-1])
+    label = None if shape == b.output_type().shape else "product"
+    return b.op("MatMulV2", [left, right], TensorType(left.type.dtype, shape), None, label)
+
+
+def _as(b: Builder, value: Value, shape: Shape, label: str | None = None) -> Value:
+    """`value` under `shape`, itself where it has that."""
+    return value if value.type.shape == shape else b.reshape(value, shape, label)
+
+
+def _check_matrices(b: Builder) -> None:
+    """Refuse operands of Gemm that are not matrices."""
+    for position, name in enumerate(("A", "B")):
+        rank = len(b.source(position).shape)
+        if rank != _MATRIX:
+            raise b.bad(f"needs matrices, input {name} has rank {rank}", f"input {name}")
+
+
+def _with_alpha(b: Builder) -> tuple[list[Value], float]:
+    """The operands of Gemm, one of them times alpha, and the factor that is left."""
+    operands, alpha = [b.input(0), b.input(1)], get_float(b, "alpha", 1.0)
+    constant = next((n for n in (1, 0) if operands[n].const is not None), None)
+    if alpha == 1 or (constant is None and abs(alpha) > 1):
+        return operands, alpha
+    position = constant or 0
+    scaled = _scaled(b, operands[position], alpha, f"{'AB'[position]}.scaled")
+    operands[position] = scaled or operands[position]
+    return operands, 1.0
+
+
+def _scaled(b: Builder, value: Value | None, factor: float, label: str | None) -> Value | None:
+    """`value` times `factor`; of a constant without a node."""
+    if value is None or factor == 1:
+        return value
+    if value.const is not None and label is not None:
+        return b.const(label, _times(value.const, factor))
+    return b.op("Muls", [value], value.type, {"value": factor}, label)
+
+
+def _times(const: ConstData, factor: float) -> ConstData:
+    """A constant times `factor`, worked out when it is written."""
+    import numpy as np
+
+    def compute(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        with np.errstate(over="ignore", invalid="ignore"):
+            scaled: npt.NDArray[Any] = array * array.dtype.type(factor)
+        return scaled
+
+    return DeferredConst(const.dtype, const.shape, [const], compute, f"times {factor}")
+
+
+def _as_row(b: Builder, c: Value, result: Shape) -> Value | None:
+    """`c` as a vector with one element per column, or None where it varies over rows."""
+    columns = result[1]
+    if c.type.shape == (columns,):
+        return c
+    if c.type.shape == (1, columns):
+        return b.reshape(c, (columns,), "bias")
+    return None

@@ -1,0 +1,90 @@
+"""Lowering of normalisation along axes: softmax and its kin, norms, mean and variance."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING
+
+from atc_py.ir import TensorType, Value
+from atc_py.lowering.attributes import get_int, get_optional_ints
+from atc_py.lowering.operands import axis_of
+from atc_py.lowering.registry import lowering
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from atc_py.ir import AttrValue
+    from atc_py.lowering.builder import Builder
+
+__all__: list[str] = []
+
+_EXPONENTIALS = {"Softmax": "SoftmaxV2", "LogSoftmax": "LogSoftmaxV2"}
+
+
+@lowering("Softmax")
+@lowering("LogSoftmax")
+def lower_softmax_of_rows(b: Builder) -> Sequence[Value]:
+    """Softmax -> SoftmaxV2, LogSoftmax -> LogSoftmaxV2, before opset 13, over axes from `axis` on.
+
+    The old definition flattens the tensor to a matrix at `axis` and takes each row as a whole.
+    """
+    axes = tuple(range(_axis(b, 1), len(b.output_type().shape)))
+    return [b.op(_EXPONENTIALS[b.node.op_type], [b.input(0)], b.output_type(), {"axes": axes})]
+
+
+@lowering("Softmax", since=13)
+@lowering("LogSoftmax", since=13)
+def lower_softmax_of_axis(b: Builder) -> Sequence[Value]:
+    """Softmax -> SoftmaxV2, LogSoftmax -> LogSoftmaxV2, over one axis."""
+    attributes = {"axes": (_axis(b, -1),)}
+    return [b.op(_EXPONENTIALS[b.node.op_type], [b.input(0)], b.output_type(), attributes)]
+
+
+@lowering("Hardmax")
+def lower_hardmax_of_rows(b: Builder) -> Sequence[Value]:
+    """Hardmax before opset 13 -> HardMax of the rows of the matrix that flattening gives."""
+    result, axis = b.output_type(), _axis(b, 1)
+    if axis == len(result.shape) - 1:
+        return _hardmax(b, axis)
+    matrix = TensorType(result.dtype, (prod(result.shape[:axis]), prod(result.shape[axis:])))
+    rows = b.reshape(b.input(0), matrix.shape, "rows")
+    return [b.reshape(b.op("HardMax", [rows], matrix, {"axis": 1}, "chosen"), result.shape)]
+
+
+@lowering("Hardmax", since=13)
+def lower_hardmax_of_axis(b: Builder) -> Sequence[Value]:
+    """Hardmax -> HardMax."""
+    return _hardmax(b, _axis(b, -1))
+
+
+def _hardmax(b: Builder, axis: int) -> Sequence[Value]:
+    """HardMax along `axis`."""
+    return [b.op("HardMax", [b.input(0)], b.output_type(), {"axis": axis})]
+
+
+@lowering("LpNormalization")
+def lower_lp_normalization(b: Builder) -> Sequence[Value]:
+    """LpNormalization -> LpNormalize."""
+    p = get_int(b, "p", 2)
+    if p not in {1, 2}:
+        raise b.bad(f"takes p 1 or 2, found {p}", "attribute p")
+    attributes: dict[str, AttrValue] = {"p": p, "axis": _axis(b, -1)}
+    return [b.op("LpNormalize", [b.input(0)], b.output_type(), attributes)]
+
+
+@lowering("MeanVarianceNormalization")
+def lower_mean_variance_normalization(b: Builder) -> Sequence[Value]:
+    """MeanVarianceNormalization -> MVNV2."""
+    given = get_optional_ints(b, "axes")
+    rank = len(b.output_type().shape)
+    given = (0, 2, 3) if given is None else given
+    axes = tuple(axis_of(b, axis, rank, "attribute axes") for axis in given)
+    if len(set(axes)) != len(axes):
+        raise b.bad(f"needs axes that differ, found {list(axes)}", "attribute axes")
+    attributes: dict[str, AttrValue] = {"axes": axes, "eps": 1e-9}
+    return [b.op("MVNV2", [b.input(0)], b.output_type(), attributes)]
+
+
+def _axis(b: Builder, default: int) -> int:
+    """The attribute axis from the front."""
+    return axis_of(b, get_int(b, "axis", default), len(b.output_type().shape))

@@ -1,0 +1,120 @@
+"""Lowering of object detection: regions of interest, suppression of boxes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.dtypes import DType
+from atc_py.ir import DenseConst, TensorType, Value
+from atc_py.lowering.attributes import get_float, get_int, get_ints, get_string
+from atc_py.lowering.registry import lowering
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from atc_py.ir import AttrValue
+    from atc_py.lowering.builder import Builder
+
+__all__: list[str] = []
+
+_LARGEST_EXACT = 2048
+"""Up to here float16 holds every integer: images are numbers among the coordinates of rois."""
+
+
+@lowering("RoiAlign")
+def lower_roi_align(b: Builder) -> Sequence[Value]:
+    """RoiAlign -> ROIAlign on rois of five columns, the image in front of the corners.
+
+    Opset 16 added coordinate_transformation_mode; output_half_pixel is what went before.
+    """
+    if get_string(b, "coordinate_transformation_mode", "output_half_pixel") != "output_half_pixel":
+        raise b.unsupported(
+            "coordinate_transformation_mode half_pixel moves regions by half a pixel",
+            "attribute coordinate_transformation_mode",
+            "export the model at opset 10 to 15, or with output_half_pixel",
+        )
+    _check_rois(b, 4)
+    if b.source(2).shape != b.source(1).shape[:1]:
+        raise b.bad("needs one of batch_indices for each of rois", "input batch_indices")
+    attributes: dict[str, AttrValue] = {
+        "spatial_scale": get_float(b, "spatial_scale", 1.0),
+        "pooled_height": get_int(b, "output_height", 1),
+        "pooled_width": get_int(b, "output_width", 1),
+        "sample_num": get_int(b, "sampling_ratio", 0),
+        "roi_end_mode": 0,
+        "pool_mode": get_string(b, "mode", "avg"),
+    }
+    return [b.op("ROIAlign", [b.input(0), _five_columns(b)], b.output_type(), attributes)]
+
+
+@lowering("MaxRoiPool")
+def lower_max_roi_pool(b: Builder) -> Sequence[Value]:
+    """MaxRoiPool -> ROIPooling."""
+    _check_rois(b, 5)
+    height, width = get_ints(b, "pooled_shape", (1, 1), 2)
+    scale = get_float(b, "spatial_scale", 1.0)
+    attributes: dict[str, AttrValue] = {
+        "pooled_h": height,
+        "pooled_w": width,
+        "spatial_scale_h": scale,
+        "spatial_scale_w": scale,
+    }
+    return [b.op("ROIPooling", [b.input(0), b.input(1)], b.output_type(), attributes)]
+
+
+@lowering("NonMaxSuppression")
+def lower_non_max_suppression(b: Builder) -> Sequence[Value]:
+    """NonMaxSuppression -> NonMaxSuppressionV7 and a Cast to int64.
+
+    The result has the rows that the model declares: an upper bound, because the data alone say
+    how many boxes are left.
+    """
+    result = b.output_type()
+    inputs: list[Value | None] = [b.input(0), b.input(1), _most_boxes(b)]
+    inputs += [b.optional_input(position) for position in (3, 4)]
+    while inputs[-1] is None:
+        inputs.pop()
+    attributes: dict[str, AttrValue] = {
+        "center_point_box": get_int(b, "center_point_box", 0),
+        "max_boxes_size": result.shape[0],
+    }
+    chosen = TensorType(DType.INT32, result.shape)
+    found = b.op("NonMaxSuppressionV7", inputs, chosen, attributes, "selected")
+    return [b.op("Cast", [found], result, {"dst_type": result.dtype})]
+
+
+def _most_boxes(b: Builder) -> Value | None:
+    """The bound on boxes of a class, as int32 where it is a constant; larger ones mean no less."""
+    import numpy as np
+
+    source = b.optional_source(2)
+    if source is None or source.const is None:
+        return b.optional_input(2)
+    limits = np.iinfo(np.int32)
+    bound = np.clip(source.const.numpy().astype(np.int64), limits.min, limits.max)
+    return b.const("max_output_size", DenseConst(bound.astype(np.int32)))
+
+
+def _five_columns(b: Builder) -> Value:
+    """Rois with the image that each lies in as their first column."""
+    rois = b.input(1)
+    count, dtype = rois.type.shape[0], rois.type.dtype
+    if b.source(0).shape[0] > _LARGEST_EXACT:
+        raise b.unsupported(
+            f"images are counted in float16, which is exact up to {_LARGEST_EXACT}",
+            "input X",
+            "split the batch",
+        )
+    images = b.cast(b.cast(b.input(2), DType.INT32), dtype)
+    column = b.op("Unsqueeze", [images], TensorType(dtype, (count, 1)), {"axes": (1,)}, "column")
+    attributes: dict[str, AttrValue] = {"concat_dim": 1, "N": 2}
+    return b.op("ConcatD", [column, rois], TensorType(dtype, (count, 5)), attributes, "rois")
+
+
+def _check_rois(b: Builder, columns: int) -> None:
+    """Refuse images that are no maps, and rois of another width."""
+    x, rois = b.source(0), b.source(1)
+    if len(x.shape) != 4:  # noqa: PLR2004  (N, C, H, W)
+        raise b.bad(f"needs X of rank 4, found {list(x.shape)}", "input X")
+    if len(rois.shape) != 2 or rois.shape[1] != columns:  # noqa: PLR2004  (a table)
+        raise b.bad(f"needs rois of {columns} columns, found {list(rois.shape)}", "input rois")

@@ -1,0 +1,184 @@
+"""Lowering of what runs along axes: reductions, positions, running sums, the largest elements."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.dtypes import DType
+from atc_py.ir import TensorType, Value
+from atc_py.lowering.attributes import get_int, get_optional_ints
+from atc_py.lowering.operands import axis_of, numbers_of
+from atc_py.lowering.registry import lowering
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from atc_py.ir import AttrValue
+    from atc_py.lowering.builder import Builder
+
+__all__: list[str] = []
+
+_REDUCTIONS = {
+    "ReduceMax": "ReduceMaxD",
+    "ReduceMean": "ReduceMeanD",
+    "ReduceMin": "ReduceMinD",
+    "ReduceProd": "ReduceProdD",
+    "ReduceSum": "ReduceSumD",
+}
+
+_NORMS = {"ReduceL1": 1, "ReduceL2": 2}
+
+_POSITIONS = {"ArgMax": "ArgMaxD", "ArgMin": "ArgMinD"}
+
+
+@lowering("ReduceMax")
+@lowering("ReduceMean")
+@lowering("ReduceMin")
+@lowering("ReduceProd")
+@lowering("ReduceSum")
+def lower_reduction(b: Builder) -> Sequence[Value]:
+    """ReduceMax, Mean, Min, Prod and Sum -> the operator of that name with axes as attribute."""
+    axes = _axes(b)
+    if axes is None:
+        return [b.input(0)]
+    attributes: dict[str, AttrValue] = {"axes": axes, "keep_dims": _keeps(b)}
+    return [b.op(_REDUCTIONS[b.node.op_type], [b.input(0)], b.output_type(), attributes)]
+
+
+@lowering("ReduceL1")
+@lowering("ReduceL2")
+def lower_norm(b: Builder) -> Sequence[Value]:
+    """ReduceL1 and ReduceL2 -> LpNorm without the least value that CANN gives a norm."""
+    axes = _axes(b)
+    if axes is None:
+        return [b.input(0)]
+    attributes: dict[str, AttrValue] = {
+        "p": _NORMS[b.node.op_type],
+        "axes": axes,
+        "keepdim": _keeps(b),
+        "epsilon": 0.0,
+    }
+    return [b.op("LpNorm", [b.input(0)], b.output_type(), attributes)]
+
+
+@lowering("ReduceSumSquare")
+def lower_reduce_sum_square(b: Builder) -> Sequence[Value]:
+    """ReduceSumSquare -> SquareSumV1."""
+    axes = _axes(b)
+    if axes is None:
+        return [b.input(0)]
+    attributes: dict[str, AttrValue] = {"axis": axes, "keep_dims": _keeps(b)}
+    return [b.op("SquareSumV1", [b.input(0)], b.output_type(), attributes)]
+
+
+@lowering("GlobalMaxPool")
+def lower_global_max_pool(b: Builder) -> Sequence[Value]:
+    """GlobalMaxPool -> ReduceMaxD over all axes but batch and channel."""
+    axes = tuple(range(2, len(b.source(0).shape)))
+    attributes: dict[str, AttrValue] = {"axes": axes, "keep_dims": True}
+    return [b.op("ReduceMaxD", [b.input(0)], b.output_type(), attributes)]
+
+
+@lowering("ArgMax")
+@lowering("ArgMin")
+def lower_position(b: Builder) -> Sequence[Value]:
+    """ArgMax -> ArgMaxD, ArgMin -> ArgMinD, in int32; then the axis again, and int64."""
+    if get_int(b, "select_last_index", 0):
+        raise b.unsupported(
+            "the last of equal values is asked for, the device finds the first",
+            "attribute select_last_index",
+            "export the model with select_last_index 0, or reverse the axis before the node",
+        )
+    x = b.input(0)
+    axis = axis_of(b, get_int(b, "axis", 0), len(x.type.shape))
+    if not x.type.shape[axis]:
+        raise b.bad(f"needs elements along axis {axis}, found none", "input data")
+    shape = x.type.shape[:axis] + x.type.shape[axis + 1 :]
+    attributes: dict[str, AttrValue] = {"dimension": axis, "dtype": DType.INT32}
+    counted = TensorType(DType.INT32, shape)
+    found = b.op(_POSITIONS[b.node.op_type], [x], counted, attributes, "position")
+    if _keeps(b):
+        kept = TensorType(DType.INT32, (*shape[:axis], 1, *shape[axis:]))
+        found = b.op("Unsqueeze", [found], kept, {"axes": (axis,)}, "position.kept")
+    return [b.cast(found, DType.INT64, _name(b, 0))]
+
+
+@lowering("CumSum")
+def lower_cum_sum(b: Builder) -> Sequence[Value]:
+    """CumSum -> CumsumD; Cumsum where only the run knows the axis."""
+    attributes: dict[str, AttrValue] = {
+        "exclusive": get_int(b, "exclusive", 0) != 0,
+        "reverse": get_int(b, "reverse", 0) != 0,
+    }
+    if b.source(1).const is None:
+        return [b.op("Cumsum", [b.input(0), b.input(1)], b.output_type(), attributes)]
+    axis = axis_of(b, _number(b, 1, "axis"), len(b.source(0).shape), "input axis")
+    attributes["axis"] = axis
+    return [b.op("CumsumD", [b.input(0)], b.output_type(), attributes)]
+
+
+@lowering("TopK")
+def lower_top_k_by_attribute(b: Builder) -> Sequence[Value]:
+    """TopK before opset 10: k is an attribute."""
+    return _top_k(b, get_int(b, "k", -1))
+
+
+@lowering("TopK", since=10)
+def lower_top_k_by_input(b: Builder) -> Sequence[Value]:
+    """TopK with the number of elements as constant input."""
+    return _top_k(b, _number(b, 1, "K"))
+
+
+def _top_k(b: Builder, k: int) -> Sequence[Value]:
+    """TopK with int32 positions, which then become int64."""
+    import numpy as np
+
+    x = b.input(0)
+    axis = axis_of(b, get_int(b, "axis", -1), len(x.type.shape))
+    if not 0 <= k <= x.type.shape[axis]:
+        raise b.bad(f"takes k from 0 to {x.type.shape[axis]}, found {k}", "K")
+    shape = (*x.type.shape[:axis], k, *x.type.shape[axis + 1 :])
+    attributes: dict[str, AttrValue] = {
+        "sorted": True,
+        "largest": get_int(b, "largest", 1) != 0,
+        "dim": axis,
+    }
+    inputs = [x, b.const("k", np.array([k], np.int64))]
+    kept, counted = TensorType(x.type.dtype, shape), TensorType(DType.INT32, shape)
+    outputs = [(_name(b, 0) or "values", kept), ("positions", counted)]
+    values, found = b.ops("TopK", inputs, outputs, attributes)
+    return [values, b.cast(found, DType.INT64, _name(b, 1))]
+
+
+def _name(b: Builder, position: int) -> str | None:
+    """Name of a source output, None where nobody asks for it."""
+    output = b.node.outputs[position] if b.wants_output(position) else None
+    return output.name if output else None
+
+
+def _axes(b: Builder) -> tuple[int, ...] | None:
+    """The axes to reduce, from the front: all by default; None where the input is handed on.
+
+    They are an input from some opset on, before that an attribute.
+    """
+    axes = get_optional_ints(b, "axes")
+    if b.optional_source(1) is not None:
+        axes = numbers_of(b, 1, "axes")
+    rank = len(b.source(0).shape)
+    if not axes:
+        return None if get_int(b, "noop_with_empty_axes", 0) else tuple(range(rank))
+    return tuple(sorted({axis_of(b, axis, rank, "axes") for axis in axes}))
+
+
+def _keeps(b: Builder) -> bool:
+    """Whether reduced axes stay, with extent 1."""
+    return get_int(b, "keepdims", 1) != 0
+
+
+def _number(b: Builder, position: int, name: str) -> int:
+    """A constant input that is one integer."""
+    numbers = numbers_of(b, position, name)
+    if numbers is None or len(numbers) != 1:
+        found = "none" if numbers is None else len(numbers)
+        raise b.bad(f"needs 1 number in {name}, found {found}", f"input {name}")
+    return numbers[0]

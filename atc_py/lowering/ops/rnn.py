@@ -1,0 +1,183 @@
+"""Lowering of recurrent layers: to AI Core layers of one direction, or to a layer as it stands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from atc_py.ir import DeferredConst, SplatConst, TensorType, Value
+from atc_py.lowering.attributes import get_int
+from atc_py.lowering.ops.rnn_layer import DIRECTIONS, Layer
+from atc_py.lowering.registry import lowering
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from atc_py.ir import AttrValue, ConstData
+    from atc_py.lowering.builder import Builder
+
+    Array = npt.NDArray[Any]
+
+__all__: list[str] = []
+
+_IOFC_TO_IJFO = (0, 3, 2, 1)
+"""ONNX's gates i, o, f, c in the order of DynamicRNN, where c is called j."""
+
+
+@lowering("LSTM")
+def lower_lstm(b: Builder) -> Sequence[Value]:
+    """LSTM -> DynamicRNN for each direction, as CANN's own pass does; or CommonLSTM.
+
+    DynamicRNN takes constant weights, the usual activations and no clip, peepholes or coupled
+    gates. Y of several directions is joined, states are slices of the outputs.
+    """
+    layer = Layer(b, gates=4, usual=("sigmoid", "tanh", "tanh"))
+    coupled = get_int(b, "input_forget", 0)
+    if layer.is_usual and not coupled and b.optional_source(7) is None:
+        return layer.results([_dynamic_rnn(layer, at) for at in range(layer.directions)])
+    attributes = {**layer.attributes(), "input_forget": coupled}
+    return layer.whole("CommonLSTM", attributes)
+
+
+@lowering("GRU")
+def lower_gru(b: Builder) -> Sequence[Value]:
+    """GRU -> DynamicGRUV2 for each direction, as CANN's own pass does; or CommonGRU.
+
+    DynamicGRUV2 takes constant weights, the usual activations and no clip.
+    """
+    layer = Layer(b, gates=3, usual=("sigmoid", "tanh"))
+    after = get_int(b, "linear_before_reset", 0)
+    if layer.is_usual:
+        return layer.results(
+            [_dynamic_gru(layer, at, after != 0) for at in range(layer.directions)]
+        )
+    return layer.whole("CommonGRU", {**layer.attributes(), "linear_before_reset": after})
+
+
+# One direction ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Weights:
+    """Constant W, R and B of a node; B may be absent."""
+
+    w: ConstData
+    r: ConstData
+    b: ConstData | None
+
+    @staticmethod
+    def of(layer: Layer) -> _Weights:
+        """Those of the layer, which has found them constant."""
+        w, r, b = (layer.b.optional_source(position) for position in (1, 2, 3))
+        if w is None or r is None or w.const is None or r.const is None:
+            raise layer.b.bad("needs W and R")
+        return _Weights(w.const, r.const, None if b is None else b.const)
+
+
+def _dynamic_rnn(layer: Layer, direction: int) -> tuple[Value, ...]:
+    """`y`, `output_h` and `output_c` of one direction."""
+    b, weights, wide = layer.b, _Weights.of(layer), 4 * layer.hidden
+    rows = layer.x.type.shape[2] + layer.hidden
+    both = DeferredConst(
+        weights.w.dtype,
+        (rows, wide),
+        [weights.w, weights.r],
+        partial(_stacked, direction),
+        "gates i, j, f, o of W and R",
+    )
+    bias: ConstData = SplatConst(0, weights.w.dtype, (wide,))
+    if weights.b is not None:
+        compute = partial(_summed, direction)
+        bias = DeferredConst(weights.b.dtype, (wide,), [weights.b], compute, "sum of biases")
+    inputs = [
+        layer.x,
+        b.const("W", both),
+        b.const("B", bias),
+        b.optional_input(4),
+        layer.initial_of(5, direction),
+        layer.initial_of(6, direction),
+    ]
+    return _one_direction(layer, "DynamicRNN", direction, (inputs, 3), {})
+
+
+def _dynamic_gru(layer: Layer, direction: int, reset_after: bool) -> tuple[Value, ...]:
+    """`y` and `output_h` of one direction."""
+    b, weights, wide = layer.b, _Weights.of(layer), 3 * layer.hidden
+    sources = ((weights.w, layer.x.type.shape[2]), (weights.r, layer.hidden))
+    matrices = [
+        DeferredConst(data.dtype, (rows, wide), [data], partial(_turned, direction), "transposed")
+        for data, rows in sources
+    ]
+    biases: list[Value | None] = [None, None]
+    if weights.b is not None:
+        for at in range(2):
+            compute = partial(_half, direction, at)
+            half = DeferredConst(weights.b.dtype, (wide,), [weights.b], compute, "half of B")
+            biases[at] = b.const("B", half)
+    inputs = [
+        layer.x,
+        b.const("W", matrices[0]),
+        b.const("R", matrices[1]),
+        *biases,
+        b.optional_input(4),
+        layer.initial_of(5, direction),
+    ]
+    return _one_direction(
+        layer, "DynamicGRUV2", direction, (inputs, 2), {"reset_after": reset_after}
+    )
+
+
+def _one_direction(
+    layer: Layer,
+    op: str,
+    direction: int,
+    operands: tuple[list[Value | None], int],
+    attributes: dict[str, AttrValue],
+) -> tuple[Value, ...]:
+    """The AI Core's layer `op` on inputs and with a number of outputs."""
+    inputs, count = operands
+    while inputs[-1] is None:
+        inputs = inputs[:-1]
+    type_ = TensorType(layer.x.type.dtype, (layer.steps, layer.batch, layer.hidden))
+    outputs = [(name, type_) for name in ("y", "output_h", "output_c")[:count]]
+    towards = DIRECTIONS[layer.direction][direction]
+    return layer.b.ops(
+        op, inputs, outputs, {"direction": towards, "is_training": False, **attributes}
+    )
+
+
+def _stacked(direction: int, w: Array, r: Array) -> Array:
+    """W and R [4 hidden, n] turned and on top of each other, gates reordered."""
+    import numpy as np
+
+    parts = [_reordered(array[direction].T) for array in (w, r)]
+    return np.concatenate(parts)
+
+
+def _reordered(columns: Array) -> Array:
+    """The last axis in the order of DynamicRNN's gates."""
+    import numpy as np
+
+    gates = np.split(columns, 4, axis=-1)
+    return np.concatenate([gates[gate] for gate in _IOFC_TO_IJFO], axis=-1)
+
+
+def _summed(direction: int, bias: Array) -> Array:
+    """The biases of input and state together, gates reordered."""
+    total: Array = bias[direction].reshape(2, -1).sum(axis=0, dtype=bias.dtype)
+    return _reordered(total)
+
+
+def _turned(direction: int, weights: Array) -> Array:
+    """[n, gates] from [directions, gates, n]."""
+    turned: Array = weights[direction].T
+    return turned
+
+
+def _half(direction: int, half: int, bias: Array) -> Array:
+    """The bias of the input (0) or of the state (1)."""
+    found: Array = bias[direction].reshape(2, -1)[half]
+    return found

@@ -1,0 +1,181 @@
+"""A recurrent layer as a source node states it: sizes, operands, and results in its layout."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.ir import TensorType, Value
+from atc_py.lowering.attributes import get_float, get_int, get_string
+from atc_py.lowering.ops.rnn_activations import Activations, read_activations
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from atc_py.ir import AttrValue
+    from atc_py.lowering.builder import Builder
+    from atc_py.shapes import Shape
+
+__all__ = ["DIRECTIONS", "Layer"]
+
+DIRECTIONS = {
+    "forward": ("UNIDIRECTIONAL",),
+    "reverse": ("REDIRECTIONAL",),
+    "bidirectional": ("UNIDIRECTIONAL", "REDIRECTIONAL"),
+}
+"""CANN's names of the directions of a layer, by ONNX's name of all."""
+
+_NAMES = {
+    "LSTM": ("X", "W", "R", "B", "sequence_lens", "initial_h", "initial_c", "P"),
+    "GRU": ("X", "W", "R", "B", "sequence_lens", "initial_h"),
+}
+
+
+class Layer:
+    """One source node: its operands by name with the sequence first, its sizes and attributes."""
+
+    def __init__(self, b: Builder, gates: int, usual: tuple[str, ...]) -> None:
+        self.b = b
+        self.gates = gates
+        self.direction = get_string(b, "direction", "forward")
+        if self.direction not in DIRECTIONS:
+            known = ", ".join(DIRECTIONS)
+            raise b.bad(f"takes {known} as direction, found {self.direction!r}", "direction")
+        self.directions = len(DIRECTIONS[self.direction])
+        self.batch_first = get_int(b, "layout", 0) != 0
+        self.clip = get_float(b, "clip", 0.0)
+        self._check_shapes()
+        self.activations: Activations = read_activations(b, usual, self.directions)
+        self.x = self._sequence_first(b.input(0), (1, 0, 2))
+
+    def _check_shapes(self) -> None:
+        """Read the sizes and hold every operand to them."""
+        b = self.b
+        for position in range(3):
+            if len(b.source(position).shape) != 3:  # noqa: PLR2004  (the definition's rank)
+                raise b.bad(f"needs rank 3, input {position} has another", f"input {position}")
+        steps, batch, width = self._turned(b.source(0).shape)
+        self.steps, self.batch = steps, batch
+        self.hidden = get_int(b, "hidden_size", b.source(2).shape[2])
+        count, wide = self.directions, self.gates * self.hidden
+        state = self._turned((count, batch, self.hidden))
+        wanted: list[Shape] = [
+            (count, wide, width), (count, wide, self.hidden), (count, 2 * wide), (batch,), state,
+            state, (count, 3 * self.hidden),
+        ]  # fmt: skip
+        names = _NAMES[b.node.op_type]
+        for position, shape in enumerate(wanted[: len(names) - 1], start=1):
+            source = b.optional_source(position)
+            if source is not None and source.shape != shape:
+                name = names[position]
+                found = f"{list(source.shape)} where {list(shape)} fits the others"
+                raise b.bad(f"has {name} of shape {found}", f"input {name}")
+
+    def _turned(self, shape: Shape) -> Shape:
+        """A shape of rank 3 with its first two extents in the order of layout 0."""
+        return (shape[1], shape[0], shape[2]) if self.batch_first else shape
+
+    def _sequence_first(self, value: Value, perm: tuple[int, ...]) -> Value:
+        """`value` in layout 0."""
+        if not self.batch_first:
+            return value
+        return _transposed(self.b, value, perm, "sequence_first")
+
+    @property
+    def is_usual(self) -> bool:
+        """Whether the AI Core's layers can express it, P and input_forget aside."""
+        sources = [self.b.optional_source(position) for position in (1, 2, 3)]
+        constant = all(source is None or source.const is not None for source in sources)
+        return constant and self.activations.usual and self.clip <= 0 and self.steps > 0
+
+    def initial(self, position: int) -> Value | None:
+        """An initial state [directions, batch, hidden], or None."""
+        value = self.b.optional_input(position)
+        return None if value is None else self._sequence_first(value, (1, 0, 2))
+
+    def initial_of(self, position: int, direction: int) -> Value | None:
+        """An initial state of one direction [1, batch, hidden], or None."""
+        value = self.initial(position)
+        if value is None or self.directions == 1:
+            return value
+        return _rows(self.b, value, direction, "initial")
+
+    def attributes(self) -> dict[str, AttrValue]:
+        """What CommonLSTM and CommonGRU share."""
+        return {
+            "activations": ",".join(self.activations.names),
+            "activation_alpha": self.activations.alphas,
+            "activation_beta": self.activations.betas,
+            "clip": self.clip if self.clip > 0 else -1.0,
+            "direction": self.direction,
+            "hidden_size": self.hidden,
+        }
+
+    def whole(self, op: str, attributes: dict[str, AttrValue]) -> list[Value]:
+        """The layer as one target operator."""
+        b, names = self.b, _NAMES[self.b.node.op_type]
+        inputs = [self.x, *(b.optional_input(position) for position in (1, 2, 3, 4))]
+        inputs += [self.initial(position) for position in range(5, min(len(names), 7))]
+        inputs += [b.optional_input(position) for position in range(7, len(names))]
+        dtype, state = self.x.type.dtype, (self.directions, self.batch, self.hidden)
+        states = ["Y_h", "Y_c"][: len(names[5:7])]
+        outputs = [("Y", TensorType(dtype, (self.steps, *state)))]
+        outputs += [(name, TensorType(dtype, state)) for name in states]
+        return self._source_layout(list(b.ops(op, inputs, outputs, attributes)))
+
+    def results(self, parts: Sequence[Sequence[Value]]) -> list[Value]:
+        """Y and the last states from the outputs [steps, batch, hidden] of each direction."""
+        b = self.b
+        shape = (self.steps, 1, self.batch, self.hidden)
+        whole = []
+        for part in parts:
+            type_ = TensorType(part[0].type.dtype, shape)
+            whole.append(b.op("Unsqueeze", [part[0]], type_, {"axes": (1,)}, "Y.part"))
+        joined = [_joined(b, whole, 1)]
+        for states in list(zip(*parts, strict=True))[1:]:
+            last = [
+                _rows(b, state, 0 if towards == "REDIRECTIONAL" else self.steps - 1, "last")
+                for state, towards in zip(states, DIRECTIONS[self.direction], strict=True)
+            ]
+            joined.append(_joined(b, last, 0))
+        return self._source_layout(joined)
+
+    def _source_layout(self, values: list[Value]) -> list[Value]:
+        """Results in the layout that the node asks for."""
+        if not self.batch_first:
+            return values
+        y, *states = values
+        turned = [_transposed(self.b, y, (2, 0, 1, 3), "Y")]
+        return turned + [_transposed(self.b, state, (1, 0, 2), "state") for state in states]
+
+
+# Parts ------------------------------------------------------------------------------------------
+
+
+def _transposed(b: Builder, value: Value, perm: tuple[int, ...], label: str) -> Value:
+    """`value` with its axes in the order `perm`."""
+    shape = tuple(value.type.shape[axis] for axis in perm)
+    type_ = TensorType(value.type.dtype, shape)
+    return b.op("TransposeD", [value], type_, {"perm": perm}, label)
+
+
+def _rows(b: Builder, value: Value, row: int, label: str) -> Value:
+    """Row `row` of the first axis, which keeps the extent 1."""
+    rest = value.type.shape[1:]
+    attributes: dict[str, AttrValue] = {
+        "begin": (row, *(0 for _ in rest)),
+        "end": (row + 1, *rest),
+        "strides": (1,) * (len(rest) + 1),
+    }
+    return b.op(
+        "StridedSliceD", [value], TensorType(value.type.dtype, (1, *rest)), attributes, label
+    )
+
+
+def _joined(b: Builder, values: list[Value], axis: int) -> Value:
+    """`values`, each of extent 1 along `axis`, joined there; one alone is handed on."""
+    if len(values) == 1:
+        return values[0]
+    first = values[0].type
+    shape = (*first.shape[:axis], len(values), *first.shape[axis + 1 :])
+    attributes: dict[str, AttrValue] = {"concat_dim": axis, "N": len(values)}
+    return b.op("ConcatD", values, TensorType(first.dtype, shape), attributes, "joined")

@@ -1,0 +1,231 @@
+"""Lowering of operators that cut tensors or add borders: Slice, Split, Pad."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.ir import TensorType, Value
+from atc_py.lowering.attributes import get_float, get_int, get_optional_ints, get_string
+from atc_py.lowering.operands import axis_of, numbers_of
+from atc_py.lowering.registry import lowering
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from atc_py.ir import AttrValue
+    from atc_py.lowering.builder import Builder
+
+__all__: list[str] = []
+
+_PAD_MODES = ("constant", "reflect", "edge")
+
+
+@lowering("Slice")
+def lower_slice_by_attributes(b: Builder) -> Sequence[Value]:
+    """Slice before opset 10 -> StridedSliceD; all steps are 1."""
+    starts, ends = get_optional_ints(b, "starts"), get_optional_ints(b, "ends")
+    if starts is None or ends is None:
+        raise b.bad("needs starts and ends", "attribute starts")
+    axes = get_optional_ints(b, "axes") or tuple(range(len(starts)))
+    return _sliced(b, starts, ends, axes, (1,) * len(starts))
+
+
+@lowering("Slice", since=10)
+def lower_slice_by_inputs(b: Builder) -> Sequence[Value]:
+    """Slice -> StridedSliceD; bounds must be constants."""
+    starts, ends = numbers_of(b, 1, "starts"), numbers_of(b, 2, "ends")
+    if starts is None or ends is None:
+        raise b.bad("needs starts and ends", "input starts")
+    axes = numbers_of(b, 3, "axes") or tuple(range(len(starts)))
+    steps = numbers_of(b, 4, "steps") or (1,) * len(starts)
+    return _sliced(b, starts, ends, axes, steps)
+
+
+@lowering("Pad")
+def lower_pad_by_attributes(b: Builder) -> Sequence[Value]:
+    """Pad before opset 11 -> PadV3D."""
+    pads = get_optional_ints(b, "pads")
+    if pads is None:
+        raise b.bad("needs pads, found none", "attribute pads")
+    return _pad(b, pads, get_float(b, "value", 0.0))
+
+
+@lowering("Pad", since=11)
+def lower_pad_by_inputs(b: Builder) -> Sequence[Value]:
+    """Pad -> PadV3D; pads and value must be constants."""
+    pads = numbers_of(b, 1, "pads")
+    if pads is None:
+        raise b.bad("needs pads, found none", "input pads")
+    fill = b.constant_input(2, "constant_value")
+    if b.optional_source(3) is not None:
+        pads = _spread(b, pads)
+    if fill is not None and fill.size != 1:
+        raise b.bad(f"needs one number to fill with, found {fill.size}", "input constant_value")
+    return _pad(b, pads, 0.0 if fill is None else float(fill.reshape(())))
+
+
+def _spread(b: Builder, pads: tuple[int, ...]) -> tuple[int, ...]:
+    """`pads` of chosen axes (opset 18) as pads of all axes."""
+    rank = len(b.source(0).shape)
+    axes = numbers_of(b, 3, "axes") or ()
+    if len(pads) != 2 * len(axes):
+        raise b.bad(f"needs 2 pads for each of {len(axes)} axes, found {len(pads)}", "input pads")
+    whole = [0] * 2 * rank
+    for position, axis in enumerate(axis_of(b, axis, rank) for axis in axes):
+        whole[axis] = pads[position]
+        whole[rank + axis] = pads[len(axes) + position]
+    return tuple(whole)
+
+
+def _pad(b: Builder, pads: tuple[int, ...], fill: float) -> Sequence[Value]:
+    """Crop what negative pads take away, then add what positive pads ask for."""
+    x, mode = b.input(0), get_string(b, "mode", "constant")
+    rank = len(x.type.shape)
+    if mode not in _PAD_MODES:
+        raise b.unsupported(
+            f"mode must be one of {', '.join(_PAD_MODES)}, found {mode!r}",
+            "attribute mode",
+            "write the border with Concat, or run this node on the host",
+        )
+    if len(pads) != 2 * rank:
+        raise b.bad(f"needs {2 * rank} pads for rank {rank}, found {len(pads)}", "input pads")
+    pairs = list(zip(pads[:rank], pads[rank:], strict=True))
+    if min((extent for pair in pairs for extent in pair), default=0) < 0:
+        x = _crop(b, x, pairs)
+    paddings = tuple(max(extent, 0) for pair in pairs for extent in pair)
+    if not any(paddings):
+        return [x]
+    attributes: dict[str, AttrValue] = {"paddings": paddings, "constant_values": fill, "mode": mode}
+    return [b.op("PadV3D", [x], b.output_type(), attributes)]
+
+
+def _crop(b: Builder, x: Value, pairs: list[tuple[int, int]]) -> Value:
+    """`x` without the elements that negative (begin, end) pads take away."""
+    kept = [
+        range(max(-first, 0), extent - max(-last, 0))
+        for extent, (first, last) in zip(x.type.shape, pairs, strict=True)
+    ]
+    if any(reached.start > reached.stop for reached in kept):
+        raise b.bad(f"takes more away than there is: {[list(pair) for pair in pairs]}", "pads")
+    return _taken(b, x, kept, "cropped")
+
+
+def _sliced(
+    b: Builder,
+    starts: tuple[int, ...],
+    ends: tuple[int, ...],
+    axes: tuple[int, ...],
+    steps: tuple[int, ...],
+) -> Sequence[Value]:
+    """The slice as a range of every axis, counted from the front."""
+    if not len(starts) == len(ends) == len(axes) == len(steps):
+        counts = [len(numbers) for numbers in (starts, ends, axes, steps)]
+        raise b.bad(f"needs starts, ends, axes and steps of one length, found {counts}", "starts")
+    x = b.input(0)
+    ranges = [range(extent) for extent in x.type.shape]
+    for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
+        if step == 0:
+            raise b.bad("needs steps other than 0", "input steps")
+        position = axis_of(b, axis, len(ranges), "input axes")
+        ranges[position] = _reached(start, end, step, x.type.shape[position])
+    return [_taken(b, x, ranges)]
+
+
+def _reached(start: int, end: int, step: int, extent: int) -> range:
+    """What a slice reaches, by ONNX's bounds.
+
+    They are numpy's, but for a start before the front with a negative step, which is the front.
+    """
+    if not extent:
+        return range(0)
+    first, last = (0, extent) if step > 0 else (-1, extent - 1)
+    start, end = (at + extent if at < 0 else at for at in (start, end))
+    return range(min(max(start, 0), last), min(max(end, first), last), step)
+
+
+def _taken(b: Builder, x: Value, ranges: list[range], label: str | None = None) -> Value:
+    """The elements of `x` that one range for each axis reaches.
+
+    The target slices no vectors, and the last axis with a step of 1 alone: a vector becomes a
+    matrix of one row for it, and the positions of another step are gathered.
+    """
+    shape = x.type.shape
+    ranges = [_least_step(reached) for reached in ranges]
+    if ranges == [range(extent) for extent in shape]:
+        return x
+    *rest, last = ranges
+    if last.step == 1 and rest:
+        return _strided_slice(b, x, ranges, label)
+    if last.step == 1:
+        row = _strided_slice(b, b.reshape(x, (1, *shape), "row"), [range(1), last], "sliced")
+        return b.reshape(row, (len(last),), label)
+    if rest != [range(extent) for extent in shape[:-1]]:
+        x = _strided_slice(b, x, [*rest, range(shape[-1])], "rows")
+    return _gathered(b, x, last, label)
+
+
+def _least_step(reached: range) -> range:
+    """`reached` with step 1 where it has no two elements."""
+    if not reached:
+        return range(0)
+    return reached if len(reached) > 1 else range(reached.start, reached.start + 1)
+
+
+def _gathered(b: Builder, x: Value, last: range, label: str | None) -> Value:
+    """`x` at the positions `last` of its last axis."""
+    import numpy as np
+
+    shape = (*x.type.shape[:-1], len(last))
+    places = b.const("positions", np.array(last, dtype=np.int64))
+    type_ = TensorType(x.type.dtype, shape)
+    return b.op("GatherV2D", [x, places], type_, {"axis": len(shape) - 1}, label)
+
+
+def _strided_slice(b: Builder, x: Value, ranges: list[range], label: str | None) -> Value:
+    """StridedSliceD with one begin, end and stride for every axis.
+
+    With a negative stride an end of -1 means that the first element is taken.
+    """
+    attributes: dict[str, AttrValue] = {
+        "begin": tuple(reached.start for reached in ranges),
+        "end": tuple(reached.stop for reached in ranges),
+        "strides": tuple(reached.step for reached in ranges),
+    }
+    type_ = TensorType(x.type.dtype, tuple(len(reached) for reached in ranges))
+    return b.op("StridedSliceD", [x], type_, attributes, label)
+
+
+@lowering("Split")
+def lower_split_by_attribute(b: Builder) -> Sequence[Value]:
+    """Split before opset 13 -> SplitVD; without sizes all parts have one extent."""
+    return _split(b, get_optional_ints(b, "split"))
+
+
+@lowering("Split", since=13)
+def lower_split_by_input(b: Builder) -> Sequence[Value]:
+    """Split -> SplitVD; sizes must be constant."""
+    return _split(b, numbers_of(b, 1, "split"))
+
+
+def _split(b: Builder, sizes: tuple[int, ...] | None) -> Sequence[Value]:
+    """SplitVD with the extent of every part; a part alone is the input itself."""
+    x, count = b.input(0), len(b.node.outputs)
+    shape = x.type.shape
+    axis = axis_of(b, get_int(b, "axis", 0), len(shape))
+    if sizes is None:
+        sizes = (shape[axis] // count,) * count
+    if count == 1:
+        return [x]
+    outputs = [
+        (
+            b.output_name(position),
+            TensorType(x.type.dtype, (*shape[:axis], size, *shape[axis + 1 :])),
+        )
+        for position, size in enumerate(sizes)
+    ]
+    attributes: dict[str, AttrValue] = {
+        "size_splits": sizes,
+        "split_dim": axis,
+        "num_split": count,
+    }
+    return b.ops("SplitVD", [x], outputs, attributes)

@@ -1,0 +1,100 @@
+"""Nodes in dtypes that the list lacks, as their specifications say that they are taken.
+
+A dtype that is `carried` is cast to the one that carries it, the node is lowered in that, and its
+results are cast back. A dtype `beyond` the list is taken by the rewrite that is named with it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from atc_py.frontend.model import SourceValue
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from atc_py.dtypes import DType
+    from atc_py.frontend.model import SourceNode
+    from atc_py.ir import Value
+    from atc_py.lowering.builder import Builder
+    from atc_py.spec import Operand, OpSpec
+
+__all__ = ["lower_beyond", "lower_carried"]
+
+
+def lower_beyond(spec: OpSpec, b: Builder) -> Sequence[Value] | None:
+    """The results of a node with an input beyond the list's dtypes; None where there is none."""
+    for value, row in _operands(spec.inputs, b.node, b.node.inputs):
+        if row.beyond is not None and value.dtype in row.beyond.dtypes:
+            rewrite = _REWRITES.get(row.beyond.rewrite)
+            return rewrite(b) if rewrite is not None else None
+    return None
+
+
+def lower_carried(
+    spec: OpSpec, b: Builder, lower: Callable[[Builder], Sequence[Value]]
+) -> Sequence[Value] | None:
+    """The results of a node that is lowered in another dtype; None where nothing is carried."""
+    node = b.node
+    new = _stand_ins(spec, node)
+    if not new:
+        return None
+    for source, carried in new.items():
+        if source in node.inputs:
+            b.bind(carried, b.cast(b.value(source), carried.dtype))
+    carried_node = replace(
+        node,
+        inputs=tuple(value and new.get(value, value) for value in node.inputs),
+        outputs=tuple(value and new.get(value, value) for value in node.outputs),
+    )
+    return [
+        value if output is None else b.cast(value, output.dtype, output.name)
+        for value, output in zip(lower(b.with_node(carried_node)), node.outputs, strict=False)
+    ]
+
+
+def _stand_ins(spec: OpSpec, node: SourceNode) -> Mapping[SourceValue, SourceValue]:
+    """Stand-ins for the inputs that are carried, and for the outputs that share their dtypes."""
+    found: dict[SourceValue, SourceValue] = {}
+    carriers: dict[str, DType] = {}
+    for value, row in _operands(spec.inputs, node, node.inputs):
+        if value.dtype in row.carried:
+            carriers[row.name] = row.carried[value.dtype]
+            found[value] = _carried(value, carriers[row.name])
+    for value, row in _operands(spec.outputs, node, node.outputs):
+        if row.same_as in carriers:
+            found[value] = _carried(value, carriers[row.same_as])
+    return found
+
+
+def _carried(value: SourceValue, carrier: DType) -> SourceValue:
+    """A tensor like `value` in the dtype that carries it."""
+    return SourceValue(f"{value.name}.{carrier.value}", carrier, value.shape)
+
+
+def _operands(
+    rows: Sequence[Operand], node: SourceNode, values: Sequence[SourceValue | None]
+) -> Iterator[tuple[SourceValue, Operand]]:
+    """The operands that are there with their rows; the last row stands for all further ones."""
+    there = [row for row in rows if row.exists_at(node.opset)]
+    for position, value in enumerate(values if there else ()):
+        if value is not None:
+            yield value, there[min(position, len(there) - 1)]
+
+
+def _dissolve(b: Builder) -> Sequence[Value]:
+    """The input itself."""
+    return [b.input(0)]
+
+
+def _reshape_instead(b: Builder) -> Sequence[Value]:
+    """A Reshape to the shape of the result."""
+    return [b.reshape(b.input(0), b.output_type().shape)]
+
+
+_REWRITES: Mapping[str, Callable[[Builder], Sequence[Value]]] = {
+    "dissolve": _dissolve,
+    "reshape-instead": _reshape_instead,
+}
+"""How nodes with dtypes beyond the list are taken, by name of the rewrite."""

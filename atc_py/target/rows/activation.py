@@ -1,0 +1,96 @@
+"""Activations: functions of each element that networks put between their layers."""
+
+from __future__ import annotations
+
+from atc_py.target.row import Attribute, Operand, TargetOp, Unit
+from atc_py.target.rows.parts import F64, FLOATS, Y, inputs, same
+
+__all__ = ["ROWS"]
+
+
+def _activation(
+    name: str, summary: str, attributes: tuple[Attribute, ...] = (), *, double: bool = False
+) -> TargetOp:
+    """A row for floats; `double` gives it an AI CPU kernel for float64."""
+    return TargetOp(
+        name,
+        inputs("x"),
+        Y,
+        Unit.VECTOR,
+        summary,
+        attributes=attributes,
+        columns=same(*FLOATS),
+        aicpu=(F64,) if double else (),
+        family="unary",
+    )
+
+
+ROWS = (
+    _activation(
+        "Celu",
+        "max(0, alpha3 * x) + min(0, alpha1 * (exp(x / alpha2) - 1)).",
+        (
+            Attribute("alpha1", "float", 1.0),
+            Attribute("alpha2", "float", 1.0),
+            Attribute("alpha3", "float", 1.0),
+        ),
+    ),
+    _activation(
+        "Elu",
+        "scale * x from 0 on, alpha * scale * (exp(input_scale * x) - 1) below.",
+        (
+            Attribute("alpha", "float", 1.0),
+            Attribute("scale", "float", 1.0),
+            Attribute("input_scale", "float", 1.0),
+        ),
+        double=True,
+    ),
+    TargetOp(
+        "HardSigmoid",
+        inputs("input_x"),
+        (Operand("output_y"),),
+        Unit.VECTOR,
+        "alpha * x + beta held between 0 and 1.",
+        attributes=(
+            Attribute("alpha", "float", 0.16666666),
+            Attribute("beta", "float", 0.5),
+        ),
+        columns=same(*FLOATS),
+        aicpu=(F64,),
+        family="unary",
+    ),
+    _activation(
+        "LeakyRelu",
+        "x from 0 on, negative_slope * x below.",
+        (Attribute("negative_slope", "float", 0.0),),
+    ),
+    TargetOp(
+        "PRelu",
+        inputs("x", "weight"),
+        Y,
+        Unit.VECTOR,
+        "x from 0 on, weight * x below; one weight for all, or one for each channel on axis 1.",
+        columns=same(*FLOATS, inputs=2),
+        family="channel",
+    ),
+    _activation(
+        "Selu",
+        "1.0507 * x from 0 on, 1.0507 * 1.67326 * (exp(x) - 1) below.",
+        double=True,
+    ),
+    _activation("Sigmoid", "1 / (1 + exp(-x))."),
+    _activation("Softplus", "log(1 + exp(x))."),
+    _activation("Softsign", "x / (1 + |x|).", double=True),
+    _activation("Tanh", "Hyperbolic tangent."),
+    TargetOp(
+        "Threshold",
+        inputs("x"),
+        Y,
+        Unit.VECTOR,
+        "1 above the threshold, 0 elsewhere.",
+        attributes=(Attribute("threshold", "float", 0.0),),
+        columns=same(*FLOATS),
+        family="unary",
+        selects=True,
+    ),
+)

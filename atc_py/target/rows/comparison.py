@@ -1,0 +1,116 @@
+"""Comparisons, logic, and the choice between two tensors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.target.row import Column, Operand, TargetOp, Unit
+from atc_py.target.rows.parts import (
+    BOOL,
+    F16,
+    F32,
+    F64,
+    I8,
+    I16,
+    I32,
+    I64,
+    U8,
+    U16,
+    U32,
+    U64,
+    X1_X2,
+    Y,
+    inputs,
+    same,
+)
+
+if TYPE_CHECKING:
+    from atc_py.dtypes import DType
+
+__all__ = ["ROWS"]
+
+_ORDERED = (F16, F32, I32, I8, U8)
+"""What AI Core kernels put in order."""
+
+
+def _pairs(*dtypes: DType) -> tuple[Column, ...]:
+    """Columns that take two tensors of one dtype and return bool."""
+    return tuple(Column((dtype, dtype), (BOOL,)) for dtype in dtypes)
+
+
+def _comparison(
+    name: str, summary: str, aicore: tuple[DType, ...], aicpu: tuple[DType, ...]
+) -> TargetOp:
+    """A comparison of two tensors."""
+    return TargetOp(
+        name,
+        X1_X2,
+        Y,
+        Unit.VECTOR,
+        summary,
+        columns=_pairs(*aicore),
+        aicpu=_pairs(*aicpu),
+        family="binary",
+        selects=True,
+    )
+
+
+def _logic(name: str, operands: tuple[Operand, ...], summary: str, family: str) -> TargetOp:
+    """An operator of bools."""
+    return TargetOp(
+        name,
+        operands,
+        Y,
+        Unit.VECTOR,
+        summary,
+        columns=same(BOOL, inputs=len(operands)),
+        family=family,
+        selects=True,
+    )
+
+
+ROWS = (
+    _comparison(
+        "Equal",
+        "Whether two elements are equal, with broadcasting.",
+        (F16, F32, I32, I64, U64, I8, U8, BOOL),
+        (F64, I16),
+    ),
+    _comparison(
+        "Greater",
+        "Whether elements of x1 exceed those of x2, with broadcasting.",
+        _ORDERED,
+        (F64, I16, I64, U16, U32, U64),
+    ),
+    _comparison(
+        "GreaterEqual",
+        "Whether elements of x1 reach those of x2, with broadcasting.",
+        _ORDERED,
+        (F64, I16, I64, U16, U32, U64),
+    ),
+    _comparison(
+        "Less",
+        "Whether elements of x1 are below those of x2, with broadcasting.",
+        _ORDERED,
+        (F64, I16, I64, U16, U32, U64),
+    ),
+    _comparison(
+        "LessEqual",
+        "Whether elements of x1 do not exceed those of x2, with broadcasting.",
+        _ORDERED,
+        (),
+    ),
+    _logic("LogicalAnd", X1_X2, "Whether both elements are true, with broadcasting.", "binary"),
+    _logic("LogicalNot", inputs("x"), "Whether an element is false.", "unary"),
+    _logic("LogicalOr", X1_X2, "Whether one of two elements is true, with broadcasting.", "binary"),
+    TargetOp(
+        "SelectV2",
+        inputs("condition", "then", "else"),
+        (Operand("result"),),
+        Unit.VECTOR,
+        "Elements of `then` where the condition is true, else of `else`, with broadcasting.",
+        columns=tuple(Column((BOOL, dtype, dtype), (dtype,)) for dtype in (F16, F32, I8, I32, U8)),
+        family="binary",
+        selects=True,
+    ),
+)

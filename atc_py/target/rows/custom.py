@@ -1,0 +1,112 @@
+"""What the operators that ONNX does not define become."""
+
+from __future__ import annotations
+
+from atc_py.target.row import Attribute, Column, Operand, Resource, TargetOp, Unit
+from atc_py.target.rows.parts import F16, F32, F64, FLOATS, I8, I32, U8, X1_X2, Y, inputs, same
+
+__all__ = ["ROWS"]
+
+ROWS = (
+    TargetOp(
+        "AdaptiveMaxPool2d",
+        inputs("x"),
+        (Operand("y"), Operand("argmax")),
+        Unit.VECTOR,
+        "Largest value of windows that divide an image into rows and columns, and where it stands.",
+        attributes=(Attribute("output_size", "ints"),),
+        columns=(Column((F16,), (F16, I32)),),
+        aicpu=(Column((F32,), (F32, I32)), Column((F64,), (F64, I32))),
+        family="region",
+        selects=True,
+    ),
+    TargetOp(
+        "Addcmul",
+        inputs("input_data", "x1", "x2", "value"),
+        Y,
+        Unit.VECTOR,
+        "A tensor plus the product of two others and a factor, all broadcast.",
+        columns=same(F16, F32, I32, I8, U8, inputs=4),
+        family="binary",
+    ),
+    TargetOp(
+        "BatchMatMul",
+        X1_X2,
+        Y,
+        Unit.CUBE,
+        "Products of two stacks of matrices, pair by pair.",
+        attributes=(
+            Attribute("adj_x1", "bool", default=False),
+            Attribute("adj_x2", "bool", default=False),
+        ),
+        columns=(
+            Column((F16, F16), (F16,)),
+            Column((F32, F32), (F32,), Resource.CUBE_FLOAT32),
+        ),
+        aicpu=(F32, I32),
+        family="matmul",
+    ),
+    TargetOp(
+        "BatchMultiClassNonMaxSuppression",
+        inputs("boxes", "scores", "clip_window?", "num_valid_boxes?"),
+        (
+            Operand("nmsed_boxes"),
+            Operand("nmsed_scores"),
+            Operand("nmsed_classes"),
+            Operand("nmsed_num"),
+        ),
+        Unit.VECTOR,
+        "The best boxes of each image over all classes, without those that overlap a better one.",
+        attributes=(
+            Attribute("score_threshold", "float"),
+            Attribute("iou_threshold", "float"),
+            Attribute("max_size_per_class", "int"),
+            Attribute("max_total_size", "int"),
+            Attribute("change_coordinate_frame", "bool", default=False),
+            Attribute("transpose_box", "bool", default=False),
+            Attribute("image_size", "ints", ()),
+        ),
+        columns=tuple(
+            Column((dtype, dtype, dtype, I32), (dtype, dtype, dtype, I32)) for dtype in FLOATS
+        ),
+        family="region",
+    ),
+    TargetOp(
+        "EmbeddingBag",
+        inputs("weight", "indices", "offsets?", "per_sample_weights?"),
+        (
+            Operand("y"),
+            *(Operand(name, optional=True) for name in ("offset2bag", "bag_size", "max_indices")),
+        ),
+        Unit.VECTOR,
+        "Rows of a table looked up and reduced bag by bag; an empty bag gives zeros.",
+        attributes=(
+            Attribute("mode", "string", "mean"),
+            Attribute("scale_grad_by_freq", "bool", default=False),
+            Attribute("sparse", "bool", default=False),
+            Attribute("include_last_offset", "bool", default=False),
+            Attribute("padding_idx", "int", -1),
+        ),
+        columns=(Column((F32, I32, I32, F32), (F32,)),),
+        family="region",
+    ),
+    TargetOp(
+        "RoiExtractor",
+        inputs("rois", "features*"),  # CANN has the maps in front, and an index behind the rois
+        Y,
+        Unit.VECTOR,
+        "Regions of interest pooled to one size, each from the map that fits its size.",
+        attributes=(
+            Attribute("finest_scale", "int", 56),
+            Attribute("roi_scale_factor", "float", 0.0),
+            Attribute("spatial_scale", "floats", (0.25, 0.125, 0.0625, 0.03125)),
+            Attribute("pooled_height", "int", 7),
+            Attribute("pooled_width", "int", 7),
+            Attribute("sample_num", "int", 0),
+            Attribute("pool_mode", "string", "avg"),
+            Attribute("aligned", "bool", default=True),
+        ),
+        columns=same(*FLOATS, inputs=2),
+        family="region",
+    ),
+)

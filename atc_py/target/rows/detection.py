@@ -1,0 +1,67 @@
+"""Object detection: pooling in regions of interest, and choosing boxes."""
+
+from __future__ import annotations
+
+from atc_py.target.row import Attribute, Column, Operand, TargetOp, Unit
+from atc_py.target.rows.parts import F32, FLOATS, I32, I64, Y, inputs, same
+
+__all__ = ["ROWS"]
+
+
+ROWS = (
+    TargetOp(
+        "NonMaxSuppressionV7",
+        inputs(
+            "boxes",
+            "scores",
+            "max_output_size?",
+            "iou_threshold?",
+            "score_threshold?",
+            "index_id?",
+        ),
+        (Operand("selected_indices"),),
+        Unit.VECTOR,
+        "Image, class and box of the best boxes of each class, without those that overlap a "
+        "better one; rows that are left over are -1.",
+        attributes=(
+            Attribute("center_point_box", "int", 0),
+            Attribute("max_boxes_size", "int", 0),
+        ),
+        # CANN also takes float16, in which other boxes may win: a choice cannot be nearly right
+        columns=tuple(Column((F32, F32, count, F32, F32, F32), (I32,)) for count in (I32, I64)),
+        family="region",
+    ),
+    TargetOp(
+        "ROIAlign",
+        inputs("features", "rois", "rois_n?"),
+        Y,
+        Unit.VECTOR,
+        "Regions of interest pooled to one size, with bilinear samples.",
+        attributes=(
+            Attribute("spatial_scale", "float"),
+            Attribute("pooled_height", "int"),
+            Attribute("pooled_width", "int"),
+            Attribute("sample_num", "int", 2),
+            Attribute("roi_end_mode", "int", 1),
+            Attribute("pool_mode", "string", "avg"),
+        ),
+        columns=tuple(Column((dtype, dtype, I32), (dtype,)) for dtype in FLOATS),
+        family="region",
+    ),
+    TargetOp(
+        "ROIPooling",
+        inputs("x", "rois", "roi_actual_num?"),
+        Y,
+        Unit.VECTOR,
+        "Largest value of each cell of a grid over regions of interest.",
+        attributes=(
+            Attribute("pooled_h", "int"),
+            Attribute("pooled_w", "int"),
+            Attribute("spatial_scale_h", "float"),
+            Attribute("spatial_scale_w", "float"),
+        ),
+        columns=same(*FLOATS, inputs=2),
+        family="region",
+        selects=True,
+    ),
+)

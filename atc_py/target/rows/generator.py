@@ -1,0 +1,36 @@
+"""Random numbers; a seed and a second one that are both 0 stand for none."""
+
+from __future__ import annotations
+
+from atc_py.target.row import Attribute, Column, TargetOp, Unit
+from atc_py.target.rows.parts import F32, F64, FLOATS, I32, I64, Y, inputs
+
+__all__ = ["ROWS"]
+
+_SEEDS = (Attribute("seed", "int", 0), Attribute("seed2", "int", 0))
+
+ROWS = (
+    TargetOp(
+        "Multinomial",
+        inputs("logits", "num_samples#"),
+        Y,
+        Unit.VECTOR,
+        "Class numbers drawn, row by row, with the log-probabilities that the row gives.",
+        attributes=(Attribute("dtype", "dtype", I64), *_SEEDS),
+        aicpu=tuple(
+            Column((dtype, I32), (index,)) for dtype in (*FLOATS, F64) for index in (I32, I64)
+        ),
+        family="rows",
+        selects=True,
+    ),
+    TargetOp(
+        "RandomUniform",
+        inputs("shape#"),
+        Y,
+        Unit.VECTOR,
+        "Random numbers, evenly distributed from 0 to below 1.",
+        attributes=(Attribute("dtype", "dtype"), *_SEEDS),
+        aicpu=(Column((I64,), (F32,)), Column((I64,), (F64,))),
+        family="rows",
+    ),
+)

@@ -1,0 +1,83 @@
+"""Feature maps: blocks moved between channels and space, and resizing."""
+
+from __future__ import annotations
+
+from atc_py.target.row import Attribute, Column, Operand, Resource, TargetOp, Unit
+from atc_py.target.rows.parts import (
+    BF16,
+    BOOL,
+    F16,
+    F32,
+    F64,
+    FLOATS,
+    I8,
+    I16,
+    I32,
+    I64,
+    STORAGE,
+    U8,
+    U16,
+    U32,
+    U64,
+    Y,
+    inputs,
+    same,
+)
+
+__all__ = ["ROWS"]
+
+ROWS = (
+    TargetOp(
+        "DepthToSpace",
+        inputs("x"),
+        Y,
+        Unit.MOVE,
+        "Blocks of channels laid out as blocks of height and width; mode is the channels' order.",
+        attributes=(
+            Attribute("block_size", "int"),
+            Attribute("mode", "string", "DCR"),
+            Attribute("data_format", "string", "NCHW"),
+        ),
+        columns=same(F16, F32, I8, I16, I32, U8, U16, U32, U64, I64),
+        aicpu=(F64, BOOL),
+        family="move",
+    ),
+    TargetOp(
+        "Resize",
+        (
+            *inputs("x"),
+            *(
+                Operand(name, optional=True, value_depend=True)
+                for name in ("roi", "scales", "sizes")
+            ),
+        ),
+        Y,
+        Unit.VECTOR,
+        "Other extents, each element taken or interpolated from its neighbourhood in x; axes of "
+        "scale 1 are left alone but for tf_crop_and_resize.",
+        attributes=(
+            Attribute("coordinate_transformation_mode", "string", "half_pixel"),
+            Attribute("cubic_coeff_a", "float", -0.75),
+            Attribute("exclude_outside", "int", 0),
+            Attribute("extrapolation_value", "float", 0.0),
+            Attribute("mode", "string", "nearest"),
+            Attribute("nearest_mode", "string", "round_prefer_floor"),
+        ),
+        columns=tuple(Column((dtype, F32, F32, I64), (dtype,)) for dtype in FLOATS),
+        family="region",
+    ),
+    TargetOp(
+        "SpaceToDepth",
+        inputs("x"),
+        Y,
+        Unit.MOVE,
+        "Blocks of rows and columns moved into channels.",
+        attributes=(
+            Attribute("block_size", "int"),
+            Attribute("data_format", "string", "NCHW"),
+        ),
+        columns=(*same(*STORAGE), Column((BF16,), (BF16,), Resource.BFLOAT16)),
+        aicpu=(F64,),
+        family="move",
+    ),
+)

@@ -1,0 +1,142 @@
+"""Elements picked, placed or marked by index."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.target.row import Attribute, Column, TargetOp, Unit
+from atc_py.target.rows.parts import (
+    ANY,
+    BOOL,
+    F16,
+    F32,
+    F64,
+    FLOATS,
+    I8,
+    I16,
+    I32,
+    I64,
+    STORAGE,
+    U8,
+    U16,
+    U32,
+    U64,
+    Y,
+    inputs,
+)
+
+if TYPE_CHECKING:
+    from atc_py.dtypes import DType
+
+__all__ = ["ROWS"]
+
+_INDICES = (I32, I64)
+_MARKS = (F16, F32, I32, I8, U8)
+"""What OneHotD fills with on the AI Core."""
+
+
+def _picked(*dtypes: DType) -> tuple[Column, ...]:
+    """Columns of operators that pick elements of their first input by their second."""
+    return tuple(Column((dtype, index), (dtype,)) for dtype in dtypes for index in _INDICES)
+
+
+def _marked(indices: tuple[DType, ...], marks: tuple[DType, ...]) -> tuple[Column, ...]:
+    """Columns of OneHotD."""
+    return tuple(Column((index, mark, mark), (mark,)) for mark in marks for index in indices)
+
+
+ROWS = (
+    TargetOp(
+        "GatherElements",
+        inputs("x", "index"),
+        Y,
+        Unit.MOVE,
+        "One element for each index, picked along one axis; negative indices count from its end.",
+        attributes=(Attribute("dim", "int", 0),),
+        aicpu=_picked(*ANY),
+        family="move",
+    ),
+    TargetOp(
+        "GatherNd",
+        inputs("x", "indices"),
+        Y,
+        Unit.MOVE,
+        "Slices picked by tuples of indices, one for each batch.",
+        attributes=(
+            Attribute("batch_dims", "int", 0),
+            Attribute("negative_index_support", "bool", default=False),
+        ),
+        columns=_picked(F16, F32, I32, I64, I8, U8, BOOL),
+        aicpu=_picked(F64, I16, U16, U32, U64),
+        family="move",
+    ),
+    TargetOp(
+        "GatherV2D",
+        inputs("x", "indices"),
+        Y,
+        Unit.MOVE,
+        "Slices along one axis, picked by index.",
+        attributes=(
+            Attribute("axis", "int"),
+            Attribute("negative_index_support", "bool", default=False),  # that of GatherV2
+        ),
+        columns=_picked(*STORAGE),
+        aicpu=_picked(F64),
+        family="move",
+    ),
+    TargetOp(
+        "NonZero",
+        inputs("x"),
+        Y,
+        Unit.VECTOR,
+        "Indices of the elements that are not zero, in row-major order, a row for each axis.",
+        attributes=(
+            Attribute("transpose", "bool", default=False),
+            Attribute("dtype", "dtype", I64),
+        ),
+        columns=(Column((F32,), (I64,)),),
+        aicpu=tuple(Column((dtype,), (I64,)) for dtype in ANY),
+        family="region",
+        selects=True,
+    ),
+    TargetOp(
+        "OneHotD",
+        inputs("x", "on_value", "off_value"),
+        Y,
+        Unit.MOVE,
+        "on_value where a new axis runs over an index, off_value elsewhere; negative indices "
+        "count from depth, and one outside [-depth, depth - 1] marks nothing.",
+        attributes=(Attribute("depth", "int"), Attribute("axis", "int", -1)),
+        columns=_marked((I32,), _MARKS),
+        aicpu=(
+            *_marked((I32,), (F64, I16, I64, U16, U32, U64, BOOL)),
+            *_marked((I64, U64), ANY),
+        ),
+        family="move",
+    ),
+    TargetOp(
+        "ReverseSequence",
+        inputs("x", "seq_lengths"),
+        Y,
+        Unit.MOVE,
+        "The first seq_lengths[b] elements of each sequence b in reverse order, the rest kept.",
+        attributes=(Attribute("seq_dim", "int"), Attribute("batch_dim", "int", 0)),
+        aicpu=_picked(*ANY),
+        family="move",
+    ),
+    # The AI Core kernel behind it is ScatterNdUpdate, on a copy that TensorMove makes.
+    TargetOp(
+        "TensorScatterUpdate",
+        inputs("x", "indices", "updates"),
+        Y,
+        Unit.MOVE,
+        "A copy of x with the slices at tuples of indices replaced by updates; negative indices "
+        "count from the end of their axis.",
+        columns=tuple(
+            Column((dtype, index, dtype), (dtype,))
+            for dtype in (*FLOATS, BOOL)
+            for index in _INDICES
+        ),
+        family="move",
+    ),
+)

@@ -1,0 +1,53 @@
+"""Work along one axis that keeps it: running sums, and the largest elements in order."""
+
+from __future__ import annotations
+
+from atc_py.target.row import Attribute, Column, Operand, TargetOp, Unit
+from atc_py.target.rows.parts import F16, F32, F64, I8, I32, I64, U8, Y, inputs, same
+
+__all__ = ["ROWS"]
+
+_DIRECTION = (
+    Attribute("exclusive", "bool", default=False),
+    Attribute("reverse", "bool", default=False),
+)
+
+ROWS = (
+    TargetOp(
+        "Cumsum",
+        inputs("x", "axis#"),
+        Y,
+        Unit.VECTOR,
+        "Running sums along an axis that only the run knows.",
+        attributes=_DIRECTION,
+        aicpu=tuple(
+            Column((dtype, axis), (dtype,)) for dtype in (F16, F32, F64, I32) for axis in (I32, I64)
+        ),
+        family="rows",
+    ),
+    TargetOp(
+        "CumsumD",
+        inputs("x"),
+        Y,
+        Unit.VECTOR,
+        "Running sums along an axis, from the front or back, with or without the element itself.",
+        attributes=(Attribute("axis", "int"), *_DIRECTION),
+        columns=same(F16, F32, I32, I8, U8),
+        family="rows",
+    ),
+    TargetOp(
+        "TopK",
+        inputs("x", "k#"),
+        (Operand("values"), Operand("indices")),
+        Unit.VECTOR,
+        "The k largest or smallest elements along an axis, in order, and where they are.",
+        attributes=(
+            Attribute("sorted", "bool", default=True),
+            Attribute("largest", "bool", default=True),
+            Attribute("dim", "int", -1),
+        ),
+        aicpu=tuple(Column((dtype, I64), (dtype, I32)) for dtype in (F16, F32, F64)),
+        family="rows",
+        selects=True,
+    ),
+)

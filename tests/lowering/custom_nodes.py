@@ -1,0 +1,75 @@
+"""Models of one node that ONNX does not define, with stated result types, and their results."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+from onnx import helper
+
+from tests.end_to_end import run_with_atc_py
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy.typing as npt
+
+    Array = npt.NDArray[Any]
+
+__all__ = ["FORCE", "KEEP", "RELATIVE", "near", "normal", "run"]
+
+KEEP, FORCE = "must_keep_origin_dtype", "force_fp16"
+RELATIVE = {KEEP: 2e-5, FORCE: 4e-3}
+"""Share of the range: float32; float16 inputs, each product and sum of which errs by 5e-4."""
+
+
+def normal(*shape: int, seed: int = 0) -> Array:
+    """Standard normal numbers."""
+    found: Array = np.random.default_rng([seed, *shape]).standard_normal(shape, dtype=np.float32)
+    return found
+
+
+def run(
+    op: str,
+    inputs: Mapping[str, Array | None],
+    results: Sequence[Array],
+    attributes: Mapping[str, Any],
+    *,
+    mode: str = KEEP,
+    constants: Sequence[str] = (),
+) -> list[Array]:
+    """Results of a model of one node, which states types like those of `results`."""
+    names = [name if array is not None else "" for name, array in inputs.items()]
+    there = {name: array for name, array in inputs.items() if array is not None}
+    outputs = [f"y{position}" for position in range(len(results))]
+    graph = helper.make_graph(
+        [helper.make_node(op, names, outputs, name="node", **attributes)],
+        "one",
+        [_info(name, array) for name, array in there.items() if name not in constants],
+        [_info(name, array) for name, array in zip(outputs, results, strict=True)],
+        [onnx.numpy_helper.from_array(there[name], name) for name in constants],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    feeds = {name: array for name, array in there.items() if name not in constants}
+    with tempfile.TemporaryDirectory() as folder:
+        found = run_with_atc_py(model, feeds, Path(folder), precision_mode=mode)
+    return [found[name] for name in outputs]
+
+
+def _info(name: str, array: Array) -> onnx.ValueInfoProto:
+    """The declaration of a value like `array`."""
+    element = helper.np_dtype_to_tensor_dtype(array.dtype)
+    return helper.make_tensor_value_info(name, element, array.shape)
+
+
+def near(found: Array, expected: Array, relative: float) -> None:
+    """Equal types, and values to a share of the range; integers to the bit."""
+    assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+    if expected.dtype.kind != "f":
+        np.testing.assert_array_equal(found, expected)
+        return
+    scale = float(np.abs(expected).max(initial=0))
+    np.testing.assert_allclose(found, expected, rtol=0, atol=relative * scale)

@@ -1,0 +1,217 @@
+"""Resize in every form of opsets 10 to 12 against onnxruntime, or against ONNX's own words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from tests.end_to_end import one_node_model, run_with_onnxruntime
+from tests.lowering.reference import MODES, run_in_mode
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
+
+settings.register_profile("numeric", deadline=None, max_examples=40, derandomize=True)
+settings.load_profile("numeric")
+
+COORDINATES = [
+    "half_pixel",
+    "pytorch_half_pixel",
+    "align_corners",
+    "asymmetric",
+    "tf_half_pixel_for_nn",
+    "tf_crop_and_resize",
+]
+ROUNDINGS = ["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"]
+SCALES = [0.4, 0.5, 0.6, 0.75, 1.0, 1.3, 1.5, 2.0, 2.5, 3.0, 4.0]
+NOTHING = np.array([], np.float32)
+
+EXTENT = st.integers(2, 7)
+SCALE = st.sampled_from(SCALES)
+
+
+def agree(x: Array, opset: int, constants: dict[str, Array], **attributes: Any) -> None:
+    """Both modes give what onnxruntime does; `x` is on float16's grid.
+
+    Taken elements are equal. An interpolated one is off by a few roundings of what it lies
+    between, which the range of `x` bounds.
+    """
+    order = ["x", *constants]
+    model = one_node_model(
+        "Resize", {"x": x}, opset, constants=constants, order=order, **attributes
+    )
+    (expected,) = run_with_onnxruntime(model, {"x": x}).values()
+    for mode in MODES:
+        found = run_in_mode(model, {"x": x}, mode)
+        assert found.shape == expected.shape
+        if attributes["mode"] == "nearest":
+            np.testing.assert_array_equal(found, expected)
+        else:
+            share = 2e-5 if mode == MODES[0] else 2.0**-11
+            reach = float(np.abs(x).max())
+            np.testing.assert_allclose(found, expected, rtol=0, atol=share * reach)
+
+
+def picture(*shape: int) -> Array:
+    """Numbers on float16's grid."""
+    generator = np.random.default_rng(list(shape))
+    return generator.standard_normal(shape).astype(np.float16).astype(np.float32)
+
+
+@st.composite
+def targets(draw: st.DrawFn, shape: tuple[int, ...]) -> dict[str, Array]:
+    """Scales or sizes for the last axes of `shape`, and the roi that goes before them."""
+    kept = len(shape) - 2
+    if draw(st.booleans()):
+        scales = [1.0] * kept + [draw(SCALE) for _ in range(2)]
+        numbers = {"scales": np.array(scales, np.float32)}
+    else:
+        sizes = [*shape[:kept], *(draw(st.integers(1, 12)) for _ in range(2))]
+        numbers = {"scales": NOTHING, "sizes": np.array(sizes, np.int64)}
+    return {"roi": NOTHING, **numbers}
+
+
+@pytest.mark.parametrize("coordinates", COORDINATES)
+@given(st.tuples(EXTENT, EXTENT), st.sampled_from([11, 12]), st.data())
+@settings(max_examples=20)
+def test_nearest(
+    coordinates: str, extents: tuple[int, int], opset: int, data: st.DataObject
+) -> None:
+    shape = (*data.draw(st.sampled_from([(), (2,), (1, 2), (1, 2, 2)])), *extents)
+    constants = data.draw(targets(shape))
+    if coordinates == "tf_crop_and_resize":
+        constants["roi"] = data.draw(rois(shape, constants))
+    agree(
+        picture(*shape), opset, constants, mode="nearest",
+        coordinate_transformation_mode=coordinates,
+        nearest_mode=data.draw(st.sampled_from(ROUNDINGS)),
+        extrapolation_value=data.draw(st.sampled_from([0.0, 10.0])),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("coordinates", COORDINATES)
+@given(st.tuples(EXTENT, EXTENT), st.sampled_from([11, 12]), st.data())
+@settings(max_examples=20)
+def test_linear(
+    coordinates: str, extents: tuple[int, int], opset: int, data: st.DataObject
+) -> None:
+    shape = (*data.draw(st.sampled_from([(), (1, 2), (3, 1)])), *extents)
+    constants = data.draw(targets(shape))
+    if coordinates == "tf_crop_and_resize":
+        constants["roi"] = data.draw(rois(shape, constants))
+    agree(
+        picture(*shape), opset, constants, mode="linear",
+        coordinate_transformation_mode=coordinates,
+        extrapolation_value=data.draw(st.sampled_from([0.0, 10.0])),
+    )  # fmt: skip
+
+
+@st.composite
+def rois(draw: st.DrawFn, shape: tuple[int, ...], constants: dict[str, Array]) -> Array:
+    """Starts and ends: the whole of the first axes, part of the last two, or more than there is.
+
+    onnxruntime leaves an axis of scale 1 alone, whatever the roi says.
+    """
+    ratios = constants["sizes"] / shape if "sizes" in constants else constants["scales"]
+    assume(not (ratios[-2:] == 1).any())
+    rank = len(shape)
+    share = st.sampled_from([-0.25, 0.0, 0.2, 0.4])
+    kept = rank - 2
+    starts = [0.0] * kept + [draw(share) for _ in range(2)]
+    ends = [1.0] * kept + [1 - draw(share) for _ in range(2)]
+    return np.array(starts + ends, np.float32)
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear"])
+@given(st.tuples(EXTENT, EXTENT), SCALE, SCALE)
+@settings(max_examples=30)
+def test_at_opset_10(mode: str, extents: tuple[int, int], first: float, second: float) -> None:
+    scales = np.array([1, 1, first, second], np.float32)
+    agree(picture(1, 2, *extents), 10, {"scales": scales}, mode=mode)
+
+
+def test_five_axes_are_interpolated_as_onnxruntime_does() -> None:
+    scales = np.array([1, 1, 2, 0.5, 1.5], np.float32)
+    constants = {"roi": NOTHING, "scales": scales}
+    agree(picture(1, 2, 3, 4, 4), 11, constants, mode="linear")
+
+
+def test_every_axis_can_be_interpolated() -> None:
+    """Unlike in onnxruntime, which knows images alone: both axes of a stack of vectors here."""
+    x = np.arange(6, dtype=np.float32).reshape(1, 2, 3)
+    constants: dict[str, Array] = {
+        "roi": NOTHING,
+        "scales": NOTHING,
+        "sizes": np.array([1, 3, 5], np.int64),
+    }
+    model = one_node_model(
+        "Resize", {"x": x}, 11, constants=constants, mode="linear",
+        coordinate_transformation_mode="align_corners",
+    )  # fmt: skip
+    expected = 3 * np.linspace(0, 1, 3)[:, None] + np.linspace(0, 2, 5)
+    for mode in MODES:
+        np.testing.assert_allclose(run_in_mode(model, {"x": x}, mode)[0], expected)
+
+
+@pytest.mark.parametrize("rounding", ROUNDINGS)
+def test_nearest_rounds_halves_as_it_is_told(rounding: str) -> None:
+    x = np.arange(6, dtype=np.float32)
+    constants = {"roi": NOTHING, "scales": np.array([0.5], np.float32)}
+    model = one_node_model("Resize", {"x": x}, 11, constants=constants, nearest_mode=rounding)
+    expected = [0, 2, 4] if rounding in {"round_prefer_floor", "floor"} else [1, 3, 5]
+    for mode in MODES:  # coordinates are 0.5, 2.5, 4.5
+        assert run_in_mode(model, {"x": x}, mode).tolist() == expected
+
+
+def test_a_region_is_taken_of_an_axis_that_keeps_its_extent() -> None:
+    x = np.arange(4, dtype=np.float32)
+    roi, sizes = np.array([1.0, 0.0], np.float32), np.array([4], np.int64)
+    model = one_node_model(
+        "Resize", {"x": x}, 11, constants={"roi": roi, "scales": NOTHING, "sizes": sizes},
+        coordinate_transformation_mode="tf_crop_and_resize",
+    )  # fmt: skip
+    for mode in MODES:
+        assert run_in_mode(model, {"x": x}, mode).tolist() == [3, 2, 1, 0]
+
+
+def test_what_lies_outside_is_extrapolated() -> None:
+    x = np.arange(4, dtype=np.float32)
+    roi = np.array([-1 / 3, 4 / 3], np.float32)
+    sizes = np.array([6], np.int64)
+    model = one_node_model(
+        "Resize", {"x": x}, 11, constants={"roi": roi, "scales": NOTHING, "sizes": sizes},
+        coordinate_transformation_mode="tf_crop_and_resize", extrapolation_value=-7.0,
+    )  # fmt: skip
+    for mode in MODES:
+        assert run_in_mode(model, {"x": x}, mode).tolist() == [-7, 0, 1, 2, 3, -7]
+
+
+def test_a_region_given_at_run_time_keeps_its_precision() -> None:
+    """A share of 1/4096 more would move the third coordinate behind the half."""
+    x = np.arange(4, dtype=np.float32)
+    roi = np.array([0.0, 1.25 / 1.5 + 2**-11], np.float32)
+    sizes = np.array([3], np.int64)
+    feeds = {"x": x, "roi": roi}
+    model = one_node_model(
+        "Resize", feeds, 11, constants={"scales": NOTHING, "sizes": sizes},
+        coordinate_transformation_mode="tf_crop_and_resize",
+    )  # fmt: skip
+    for mode in MODES:
+        assert run_in_mode(model, feeds, mode).tolist() == [0, 1, 3]
+
+
+def test_exclude_outside_changes_nothing_between_two_elements() -> None:
+    x = picture(1, 1, 4, 4)
+    constants = {"roi": NOTHING, "scales": np.array([1, 1, 3, 3], np.float32)}
+    given_: dict[str, Any] = {"constants": constants, "mode": "linear"}
+    plain = one_node_model("Resize", {"x": x}, 11, **given_)
+    excluding = one_node_model("Resize", {"x": x}, 11, exclude_outside=1, **given_)
+    for mode in MODES:
+        first, second = (run_in_mode(model, {"x": x}, mode) for model in (plain, excluding))
+        np.testing.assert_array_equal(first, second)
