@@ -7,10 +7,10 @@ OUT ?= out
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench fmt docs clean
+.PHONY: help demo test check bench fmt docs conformance clean
 
 help: ## List the targets
-	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # A stamp per set of dependencies, so that a target installs once and then starts at once.
 $(VENV)/bin/python:
@@ -51,6 +51,9 @@ fmt: $(VENV)/.dev ## Format the code and mend what can be mended
 docs: $(VENV)/.dev ## Write the pages that are derived from the code again
 	$(BIN)/python -m tests.derived_docs --write
 	$(BIN)/python -m tests.check_schema --write
+
+conformance: $(VENV)/.dev ## Run ONNX's conformance cases and write docs/conformance.md again
+	$(BIN)/python -m tests.conformance.page --write
 
 clean: ## Remove the virtual environment and everything that was made
 	rm -rf $(VENV) $(OUT) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

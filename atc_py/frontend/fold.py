@@ -194,7 +194,10 @@ class _Folder:
         attributes = numeric_attributes(node)
         for name, dtype in _VALUE_ATTRIBUTES.items():
             if name in attributes:
-                return DenseConst(np.array(attributes[name], dtype.numpy))
+                try:
+                    return DenseConst(np.array(attributes[name], dtype.numpy))
+                except (OverflowError, ValueError):
+                    return None  # a float that is no integer, under the name for integers
         return None
 
     def _constant_of_shape(self, node: WorkNode) -> ConstData | None:

@@ -12,7 +12,7 @@ from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_MODEL, BAD_NODE
 from atc_py.frontend.declared import type_of_proto
 from atc_py.frontend.graph import ValueType
-from atc_py.frontend.slices import doubtful_slices
+from atc_py.frontend.slices import LOOKED_AT, doubtful_slices, has_too_many_axes
 from atc_py.frontend.tensors import element_of_dtype
 from atc_py.frontend.window_types import (
     corrected_nodes,
@@ -65,8 +65,9 @@ def infer_types(graph: WorkGraph) -> None:
     What onnx gets wrong is worked out in `window_types`: inference runs again with the right types
     in their place, from the inputs on until all are right.
 
-    A Slice behind a window is kept from onnx until the type of its input is known and sound: onnx
-    ends the process where a window larger than its input has left a negative extent to cut.
+    A Slice or GatherND behind a window is kept from onnx until the type of its input is known and
+    sound: onnx ends the process where a window larger than its input has left a negative extent.
+    So is an Expand whose shape is computed, until it is known to be of a rank that can be.
 
     Raises:
         AtcError: BAD_MODEL where onnx refuses the whole graph; BAD_NODE where a node's result
@@ -81,7 +82,7 @@ def infer_types(graph: WorkGraph) -> None:
         if wrong is not None:
             pinned.update(wrong)
             continue
-        ready = {node for node in unsafe if _input_is_known(graph, node)}
+        ready = {node for node in unsafe if _input_is_sound(graph, node)}
         if not ready:
             return
         unsafe -= ready
@@ -113,10 +114,19 @@ def infer_what_can_be(graph: WorkGraph) -> list[Diagnostic]:
     return found or refused
 
 
-def _input_is_known(graph: WorkGraph, node: WorkNode) -> bool:
-    """Whether the extents of a node's first input are known; they are never negative then."""
-    found = known_type(graph, node.inputs[0]) if node.inputs else None
-    return found is not None and found.dims is not None
+def _input_is_sound(graph: WorkGraph, node: WorkNode) -> bool:
+    """Whether the extents of the input to look at are known, and such that onnx copes with them.
+
+    Known ones are never negative.
+    """
+    found = _looked_at(graph, node)
+    return found is not None and found.dims is not None and not has_too_many_axes(node, found)
+
+
+def _looked_at(graph: WorkGraph, node: WorkNode) -> ValueType | None:
+    """The type of the input of a node that onnx must not see before it is known."""
+    position = LOOKED_AT[node.op_type]
+    return known_type(graph, node.inputs[position]) if position < len(node.inputs) else None
 
 
 def _corrections(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:
@@ -203,6 +213,8 @@ def _infer_node(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:
     """Types of one node's outputs; raises what onnx raises."""
     schema = node.schema
     if schema is None or node.holds_graphs:
+        return {}
+    if node.op_type in LOOKED_AT and has_too_many_axes(node, _looked_at(graph, node)):
         return {}
     types: dict[str, onnx.TypeProto] = {}
     data: dict[str, onnx.TensorProto] = {}

@@ -78,6 +78,10 @@ def signature_faults(node: WorkNode) -> list[Diagnostic]:
             faults.append(_unknown_attribute(node, signature, name))
         elif attribute.type != signature.attributes[name]:
             faults.append(_wrong_type(node, signature, attribute))
+        elif node.op_type == "GatherND" and attribute.i < 0:
+            # onnx's inference would end the process.
+            message = f"{name} of GatherND must be at least 0, found {attribute.i}"
+            faults.append(BAD_MODEL.diagnostic(message, place=node.place))
     return faults
 
 

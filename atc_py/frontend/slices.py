@@ -1,7 +1,9 @@
-"""Slices that onnx must not see before the types in front of them have been looked at.
+"""Nodes that onnx must not see before the types in front of them have been looked at.
 
-onnx's inference of Slice stops the whole process on a negative extent, and its inference of some
-other operators gives such extents, of windows larger than their input for instance.
+onnx's inference of Slice, and of GatherND's indices, stops the whole process on a negative extent,
+and its inference of some other operators gives such extents, of windows larger than their input
+for instance. Its inference of Expand makes as many axes as a shape has extents that is not
+constant, however many those are.
 """
 
 from __future__ import annotations
@@ -9,12 +11,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atc_py.frontend.attributes import numeric_attributes
+from atc_py.shapes import MAX_RANK
 
 if TYPE_CHECKING:
-    from atc_py.frontend.graph import WorkGraph, WorkNode
+    from atc_py.frontend.graph import ValueType, WorkGraph, WorkNode
     from atc_py.frontend.model import SourceAttr
 
-__all__ = ["doubtful_slices"]
+__all__ = ["LOOKED_AT", "doubtful_slices", "has_too_many_axes"]
+
+LOOKED_AT = {"Expand": 1, "GatherND": 1, "Slice": 0}
+"""Operators that can stop the process, by the position of the input whose extents matter."""
 
 _STEADY = frozenset(
     {
@@ -93,7 +99,7 @@ _SAME = frozenset({b"SAME_UPPER", b"SAME_LOWER"})
 
 
 def doubtful_slices(graph: WorkGraph) -> set[WorkNode]:
-    """The Slices whose input may have a negative extent by onnx's inference.
+    """The nodes of those operators whose input may have bad extents by onnx's inference.
 
     What a Slice makes is sound again, so that Slices in a row wait for the first one only.
     """
@@ -101,12 +107,21 @@ def doubtful_slices(graph: WorkGraph) -> set[WorkNode]:
     found: set[WorkNode] = set()
     for node in graph.nodes:
         inherits = any(name in doubtful for name in node.reads)
-        if not node.domain and node.op_type == "Slice":
-            if inherits:
+        if not node.domain and node.op_type in LOOKED_AT:
+            computed = any(name not in graph.consts for name in node.inputs[1:])
+            if computed if node.op_type == "Expand" else inherits:
                 found.add(node)
-        elif inherits or not _is_steady(node):
+        is_slice = not node.domain and node.op_type == "Slice"
+        if not is_slice and (inherits or not _is_steady(node)):
             doubtful.update(node.writes)
     return found
+
+
+def has_too_many_axes(node: WorkNode, shape: ValueType | None) -> bool:
+    """Whether the node is an Expand to more axes than a tensor can have."""
+    if node.domain or node.op_type != "Expand" or shape is None:
+        return False
+    return any((extent or 0) > MAX_RANK for extent in shape.dims or ())
 
 
 def _is_steady(node: WorkNode) -> bool:
@@ -136,4 +151,5 @@ def _always_fits(node: WorkNode) -> bool:
 
 def _numbers(value: SourceAttr | None) -> list[int]:
     """An attribute that is a list of integers; empty where it is none."""
-    return [int(each) for each in value] if isinstance(value, tuple) else []
+    items = value if isinstance(value, tuple) else ()
+    return [each for each in items if isinstance(each, int)]

@@ -16,6 +16,7 @@ __all__ = [
     "AttrInRange",
     "AttrPresent",
     "DtypeListed",
+    "DtypeSame",
     "OperandAbsent",
     "OperandPresent",
     "RankIs",
@@ -28,6 +29,13 @@ class DtypeListed(Rule, frozen=True, kw_only=True):
 
     tensor: str
     dtypes: tuple[DType, ...]
+
+
+class DtypeSame(Rule, frozen=True, kw_only=True):
+    """The tensor has the dtype of `other`, or the precision mode gives both the same."""
+
+    tensor: str
+    other: str
 
 
 class RankIs(Rule, frozen=True, kw_only=True):
@@ -100,6 +108,8 @@ def _operand_rules(spec: OpSpec, row: Operand, *, is_input: bool) -> Iterator[Ru
         dtypes = spec.dtypes_of(row) or tuple(DType)
         more = row.beyond.dtypes if row.beyond else ()
         yield DtypeListed(tensor=row.name, dtypes=(*dtypes, *row.carried, *more), line=row.line)
+    if is_input and row.same_as is not None:
+        yield DtypeSame(tensor=row.name, other=row.same_as, line=row.line)
     if row.carried:
         yield _rewritten(row, tuple(row.carried), "cast-through")
     if row.beyond:

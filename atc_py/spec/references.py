@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atc_py.spec.document import Problem
-from atc_py.spec.rules import ATTRIBUTE_ARGUMENTS, OPERAND_ARGUMENTS
+from atc_py.spec.model import AttributeType
+from atc_py.spec.rules import (
+    ATTRIBUTE_ARGUMENTS,
+    OPERAND_ARGUMENTS,
+    AttrDistinct,
+    AttrLength,
+    AttrOneOf,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,6 +24,10 @@ if TYPE_CHECKING:
 __all__ = ["check_references"]
 
 _LAID_OUT = ("tensor", "other")
+_OF_ANY_TYPE = (AttrDistinct, AttrLength, AttrOneOf)
+"""Rules on attributes that need not be numbers."""
+
+_NUMBERS = {AttributeType.INT, AttributeType.FLOAT}
 
 
 def check_references(spec: OpSpec) -> Iterator[Problem]:
@@ -40,6 +51,8 @@ def _arguments(spec: OpSpec, path: DataPath, rule: Rule) -> Iterator[Problem]:
     for key in ATTRIBUTE_ARGUMENTS:
         if key in arguments:
             yield from _attribute(spec, (*path, key), str(arguments[key]))
+            if not isinstance(rule, _OF_ANY_TYPE):
+                yield from _number(spec, (*path, key), str(arguments[key]))
     laid_out = [str(arguments[key]) for key in _LAID_OUT if key in arguments]
     if "dim" in arguments:
         yield from _dim(spec, (*path, "dim"), str(arguments["dim"]), laid_out)
@@ -79,6 +92,14 @@ def _attribute(spec: OpSpec, path: DataPath, name: str) -> Iterator[Problem]:
     if spec.attribute(name) is None:
         help_ = f"attributes: {', '.join(row.name for row in spec.attributes) or 'none'}"
         yield Problem(path, f"{spec.op} has no attribute {name!r}", help_)
+
+
+def _number(spec: OpSpec, path: DataPath, name: str) -> Iterator[Problem]:
+    """An attribute called `name` must be a number or a list of numbers."""
+    row = spec.attribute(name)
+    if row is not None and row.type.element not in _NUMBERS:
+        message = f"the rule is for numbers, {name} is of type {row.type.value}"
+        yield Problem(path, message, "name an attribute of a type among int, ints, float, floats")
 
 
 def _dim(spec: OpSpec, path: DataPath, dim: str, tensors: list[str]) -> Iterator[Problem]:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from tests.bench.checking import checking
 from tests.bench.measuring import MIB, ROUNDS, cheapest, measure, say, say_costs
+from tests.bench.networks import networks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,6 +47,7 @@ def main() -> None:
             conversion(name, Path(folder) / f"{name}.onnx")
         checking(Path(folder) / "deep.onnx")
         inference(Path(folder) / "resnet50.onnx")
+    networks()
 
 
 def conversion(name: str, path: Path) -> None:

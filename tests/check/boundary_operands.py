@@ -14,7 +14,7 @@ from atc_py.diag.codes import (
     VALUE_OUT_OF_RANGE,
 )
 from atc_py.dtypes import DType
-from atc_py.spec.implied import DtypeListed, OperandAbsent, OperandPresent, RankIs
+from atc_py.spec.implied import DtypeListed, DtypeSame, OperandAbsent, OperandPresent, RankIs
 from atc_py.spec.rules import (
     DtypeExcluded,
     KnownValuesAtLeast,
@@ -140,6 +140,15 @@ def dtype_excluded(rule: DtypeExcluded, ground: Ground) -> Iterator[Side]:
     for dtype in dict.fromkeys((*rule.dtypes, *listed)):
         make = outside if dtype in rule.dtypes else inside
         yield make(dtype.value, _of_dtype(rule.tensor, dtype, ground))
+
+
+@boundary(DtypeSame, DTYPE_NOT_LISTED)
+def dtype_same(rule: DtypeSame, _ground: Ground) -> Iterator[Side]:
+    """The same, two floats that precision modes bring together, and two that nothing does."""
+    yield inside("the same", NONE)
+    halves = {rule.other: DType.FLOAT32, rule.tensor: DType.FLOAT16}
+    yield inside("two floats", Change(dtypes=halves))
+    yield outside("int32 beside float32", Change(dtypes={**halves, rule.tensor: DType.INT32}))
 
 
 def _of_dtype(name: str, dtype: DType | str, ground: Ground) -> Change:

@@ -10,7 +10,7 @@ import pytest
 from atc_py.config import PrecisionMode
 from atc_py.dtypes import DType
 from atc_py.source import TensorView
-from atc_py.spec.implied import DtypeListed, OperandAbsent, OperandPresent, RankIs
+from atc_py.spec.implied import DtypeListed, DtypeSame, OperandAbsent, OperandPresent, RankIs
 from atc_py.spec.rules import DtypeExcluded, RankInRange, RankIsNot, RankOfUpdates
 from tests.check.bound_nodes import NO_RANK, answer, bound, constant, said, tensor
 
@@ -132,3 +132,22 @@ def test_dtype_that_the_mode_keeps_is_named_with_the_mode() -> None:
     assert found.observed.zh == "float32（must_keep_origin_dtype）"
     assert said(rule, bound(X=tensor(1, element="string"))) == "fails: string"
     assert said(rule, bound(X=tensor(1, element="float64"))) == "fails: float64"
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "expected"),
+    [
+        ("float32", "float32", "holds"),
+        ("float16", "float32", "holds"),
+        ("int32", "int32", "holds"),
+        ("float32", "int32", "fails: int32 and float32"),
+        ("int32", "float16", "fails: float16 and int32"),
+        ("float64", "float32", "fails: float32 and float64"),
+        ("", "int32", "holds"),
+        ("string", "int32", "holds"),
+    ],
+)
+def test_modes_bring_only_floats_together(x: str, y: str, expected: str) -> None:
+    rule = DtypeSame(tensor="Y", other="X")
+    node = bound(X=tensor(2, element=x), Y=tensor(2, element=y))
+    assert said(rule, node) == expected

@@ -217,6 +217,15 @@ FAULTS = {
         "no attribute 'axes'",
         "group, strides, axis",
     ),
+    "rule for numbers about a text": (
+        "range: [-4, 3]}\nconstraints:\n",
+        (
+            "range: [-4, 3]}\n  - {name: mode, type: string}\nconstraints:\n"
+            "  - {rule: product_at_most, attribute: ¦mode, limit: 4}\n"
+        ),
+        "the rule is for numbers, mode is of type string",
+        "int, ints, float, floats",
+    ),
     "condition on no attribute": (
         "{name: group, one_of: [1]}]",
         "{name: ¦grop, one_of: [1]}]",

@@ -11,13 +11,16 @@ from atc_py.check.rules.wording import noted
 from atc_py.diag import Words
 from atc_py.diag.codes import DTYPE_NOT_LISTED
 from atc_py.dtypes import DType
-from atc_py.spec.implied import DtypeListed
+from atc_py.spec.implied import DtypeListed, DtypeSame
 from atc_py.spec.rules import DtypeExcluded
 
 if TYPE_CHECKING:
     from atc_py.check.bound import BoundNode
     from atc_py.config import PrecisionMode
     from atc_py.source import TensorView
+
+_FLOATS = {DType.FLOAT16, DType.BFLOAT16, DType.FLOAT32}
+"""Dtypes that every precision mode can bring together."""
 
 _NOT_KNOWN = Words("its dtype is not known", "数据类型未知")
 
@@ -69,3 +72,29 @@ def _excluded(rule: DtypeExcluded, tensor: TensorView) -> Answer:
     if not tensor.element:
         return unknown(_NOT_KNOWN)
     return fails(tensor.element) if tensor.dtype in rule.dtypes else HOLDS
+
+
+@predicate(
+    DtypeSame,
+    DTYPE_NOT_LISTED,
+    zh="{op} 的 {tensor} 的数据类型须与 {other} 相同",
+    help_=Words(
+        "cast one of the two to the dtype of the other before the node",
+        "在该节点之前将其中一个转换为另一个的数据类型",
+    ),
+)
+def dtype_same(rule: DtypeSame, node: BoundNode) -> Answer:
+    """{tensor} of {op} must have the dtype of {other}."""
+    other = node.tensor(rule.other)
+    if other is None or other.dtype is None:
+        return HOLDS  # the rule on its dtypes says what is wrong with it
+    return all_of(_same(tensor, other) for tensor in node.tensors(rule.tensor))
+
+
+def _same(tensor: TensorView, other: TensorView) -> Answer:
+    """Whether two tensors have one dtype, or can be given one."""
+    if tensor.dtype in {None, other.dtype} or {tensor.dtype, other.dtype} <= _FLOATS:
+        return HOLDS
+    return fails(
+        Words(f"{tensor.element} and {other.element}", f"{tensor.element} 与 {other.element}")
+    )

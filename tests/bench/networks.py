@@ -1,0 +1,88 @@
+"""Time of one inference of each shared network beside onnxruntime and ONNX's reference."""
+
+from __future__ import annotations
+
+import math
+import statistics
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tests.bench.measuring import say
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["networks"]
+
+MODELS = Path(__file__).resolve().parents[2] / ".." / "shared" / "models"
+BLOCKS, RUNS = 5, 5
+
+
+def networks() -> None:
+    """A line for each network, and the geometric mean of the ratios; float16 here, float32 there.
+
+    The two take turns in blocks, since the machine's speed changes from one second to the next.
+    """
+    folders = sorted(path.parent for path in MODELS.glob("*/model.onnx"))
+    if not folders:
+        say("networks: the shared models are not there")
+        return
+    say(f"networks at force_fp16, {BLOCKS} blocks of {RUNS} runs in turn, medians")
+    say(f"  {'network':22} {'atc-py ms':>10} {'/ ort':>7} {'/ reference':>12}")
+    ratios = []
+    for folder in folders:
+        ours, theirs, reference = _times(folder)
+        ratios.append(ours / theirs)
+        beside = "fails" if reference is None else f"{ours / reference:.3f}"
+        say(f"  {folder.name:22} {ours * 1000:10.1f} {ours / theirs:7.2f} {beside:>12}")
+    mean = math.exp(statistics.fmean(math.log(ratio) for ratio in ratios))
+    say(f"  {'geometric mean':22} {'':10} {mean:7.2f}")
+
+
+def _times(folder: Path) -> tuple[float, float, float | None]:
+    """Seconds of one inference: ours, onnxruntime's, and of one run the reference's."""
+    import numpy as np
+    import onnxruntime
+
+    import atc_py
+
+    onnxruntime.set_default_logger_severity(4)
+    path = folder / "model.onnx"
+    feeds: dict[str, Any] = dict(np.load(folder / "inputs.npz"))
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    with tempfile.TemporaryDirectory() as name:
+        om = Path(name) / "model.om"
+        atc_py.convert(path, om)
+        with atc_py.load(om) as model:
+            blocks = [
+                (_median(lambda: model.run(feeds)), _median(lambda: session.run(None, feeds)))
+                for _ in range(BLOCKS)
+            ]
+    ours, theirs = (statistics.median(each) for each in zip(*blocks, strict=True))
+    return ours, theirs, _reference(path, feeds)
+
+
+def _reference(path: Path, feeds: dict[str, Any]) -> float | None:
+    """Seconds that ONNX's reference evaluator takes; None where it fails."""
+    from onnx.reference import ReferenceEvaluator
+
+    evaluator = ReferenceEvaluator(str(path))
+    started = time.perf_counter()
+    try:
+        evaluator.run(None, feeds)
+    except (ValueError, TypeError, RuntimeError, NotImplementedError):
+        return None
+    return time.perf_counter() - started
+
+
+def _median(action: Callable[[], object]) -> float:
+    """Median time in seconds of `action` after a call to warm up."""
+    action()
+    times = []
+    for _ in range(RUNS):
+        started = time.perf_counter()
+        action()
+        times.append(time.perf_counter() - started)
+    return statistics.median(times)

@@ -1,0 +1,184 @@
+"""ONNX's conformance cases through the whole compiler: right, refused, wrong, or not yet."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+from onnx.reference import ReferenceEvaluator
+from onnxruntime.capi import onnxruntime_pybind11_state as ort
+
+import atc_py
+from atc_py.check.findings import Standing
+from atc_py.diag import AtcError
+from atc_py.diag.codes import NOT_LOWERED, UNKNOWN_SHAPE, UNSUPPORTED_FORM
+from atc_py.dtypes import DType
+from tests.end_to_end import run_with_onnxruntime
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    import numpy.typing as npt
+
+    Array = npt.NDArray[Any]
+
+__all__ = ["MODES", "SUITE", "Outcome", "Verdict", "agrees", "cases", "outcome_of"]
+
+SUITE = Path(__file__).resolve().parents[2] / ".." / "shared" / "onnx_suite"
+MODES = ("allow_fp32_to_fp16", "force_fp16")
+
+
+class Verdict(Enum):
+    """What became of a case.
+
+    RIGHT: every output of every data set agrees. REFUSED: a rule of the list refuses it.
+    NOT_YET: the list allows it, and atc-py does not compile it so far. WRONG: an output differs.
+    """
+
+    RIGHT = "right"
+    REFUSED = "refused"
+    NOT_YET = "not yet"
+    WRONG = "wrong"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a case, and why.
+
+    Attributes:
+        verdict: what became of it.
+        reasons: rules that refuse it with their places, or what differs.
+    """
+
+    verdict: Verdict
+    reasons: tuple[str, ...] = ()
+
+
+def cases() -> list[Path]:
+    """The folders of all cases, by name."""
+    return sorted(path.parent for path in SUITE.glob("*/*/model.onnx"))
+
+
+def outcome_of(case: Path, mode: str) -> Outcome:
+    """Check and compile the model of a case and run its data sets; anything unforeseen raises."""
+    path = case / "model.onnx"
+    (check,) = atc_py.check_models(path, precision_mode=mode).models
+    rules = [f"{f.rule} [{f.source}]" for f in check.findings if f.standing is Standing.ERROR]
+    if rules:
+        return Outcome(Verdict.REFUSED, tuple(dict.fromkeys(rules)))
+    with tempfile.TemporaryDirectory() as folder:
+        om = Path(folder) / "model.om"
+        try:
+            atc_py.convert(path, om, precision_mode=mode, verify=True)
+        except AtcError as error:
+            if {each.code for each in error.diagnostics} <= _NOT_YET:
+                return Outcome(Verdict.NOT_YET, tuple(each.message for each in error.diagnostics))
+            raise
+        with atc_py.load(om) as model:
+            wrong = list(_differences(model, case))
+    return Outcome(Verdict.WRONG if wrong else Verdict.RIGHT, tuple(wrong))
+
+
+_ORT_REFUSALS = (RuntimeError, ort.Fail, ort.InvalidArgument, ort.InvalidGraph, ort.NotImplemented)
+"""What onnxruntime raises for what it does not take."""
+
+_NOT_YET = {UNKNOWN_SHAPE, NOT_LOWERED, UNSUPPORTED_FORM}
+"""What the list allows and the compiler does not do so far."""
+
+
+def _differences(model: atc_py.Model, case: Path) -> Iterator[str]:
+    """What the outputs of the case's data sets differ in."""
+    proto = onnx.load(case / "model.onnx", load_external_data=False)
+    weights = {tensor.name for tensor in proto.graph.initializer}
+    names = [value.name for value in proto.graph.input if value.name not in weights]
+    narrow = any(tensor.dtype == "float16" for tensor in model.description.tensors)
+    dtypes = {port.name: port.dtype for port in (*model.inputs, *model.outputs)}
+    for data in sorted(case.glob("test_data_set_*")):
+        stored = zip(names, _arrays(data, "input"), strict=False)
+        feeds = {name: _typed(array, dtypes[name]) for name, array in stored}
+        found = model.run(feeds)
+        for output, array in zip(proto.graph.output, _arrays(data, "output"), strict=True):
+            expected = _typed(array, dtypes[output.name])
+            result = found[output.name]
+            if agrees(result, expected, narrow=narrow):
+                continue
+            if not agrees(result, _recomputed(proto, feeds, output.name, narrow), narrow=narrow):
+                yield f"{data.name} {output.name}"
+
+
+def _typed(array: Array, dtype: DType) -> Array:
+    """The array in the dtype of the model: files store bfloat16 as its bits."""
+    return array.view(dtype.numpy) if dtype is DType.BFLOAT16 else array
+
+
+def _recomputed(
+    proto: onnx.ModelProto, feeds: Mapping[str, Array], output: str, narrow: bool
+) -> Array:
+    """The output by onnxruntime, else ONNX's reference; in float16 where the device computes in it.
+
+    Stored outputs are not always the answer: some were printed with four digits (RoiAlign), some
+    made by a reference that cut bfloat16 off instead of rounding it, and where float16 cannot hold
+    what goes in or comes out (10001, or 1e5), what it makes of it is the right answer.
+    """
+    through = _through_float16 if narrow else np.asarray
+    rounded = {name: through(array) for name, array in feeds.items()}
+    names = [value.name for value in proto.graph.output]
+    try:
+        found = run_with_onnxruntime(proto, rounded)[output]
+    except _ORT_REFUSALS:
+        results: Any = ReferenceEvaluator(proto).run(names, rounded)
+        found = np.asarray(results[names.index(output)])
+    return through(found)
+
+
+def _through_float16(array: Array) -> Array:
+    """The array rounded to float16, in its own dtype."""
+    if array.dtype.kind != "f":
+        return array
+    with np.errstate(over="ignore"):
+        return array.astype(np.float16).astype(array.dtype)
+
+
+def _arrays(folder: Path, kind: str) -> list[Array]:
+    """The inputs or outputs of a data set, in order."""
+    paths = sorted(folder.glob(f"{kind}_*.pb"), key=lambda path: int(path.stem.split("_")[1]))
+    return [numpy_helper.to_array(onnx.load_tensor(path)) for path in paths]
+
+
+# Tolerances -------------------------------------------------------------------------------------
+
+FLOAT32 = (1e-5, 1e-6)
+"""(share of the element, share of the range): float32 sums in another order."""
+
+FLOAT16 = (4e-3, 4e-3)
+"""The same where results pass through float16: four units in the last place (2^-10) of each."""
+
+
+def agrees(found: Array, expected: Array, *, narrow: bool) -> bool:
+    """Whether an output is the expected one: to the bit unless it is of floats.
+
+    Args:
+        found: the output.
+        expected: what it should be.
+        narrow: whether a value passed through float16 on the way.
+    """
+    if found.dtype != expected.dtype or found.shape != expected.shape:
+        return False
+    if expected.dtype.kind in "iub":
+        return bool(np.array_equal(found, expected))
+    wide, reference = found.astype(np.float64), expected.astype(np.float64)
+    if expected.dtype.kind != "f":  # bfloat16, which is only ever cast to
+        return bool(np.array_equal(wide, reference, equal_nan=True))
+    relative, of_range = FLOAT16 if narrow else FLOAT32
+    finite = np.isfinite(reference)
+    reach = float(np.abs(reference[finite]).max(initial=0.0))
+    if not np.array_equal(wide[~finite], reference[~finite], equal_nan=True):
+        return False
+    allowed = relative * np.abs(reference[finite]) + of_range * reach
+    return bool((np.abs(wide[finite] - reference[finite]) <= allowed).all())

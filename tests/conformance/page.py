@@ -1,0 +1,83 @@
+"""docs/conformance.md: what becomes of ONNX's conformance cases, by mode and by rule.
+
+`python -m tests.conformance.page --write` makes it again.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.conformance.cases import MODES, Verdict, cases, outcome_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from tests.conformance.cases import Outcome
+
+__all__ = ["PAGE", "outcomes", "section"]
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "conformance.md"
+
+_HEAD = """\
+<!-- Derived from a run over all cases; `make conformance` writes it again. -->
+
+# Conformance
+
+ONNX's conformance cases whose operators are on the operator list, through the whole compiler and
+on the simulated device. Right: every output agrees, integers and bools to the bit. Refused: a rule
+of the list refuses the model, and `atc-py check` says so. Not yet: the list allows it, and atc-py
+does not compile it so far.
+"""
+
+_EXAMPLES = 3
+
+
+def outcomes(mode: str) -> dict[str, Outcome]:
+    """What became of every case in one mode."""
+    return {f"{case.parent.name}/{case.name}": outcome_of(case, mode) for case in cases()}
+
+
+def section(mode: str, found: Mapping[str, Outcome]) -> str:
+    """The part of the page for one mode."""
+    return "\n".join([f"## {mode}", "", *_lines(found), ""])
+
+
+def _lines(found: Mapping[str, Outcome]) -> Iterator[str]:
+    """Counts, then the reasons of each verdict."""
+    counts = Counter(outcome.verdict for outcome in found.values())
+    yield "| cases | right | refused | not yet | wrong |"
+    yield "| --- | --- | --- | --- | --- |"
+    cells = (len(found), *(counts[verdict] for verdict in Verdict))
+    yield f"| {' | '.join(map(str, cells))} |"
+    for verdict, title in ((Verdict.REFUSED, "Rules that refuse"), (Verdict.NOT_YET, "Not yet")):
+        yield from ("", f"{title} (a case can have several reasons):", "")
+        yield "| reason | cases | for example |"
+        yield "| --- | --- | --- |"
+        for reason, names in sorted(_by_reason(found, verdict).items()):
+            more = f" and {len(names) - _EXAMPLES} more" if len(names) > _EXAMPLES else ""
+            yield f"| {reason} | {len(names)} | {', '.join(names[:_EXAMPLES])}{more} |"
+
+
+def _by_reason(found: Mapping[str, Outcome], verdict: Verdict) -> dict[str, list[str]]:
+    """Cases of a verdict by their reasons."""
+    names: dict[str, list[str]] = defaultdict(list)
+    for name, outcome in found.items():
+        for reason in outcome.reasons if outcome.verdict is verdict else ():
+            names[reason.replace("|", "\\|")].append(name.partition("/")[2])
+    return names
+
+
+def main() -> None:
+    """Write the page."""
+    text = "\n".join([_HEAD, *(section(mode, outcomes(mode)) for mode in MODES)])
+    if "--write" in sys.argv[1:]:
+        PAGE.write_text(text, encoding="utf-8")
+    else:
+        sys.stdout.write(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,42 @@
+"""ONNX's conformance cases: none is wrong, none crashes, and the page says what becomes of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.conformance.cases import MODES, SUITE, Verdict, agrees
+from tests.conformance.page import PAGE, outcomes, section
+
+
+@pytest.mark.skipif(not SUITE.exists(), reason="the conformance cases are not there")
+@pytest.mark.parametrize("mode", MODES)
+def test_no_case_is_wrong_and_the_page_is_current(mode: str) -> None:
+    found = outcomes(mode)
+    assert len(found) >= 698
+    wrong = {name: o.reasons for name, o in found.items() if o.verdict is Verdict.WRONG}
+    assert wrong == {}
+    assert section(mode, found) in PAGE.read_text(encoding="utf-8"), "run `make conformance`"
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_two_percent_off_does_not_agree(dtype: type[np.floating]) -> None:
+    expected = np.linspace(-3, 3, 50).astype(dtype)
+    assert agrees(expected, expected, narrow=False)
+    for narrow in (False, True):
+        assert not agrees((expected * dtype(1.02)).astype(dtype), expected, narrow=narrow)
+        assert not agrees((expected + dtype(0.06)).astype(dtype), expected, narrow=narrow)
+    assert not agrees(expected.astype(np.float16), expected, narrow=True)
+    assert not agrees(expected[:-1], expected, narrow=True)
+
+
+def test_integers_agree_to_the_bit_and_infinities_by_sign() -> None:
+    numbers = np.array([1, 2, 3], np.int32)
+    assert agrees(numbers, numbers.copy(), narrow=True)
+    assert not agrees(numbers + np.int32(1), numbers, narrow=True)
+    odd = np.array([np.inf, -np.inf, np.nan, 1.0], np.float32)
+    assert agrees(odd, odd.copy(), narrow=False)
+    for position, value in ((0, -np.inf), (2, 0.0), (3, np.nan)):
+        other = odd.copy()
+        other[position] = value
+        assert not agrees(other, odd, narrow=True)
