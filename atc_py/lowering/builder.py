@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_NODE, UNSUPPORTED_FORM
 from atc_py.ir import DenseConst, Origin, TensorType, Value
+from atc_py.shapes import broadcast_shapes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -165,6 +166,17 @@ class Builder:
         outputs = self.node.outputs
         output = outputs[position] if position < len(outputs) else None
         return output.name if output is not None else f"{self.node.op_type}.{self.node.index}"
+
+    def broadcast(self, *shapes: Shape) -> Shape:
+        """The common shape of `shapes`.
+
+        Raises:
+            AtcError: BAD_NODE where they do not broadcast.
+        """
+        try:
+            return broadcast_shapes(*shapes)
+        except ValueError as error:
+            raise self.bad(f"has inputs that do not fit each other: {error}") from None
 
     # Refusals ---------------------------------------------------------------------------------
 

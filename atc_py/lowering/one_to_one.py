@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from atc_py.diag import Place
+from atc_py.diag.codes import BAD_SPEC
 from atc_py.ir import ConstData
+from atc_py.ir.signature import check_attributes, check_operands
+from atc_py.target import find_operator
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from atc_py.ir import AttrValue, Value
+    from atc_py.ir import AttrValue, Node, Value
     from atc_py.lowering.builder import Builder
     from atc_py.spec import OpSpec, Target
     from atc_py.spec.model import Value as DefaultValue
@@ -28,7 +32,28 @@ def lower_by_spec(spec: OpSpec, target: Target, b: Builder) -> Sequence[Value]:
         for position, output in enumerate(b.node.outputs)
         if output is not None
     ]
-    return b.ops(target.op, inputs, outputs, _renamed(spec, target, b))
+    results = b.ops(target.op, inputs, outputs, _renamed(spec, target, b))
+    _hold_against_row(spec, target, b.graph.nodes[-1])
+    return results
+
+
+def _hold_against_row(spec: OpSpec, target: Target, node: Node) -> None:
+    """Refuse a specification whose target operator is none, or takes another node.
+
+    Raises:
+        AtcError: BAD_SPEC with what does not fit.
+    """
+    row = find_operator(target.op)
+    if row is None:
+        faults = [f"there is no target operator {target.op}"]
+    else:
+        faults = [*check_operands(node, row), *check_attributes(node, row)]
+    if faults:
+        raise BAD_SPEC.error(
+            f"target {target.op} of {spec.op} does not fit: {faults[0]}",
+            place=Place(spec.file_name),
+            help="docs/target.md lists the target operators with their operands and attributes",
+        )
 
 
 def _renamed(spec: OpSpec, target: Target, b: Builder) -> dict[str, AttrValue]:

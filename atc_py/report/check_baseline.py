@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import takewhile
 from pathlib import PurePath
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -49,17 +50,23 @@ class _Report(msgspec.Struct, frozen=True):
 class Baseline:
     """Findings that are known; each is recognised as often as the baseline has it.
 
-    A finding belongs to a file's name, without folders, and has a fingerprint.
+    A finding belongs to a file and has a fingerprint. Of files of one name, which the baseline may
+    have in several folders, the one counts whose path ends most like the path asked for: where a
+    check runs may differ, how its models lie to each other does not.
     """
 
     def __init__(self, known: Mapping[_Key, int]) -> None:
         self._left = Counter(known)
+        self._paths = {path: PurePath(path).parts for path, _ in known}
+        self._files: dict[str, str] = {}
         self._known = 0
         self._new = 0
 
     def recognises(self, path: str, fingerprint: str) -> bool:
         """Whether the baseline has the finding once more; it is used up then."""
-        key = (PurePath(path).name, fingerprint)
+        if path not in self._files:
+            self._files[path] = self._nearest(PurePath(path).parts)
+        key = (self._files[path], fingerprint)
         if self._left[key] <= 0:
             self._new += 1
             return False
@@ -67,10 +74,22 @@ class Baseline:
         self._known += 1
         return True
 
+    def _nearest(self, parts: tuple[str, ...]) -> str:
+        """The baseline's file that the one at `parts` is; "" where none has its name."""
+        alike = {path: _common_tail(parts, other) for path, other in self._paths.items()}
+        best = max(alike, key=lambda path: alike[path], default="")
+        return best if best and alike[best] else ""
+
     @property
     def count(self) -> BaselineCount:
         """What became of the findings asked for so far."""
         return BaselineCount(known=self._known, new=self._new, gone=self._left.total())
+
+
+def _common_tail(parts: tuple[str, ...], others: tuple[str, ...]) -> int:
+    """How many parts two paths share at their ends."""
+    pairs = zip(reversed(parts), reversed(others), strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 def read_baseline(path: Path) -> Baseline:
@@ -83,7 +102,7 @@ def read_baseline(path: Path) -> Baseline:
     if report.version != VERSION:
         raise _bad(path, f"its version is {report.version}, this atc-py reads {VERSION}")
     found = [
-        (PurePath(model.path).name, finding.fingerprint)
+        (model.path, finding.fingerprint)
         for model in report.models
         for finding in (*model.faults, *model.findings)
     ]

@@ -11,7 +11,9 @@ from onnx import helper
 
 import atc_py
 from atc_py.diag import AtcError
+from atc_py.diag.codes import BAD_SPEC
 from atc_py.lowering.registry import find_lowering, lowering
+from atc_py.resources import op_specs_dir
 from tests.end_to_end import one_node_model
 from tests.relaxed_specs import relaxed_specs
 
@@ -179,3 +181,34 @@ def test_two_lowerings_of_one_version_clash() -> None:
 
     with pytest.raises(ValueError, match=r"lower_twice clashes with .*lower_conv"):
         lowering("Conv")(lower_twice)
+
+
+def test_inputs_that_do_not_broadcast_are_refused(tmp_path: Path) -> None:
+    inputs = {"a": X[0, 0, 0, :3], "b": X[0, 0, 0, :2]}
+    model = one_node_model("Max", inputs, 6)
+    model.graph.output[0].type.CopyFrom(model.graph.input[0].type)
+    (found,) = refusals(model, tmp_path)
+    assert found.code.exit == 1
+
+
+@pytest.mark.parametrize(
+    ("target", "part"),
+    [
+        ("{op: Nonsense}", "no target operator Nonsense"),
+        ("{op: Neg}", "at most 1 inputs"),
+        ("{op: Pow, attributes: {alpha: scale}}", "no attribute alpha"),
+    ],
+)
+def test_target_of_a_users_specification_must_fit(target: str, part: str, tmp_path: Path) -> None:
+    specs = tmp_path / "specs"
+    specs.mkdir()
+    text = (op_specs_dir() / "math" / "pow.yaml").read_text(encoding="utf-8")
+    attributes = "attributes:\n  - {name: scale, type: float, default: 1.0, listed: false}\n"
+    text = text.replace("target: {op: Pow}", f"{attributes}target: {target}")
+    (specs / "pow.yaml").write_text(text, encoding="utf-8")
+    onnx.save(one_node_model("Pow", {"a": X, "b": X}, 13), tmp_path / "model.onnx")
+    with pytest.raises(AtcError) as caught:
+        atc_py.convert(tmp_path / "model.onnx", tmp_path / "model.om", op_specs=specs)
+    (found,) = caught.value.diagnostics
+    assert found.code is BAD_SPEC
+    assert part in found.message

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from atc_py.ir import SplatConst, TensorType, Value
 from atc_py.lowering.attributes import get_float, get_int
 from atc_py.lowering.registry import lowering
-from atc_py.shapes import broadcast_shapes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -112,7 +111,7 @@ def _chain(b: Builder, op: str, label: str | None) -> Value:
 
     def pair(left: Value, numbered: tuple[int, Value]) -> Value:
         position, right = numbered
-        shape = broadcast_shapes(left.type.shape, right.type.shape)
+        shape = b.broadcast(left.type.shape, right.type.shape)
         last = position == len(values) - 1
         name = label if last else "partial"
         named = None if name is None else _part(b, name)

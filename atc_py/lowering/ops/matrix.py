@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from atc_py.ir import DeferredConst, TensorType, Value
 from atc_py.lowering.attributes import get_float, get_int
 from atc_py.lowering.registry import lowering
-from atc_py.shapes import broadcast_shapes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,7 +64,7 @@ def lower_matmul(b: Builder) -> Sequence[Value]:
         right = b.reshape(right, (*right.type.shape, 1), "B.column")
     if len(right.type.shape) == _MATRIX:
         return [_as(b, _single(b, left, right), result.shape)]
-    above = broadcast_shapes(left.type.shape[:-2], right.type.shape[:-2])
+    above = b.broadcast(left.type.shape[:-2], right.type.shape[:-2])
     shape = (*above, left.type.shape[-2], right.type.shape[-1])
     if shape == result.shape:
         return [b.op("BatchMatMulV2", [left, right], result)]
