@@ -11,7 +11,7 @@ from atc_py.frontend.attributes import read_attributes
 from atc_py.frontend.infer import inference_complaint
 from atc_py.frontend.model import SourceModel, SourceNode, SourceValue
 from atc_py.frontend.signatures import is_optional_output, type_contradiction
-from atc_py.frontend.tensors import dtype_of_element, element_name, element_of_dtype
+from atc_py.frontend.tensors import dtype_of_element, element_name, output_fault
 from atc_py.shapes import MAX_RANK
 
 if TYPE_CHECKING:
@@ -109,12 +109,9 @@ class _Translator:
     def graph_output(self, name: str) -> SourceValue | None:
         """The value called `name`, which must be of the dtype that the file states."""
         value = self.value(name)
-        stated = self._graph.declared.get(name)
-        if value and stated and stated.element not in {0, element_of_dtype(value.dtype)}:
-            place = Place(file=str(self._graph.path), field=f"output {name!r}")
-            found = element_name(stated.element)
-            message = f"it is declared as {found}, but what is computed is {value.dtype.value}"
-            self._sink.add(BAD_MODEL.diagnostic(message, place=place))
+        fault = None if value is None else output_fault(self._graph, name, value.dtype)
+        if fault is not None:
+            self._sink.add(fault)
         return value
 
     def raise_errors(self) -> None:

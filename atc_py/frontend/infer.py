@@ -11,8 +11,8 @@ from onnx import shape_inference
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_MODEL, BAD_NODE
 from atc_py.frontend.declared import type_of_proto
+from atc_py.frontend.doubtful import LOOKED_AT, doubtful_nodes, has_too_many_axes
 from atc_py.frontend.graph import ValueType
-from atc_py.frontend.slices import LOOKED_AT, doubtful_slices, has_too_many_axes
 from atc_py.frontend.tensors import element_of_dtype
 from atc_py.frontend.window_types import (
     corrected_nodes,
@@ -74,7 +74,7 @@ def infer_types(graph: WorkGraph) -> None:
             would have a negative extent.
     """
     pinned = dict(graph.pinned)
-    unsafe = doubtful_slices(graph)
+    unsafe = doubtful_nodes(graph)
     odd = corrected_nodes(graph)
     for _ in range(len(odd) + len(unsafe) + 1):
         graph.types = _inferred(graph, pinned, unsafe)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import TensorProto
 
-from atc_py.diag.codes import BAD_TENSOR
+from atc_py.diag import Place
+from atc_py.diag.codes import BAD_MODEL, BAD_TENSOR
 from atc_py.dtypes import DType
 from atc_py.frontend.mapped import MappedConst
 from atc_py.frontend.text import text_of
@@ -18,8 +19,9 @@ from atc_py.shapes import MAX_RANK, element_count, format_shape, is_addressable
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from atc_py.diag import Place
+    from atc_py.diag import Diagnostic
     from atc_py.frontend.external import ExternalFiles
+    from atc_py.frontend.graph import WorkGraph
     from atc_py.frontend.mapped import MappedFile
     from atc_py.frontend.wire import Slimmed
     from atc_py.ir import ConstData
@@ -31,6 +33,7 @@ __all__ = [
     "dtype_of_element",
     "element_name",
     "element_of_dtype",
+    "output_fault",
     "tensor_shape",
 ]
 
@@ -82,6 +85,17 @@ def element_name(number: int) -> str:
         return str(TensorProto.DataType.Name(number)).lower()
     except ValueError:
         return f"number {number}"
+
+
+def output_fault(graph: WorkGraph, name: str, dtype: DType) -> Diagnostic | None:
+    """What is wrong with the dtype that the file states for a graph output of `dtype`."""
+    stated = graph.declared.get(name)
+    if stated is None or stated.element in {0, element_of_dtype(dtype)}:
+        return None
+    place = Place(file=str(graph.path), field=f"output {name!r}")
+    found = element_name(stated.element)
+    message = f"it is declared as {found}, but what is computed is {dtype.value}"
+    return BAD_MODEL.diagnostic(message, place=place)
 
 
 def tensor_shape(tensor: TensorProto, place: Place) -> Shape:

@@ -9,7 +9,7 @@ from atc_py.diag.codes import BAD_MODEL
 from atc_py.frontend.attributes import seen_attributes
 from atc_py.frontend.infer import own_complaint
 from atc_py.frontend.signatures import is_optional_output, type_contradiction
-from atc_py.frontend.tensors import dtype_of_element, element_name
+from atc_py.frontend.tensors import dtype_of_element, element_name, output_fault
 from atc_py.frontend.window_types import known_type
 from atc_py.source import NodeView, TensorView
 
@@ -40,7 +40,9 @@ def view_nodes(
     sink = Sink()
     open_bits = {name: 1 << position for position, name in enumerate(open_inputs)}
     viewer = _Viewer(folded, tensors, open_bits, open_inputs, sink)
-    return tuple(viewer.nodes("")), tuple(sink.errors)
+    nodes = tuple(viewer.nodes(""))
+    viewer.look_at_outputs()
+    return nodes, tuple(sink.errors)
 
 
 class _Viewer:
@@ -77,6 +79,14 @@ class _Viewer:
                 )
                 label = f'"{node.name}"' if node.name else f"node {node.index}"
                 yield from inner.nodes(f"{branch.name} of {label}" + (scope and f", {scope}"))
+
+    def look_at_outputs(self) -> None:
+        """Report outputs of the graph that are declared with another dtype than they have."""
+        for name in dict.fromkeys(self._graph.outputs):
+            dtype = self._value(name).dtype
+            fault = None if dtype is None else output_fault(self._graph, name, dtype)
+            if fault is not None:
+                self._sink.add(fault)
 
     def _node(self, node: WorkNode, scope: str) -> NodeView:
         """One node."""

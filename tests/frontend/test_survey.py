@@ -234,3 +234,11 @@ def test_loop_is_one_node_of_unknown_result(tmp_path: Path) -> None:
     view = surveyed(onnx_files.model(nodes, inputs, ["y"]), tmp_path)
     assert [each.op_type for each in view.nodes] == ["Loop"]
     assert view.nodes[0].attributes["body"] == "<graph>"
+
+
+def test_output_that_is_declared_with_another_dtype_is_a_fault(tmp_path: Path) -> None:
+    proto = onnx_files.model([node("Relu", ["x"], ["y"])], X, ["y"])
+    proto.graph.output[0].type.tensor_type.elem_type = TensorProto.INT32
+    view = surveyed(proto, tmp_path)
+    assert [fault.code for fault in view.faults] == [BAD_MODEL]
+    assert "declared as int32, but what is computed is float32" in view.faults[0].message

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from atc_py.frontend.graph import ValueType, WorkGraph, WorkNode
     from atc_py.frontend.model import SourceAttr
 
-__all__ = ["LOOKED_AT", "doubtful_slices", "has_too_many_axes"]
+__all__ = ["LOOKED_AT", "doubtful_nodes", "has_too_many_axes"]
 
 LOOKED_AT = {"Expand": 1, "GatherND": 1, "Slice": 0}
 """Operators that can stop the process, by the position of the input whose extents matter."""
@@ -98,7 +98,7 @@ _WINDOWS = frozenset({"AveragePool", "Conv", "MaxPool"})
 _SAME = frozenset({b"SAME_UPPER", b"SAME_LOWER"})
 
 
-def doubtful_slices(graph: WorkGraph) -> set[WorkNode]:
+def doubtful_nodes(graph: WorkGraph) -> set[WorkNode]:
     """The nodes of those operators whose input may have bad extents by onnx's inference.
 
     What a Slice makes is sound again, so that Slices in a row wait for the first one only.
