@@ -12,11 +12,62 @@ from atc_py.report.comparison import compare, default_tolerance
 
 MODELS = Path(__file__).resolve().parents[2].parent / "shared" / "models"
 SMALLEST_FLOAT16 = 2.0**-24
-NAMES = ("resnet_mini_opset9", "unet_opset13", "mobilenetv2_opset13")
+NAMES = (
+    "bert_mini_opset11",
+    "bert_mini_opset13",
+    "espcn_opset12",
+    "gru_asr_opset13",
+    "lstm_cls_opset11",
+    "mobilenetv2_opset13",
+    "resnet_mini_opset9",
+    "swin_mini_opset13",
+    "unet_opset13",
+    "vit_mini_opset13",
+    "yolo_csp_opset11",
+)
+IN_FLOAT32 = {
+    "espcn_opset12",
+    "lstm_cls_opset11",
+    "mobilenetv2_opset13",
+    "resnet_mini_opset9",
+    "unet_opset13",
+    "yolo_csp_opset11",
+}
+"""Networks without MatMul, for which the list has float16 only."""
+
+KEEP = "must_keep_origin_dtype"
+OUTSIDE = {
+    (
+        "gru_asr_opset13",
+        "force_fp16",
+    ): "2.9e-3 of the range, the bound is 2.4e-3: it counts kernels "
+    "that round, and a recurrent one rounds at every step",
+    ("vit_mini_opset13", "allow_fp32_to_fp16"): "6.9e-3 of the range, the bound is 6.2e-3",
+}
+"""Runs that the bound of `run --expect` does not cover; they must not pass unnoticed."""
+
+CASES = [
+    pytest.param(
+        name,
+        mode,
+        id=f"{name}-{mode}",
+        marks=pytest.mark.xfail(strict=True, reason=OUTSIDE[name, mode])
+        if (name, mode) in OUTSIDE
+        else (),
+    )
+    for name in NAMES
+    for mode in ("force_fp16", "allow_fp32_to_fp16", KEEP)
+    if mode != KEEP or name in IN_FLOAT32
+]
 
 
-@pytest.mark.parametrize("mode", ["force_fp16", "must_keep_origin_dtype"])
-@pytest.mark.parametrize("name", NAMES)
+def test_every_network_is_here() -> None:
+    if not MODELS.is_dir():
+        pytest.skip("the shared models are not here")
+    assert set(NAMES) == {path.parent.name for path in MODELS.glob("*/model.onnx")}
+
+
+@pytest.mark.parametrize(("name", "mode"), CASES)
 def test_exported_network_gives_its_expected_output(name: str, mode: str, tmp_path: Path) -> None:
     folder = MODELS / name
     if not folder.is_dir():
@@ -31,7 +82,7 @@ def test_exported_network_gives_its_expected_output(name: str, mode: str, tmp_pa
         found = model.run(dict(inputs))
         tolerance = default_tolerance(model.description)
         for output, array in expected.items():
-            if mode == "force_fp16" and np.abs(array).max() < SMALLEST_FLOAT16 / 2:
+            if mode != KEEP and np.abs(array).max() < SMALLEST_FLOAT16 / 2:
                 assert not found[output].any()  # float16 has nothing between 0 and 2^-24
                 continue
             result = compare(output, found[output], array, tolerance)
