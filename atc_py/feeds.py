@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Array = npt.NDArray[np.generic]
 
-__all__ = ["random_array", "random_feeds", "read_feeds", "read_named"]
+__all__ = ["random_array", "random_feeds", "read_feeds"]
 
 _INTEGER_SPAN = 16
 """Random integers lie in [0, 16): small enough to be indices, large enough to differ."""
@@ -47,11 +47,6 @@ def read_feeds(given: Iterable[str], ports: Sequence[Port]) -> dict[str, Array]:
             )
         feeds.update(arrays)
     return feeds
-
-
-def read_named(path: Path, ports: Sequence[Port]) -> dict[str, Array]:
-    """Arrays by port name from one file; a file with one array goes to the first port."""
-    return _read(path, None, ports)
 
 
 def random_feeds(ports: Iterable[Port], seed: int) -> dict[str, Array]:

@@ -58,7 +58,6 @@ class Conclusions:
     def __init__(self, model: ModelView, common_opsets: Sequence[int]) -> None:
         self._path = str(model.path)
         self._common = common_opsets
-        self._opsets = model.opsets
         open_inputs = {each.name: each for each in model.inputs if each.is_open}
         shapes = {
             name: tuple(dim if isinstance(dim, int) else 1 for dim in each.dims or _OPEN_RANK)
