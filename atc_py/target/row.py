@@ -36,6 +36,9 @@ class Resource(Enum):
 
     CUBE_FLOAT32 = "cube_float32"
     BFLOAT16 = "bfloat16"
+    QUANT_FLOAT32 = "quant_float32"
+    REQUANT = "requant"
+    REQUANT_S16 = "requant_s16"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +82,14 @@ class Column:
         inputs: dtypes by position; a variadic operand repeats the last one.
         outputs: dtypes by position; a variadic operand repeats the last one.
         needs: what the SoC must have, or None.
+        attributes: what a node's attributes become when it takes the column: those that name a
+            dtype that the column decides.
     """
 
     inputs: tuple[DType, ...]
     outputs: tuple[DType, ...]
     needs: Resource | None = None
+    attributes: tuple[tuple[str, DType], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +165,11 @@ class TargetOp:
     def attribute(self, name: str) -> Attribute | None:
         """The attribute called `name`, or None."""
         return next((row for row in self.attributes if row.name == name), None)
+
+    def numbers_at(self, count: int) -> tuple[int, ...]:
+        """Positions of those of `count` inputs that the operator reads as numbers."""
+        operands = enumerate(map(self.input_at, range(count)))
+        return tuple(position for position, row in operands if row and row.value_depend)
 
     def input_at(self, position: int) -> Operand | None:
         """The operand that input `position` belongs to, or None when there are fewer."""

@@ -38,6 +38,9 @@ class Soc:
         gm_write: bytes written to device memory per cycle and core.
         cube_float32: whether the cube multiplies float32.
         bfloat16: whether cube and vector take bfloat16.
+        quant_float32: whether AscendQuant computes in float32; in float16 elsewhere.
+        requant: whether there is a kernel that goes from int32 to int8 in one step.
+        requant_s16: whether there are kernels that go from int32 to int8 over int16.
     """
 
     name: str
@@ -55,6 +58,9 @@ class Soc:
     gm_write: int
     cube_float32: bool = False
     bfloat16: bool = False
+    quant_float32: bool = False
+    requant: bool = False
+    requant_s16: bool = False
 
     def has(self, resource: Resource | None) -> bool:
         """Whether this SoC has what a dtype column needs."""
@@ -67,13 +73,24 @@ def _a2(name: str, cores: int, mhz: int, l2_kib: int) -> Soc:
     """A row of the split-core generation (Atlas A2 and A3)."""
     return Soc(
         name, "dav-c220-cube", cores, 2 * cores, 4, mhz, l2_kib, 64, 128, 512, 192, 32, 32,
-        cube_float32=True, bfloat16=True,
+        cube_float32=True, bfloat16=True, requant=True,
     )  # fmt: skip
 
 
 def _m200(name: str, cores: tuple[int, int], aicpus: int, mhz: int) -> Soc:
     """A row of the inference generation around Ascend310P."""
-    return Soc(name, "dav-m200", cores[0], cores[1], aicpus, mhz, 16384, 64, 256, 1024, 256, 17, 17)
+    return Soc(
+        name, "dav-m200", cores[0], cores[1], aicpus, mhz, 16384, 64, 256, 1024, 256, 17, 17,
+        requant=True, requant_s16=True,
+    )  # fmt: skip
+
+
+def _m300(name: str, mhz: int, rate: int) -> Soc:
+    """A row of the small inference generation around Ascend310B."""
+    return Soc(
+        name, "dav-m300", 1, 1, 4, mhz, 4096, 64, 128, 1024, 248, rate, rate,
+        bfloat16=True, requant=True,
+    )  # fmt: skip
 
 
 def _c100(name: str, cores: int, mhz: int) -> Soc:
@@ -81,11 +98,26 @@ def _c100(name: str, cores: int, mhz: int) -> Soc:
     return Soc(name, "dav-c100", cores, 0, 4, mhz, 32768, 64, 256, 1024, 256, 32, 32)
 
 
+_SIM = Soc(
+    "sim", "sim", 8, 7, 8, 1060, 16384, 64, 256, 1024, 256, 17, 17,
+    cube_float32=True, requant=True, requant_s16=True,
+)  # fmt: skip
+
+_C310 = Soc(
+    "Ascend910_95", "dav-c310", 32, 64, 6, 1650, 131072, 64, 256, 512, 248, 31, 31,
+    cube_float32=True, bfloat16=True, quant_float32=True,
+)  # fmt: skip
+
+_S200 = Soc(
+    "Hi3796CV300CS", "dav-s200", 1, 0, 0, 568, 0, 32, 128, 1024, 192, 18, 18,
+    requant=True, requant_s16=True,
+)  # fmt: skip
+
 _ROWS = (
-    Soc("sim", "sim", 8, 7, 8, 1060, 16384, 64, 256, 1024, 256, 17, 17, cube_float32=True),
+    _SIM,
     Soc("Ascend310", "dav-m100", 2, 0, 4, 680, 8192, 64, 256, 1024, 248, 67, 64),
-    Soc("Ascend310B1", "dav-m300", 1, 1, 4, 1224, 4096, 64, 128, 1024, 248, 17, 17, bfloat16=True),
-    Soc("Ascend310B4", "dav-m300", 1, 1, 4, 500, 4096, 64, 128, 1024, 248, 8, 8, bfloat16=True),
+    _m300("Ascend310B1", 1224, 17),
+    _m300("Ascend310B4", 500, 8),
     _m200("Ascend310P1", (10, 8), 8, 1060),
     _m200("Ascend310P3", (8, 7), 16, 1060),
     _m200("Ascend310P5", (8, 7), 8, 800),
@@ -102,7 +134,8 @@ _ROWS = (
     _a2("Ascend910B4", 20, 1500, 98304),
     _a2("Ascend910_9391", 24, 1850, 196608),
     _a2("Ascend910_9392", 24, 1850, 196608),
-    Soc("Hi3796CV300CS", "dav-s200", 1, 0, 0, 568, 0, 32, 128, 1024, 192, 18, 18),
+    _C310,
+    _S200,
 )
 
 _BY_NAME = {row.name.lower(): row for row in _ROWS}

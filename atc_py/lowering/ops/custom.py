@@ -8,7 +8,8 @@ from atc_py.dtypes import DType
 from atc_py.ir import DenseConst, TensorType, Value
 from atc_py.lowering.attributes import get_float, get_int, get_ints, get_string
 from atc_py.lowering.registry import lowering
-from atc_py.shapes import broadcast_shapes, format_shape
+from atc_py.lowering.results import said, stated
+from atc_py.shapes import broadcast_shapes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,11 +26,11 @@ def lower_adaptive_max_pool(b: Builder) -> Sequence[Value]:
     """AdaptiveMaxPool2D -> AdaptiveMaxPool2d."""
     x = b.input(0)
     size = get_ints(b, "output_size", (), 2)
-    if len(x.type.shape) != 4 or min(size, default=0) < 1:  # noqa: PLR2004  (N, C, H, W)
+    if x.type.rank != 4 or min(size, default=0) < 1:  # noqa: PLR2004  (N, C, H, W)
         raise b.bad(f"pools images to two positive extents, found {list(size)}", "output_size")
     shape = (*x.type.shape[:2], *size)
     types = [TensorType(x.type.dtype, shape), TensorType(DType.INT32, shape)]
-    outputs = [("y", _stated(b, 0, types[0])), ("argmax", _stated(b, 1, types[1]))]
+    outputs = [("y", stated(b, 0, types[0])), ("argmax", stated(b, 1, types[1]))]
     return b.ops("AdaptiveMaxPool2d", [x], outputs, {"output_size": size})
 
 
@@ -38,7 +39,7 @@ def lower_addcmul(b: Builder) -> Sequence[Value]:
     """Addcmul -> Addcmul."""
     inputs = [b.input(position) for position in range(4)]
     shape = _broadcast(b, *(value.type.shape for value in inputs))
-    result = _stated(b, 0, TensorType(inputs[0].type.dtype, shape))
+    result = stated(b, 0, TensorType(inputs[0].type.dtype, shape))
     return [b.op("Addcmul", inputs, result)]
 
 
@@ -56,7 +57,7 @@ def lower_batch_mat_mul(b: Builder) -> Sequence[Value]:
     if left[-1] != right[-2]:
         raise b.bad(f"needs equal inner extents, found {left[-1]} and {right[-2]}")
     shape = (*_broadcast(b, left[:-2], right[:-2]), left[-2], right[-1])
-    result = _stated(b, 0, TensorType(b.source(0).dtype, shape))
+    result = stated(b, 0, TensorType(b.source(0).dtype, shape))
     return [_product(b, (b.input(0), b.input(1)), result, (turned[0], turned[1]))]
 
 
@@ -69,12 +70,12 @@ def lower_affine_grid(b: Builder) -> Sequence[Value]:
     """
     theta, sizes = b.input(0), _grid_extents(b)
     rank = len(sizes)
-    if len(theta.type.shape) != 3 or theta.type.shape[1:] != (rank, rank + 1):  # noqa: PLR2004
+    if theta.type.rank != 3 or theta.type.shape[1:] != (rank, rank + 1):  # noqa: PLR2004
         raise b.bad(
-            f"needs theta of N x {rank} x {rank + 1}, found {_said(theta.type)}", "input theta"
+            f"needs theta of N x {rank} x {rank + 1}, found {said(theta.type)}", "input theta"
         )
     batch, dtype = theta.type.shape[0], theta.type.dtype
-    result = _stated(b, 0, TensorType(dtype, (batch, *sizes, rank)))
+    result = stated(b, 0, TensorType(dtype, (batch, *sizes, rank)))
     grid = b.const("grid", _grid(sizes, dtype, aligned=get_int(b, "align_corners", 0) != 0))
     flat = TensorType(dtype, (batch, grid.type.shape[1], rank))
     product = _product(b, (grid, theta), flat, (False, True), "positions")
@@ -88,8 +89,8 @@ def lower_batch_multi_class_nms(b: Builder) -> Sequence[Value]:
     flags = {n: get_int(b, n, 0) != 0 for n in ("change_coordinate_frame", "transpose_box")}
     if flags["change_coordinate_frame"] and b.optional_source(2) is None:
         raise b.bad("needs clip_window with change_coordinate_frame", "input clip_window")
-    if len(scores.type.shape) != 3:  # noqa: PLR2004  (image, box, class)
-        raise b.bad(f"needs scores of rank 3, found {_said(scores.type)}", "input scores")
+    if scores.type.rank != 3:  # noqa: PLR2004  (image, box, class)
+        raise b.bad(f"needs scores of rank 3, found {said(scores.type)}", "input scores")
     _check_boxes(b, boxes.type.shape, scores.type.shape, turned=flags["transpose_box"])
     images, most = scores.type.shape[0], get_int(b, "max_total_size", 0)
     attributes: dict[str, AttrValue] = {
@@ -105,14 +106,14 @@ def lower_batch_multi_class_nms(b: Builder) -> Sequence[Value]:
     shapes: list[Shape] = [(images, most, 4), (images, most), (images, most)]
     names = ("nmsed_boxes", "nmsed_scores", "nmsed_classes")
     outputs = [
-        (name, _stated(b, at, TensorType(dtype, shape)))
+        (name, stated(b, at, TensorType(dtype, shape)))
         for at, (name, shape) in enumerate(zip(names, shapes, strict=True))
     ]
     outputs.append(("nmsed_num", TensorType(DType.INT32, (images,))))
     inputs = [boxes, scores, b.optional_input(2), b.optional_input(3)]
     *found, count = b.ops("BatchMultiClassNonMaxSuppression", inputs, outputs, attributes)
     listed = b.output_type(3).dtype if b.wants_output(3) else dtype
-    _stated(b, 3, TensorType(listed, (images,)))
+    stated(b, 3, TensorType(listed, (images,)))
     return [*found, b.cast(count, listed)]
 
 
@@ -123,14 +124,14 @@ def lower_embedding_bag(b: Builder) -> Sequence[Value]:
     offsets = b.optional_source(2)
     mode = get_string(b, "mode", "mean")
     last = get_int(b, "include_last_offset", 0) != 0
-    if len(indices.type.shape) != (2 if offsets is None else 1):
+    if indices.type.rank != (2 if offsets is None else 1):
         raise b.bad("needs a matrix of indices, or a list of them and offsets", "input indices")
     if b.optional_source(3) is not None and mode != "sum":
         raise b.bad(f"takes per_sample_weights in mode sum only, found mode {mode}", "mode")
     bags = indices.type.shape[0] if offsets is None else offsets.shape[0] - last
-    if bags < 0 or len(weight.type.shape) != 2:  # noqa: PLR2004  (a table)
+    if bags < 0 or weight.type.rank != 2:  # noqa: PLR2004  (a table)
         raise b.bad("needs a table and the last offset that include_last_offset speaks of")
-    result = _stated(b, 0, TensorType(weight.type.dtype, (bags, weight.type.shape[1])))
+    result = stated(b, 0, TensorType(weight.type.dtype, (bags, weight.type.shape[1])))
     inputs = [weight, indices, b.optional_input(2), b.optional_input(3)]
     attributes: dict[str, AttrValue] = {"mode": mode, "include_last_offset": last}
     return [b.op("EmbeddingBag", inputs, result, attributes)]
@@ -143,8 +144,8 @@ def lower_roi_extractor(b: Builder) -> Sequence[Value]:
     scales = b.node.attributes.get("spatial_scale", (0.25, 0.125, 0.0625, 0.03125))
     if not isinstance(scales, tuple) or len(scales) != len(maps):
         raise b.bad(f"needs a spatial_scale for each of {len(maps)} maps", "spatial_scale")
-    if not maps or len(rois.type.shape) != 2 or rois.type.shape[1] != 5:  # noqa: PLR2004
-        raise b.bad(f"needs maps, and rois of 5 columns, found {_said(rois.type)}", "input rois")
+    if not maps or rois.type.rank != 2 or rois.type.shape[1] != 5:  # noqa: PLR2004
+        raise b.bad(f"needs maps, and rois of 5 columns, found {said(rois.type)}", "input rois")
     if len({value.type.shape[:2] for value in maps}) != 1:
         raise b.bad("needs maps of as many images and channels as each other", "input features")
     height, width = (get_int(b, f"pooled_{side}", 7) for side in ("height", "width"))
@@ -159,30 +160,11 @@ def lower_roi_extractor(b: Builder) -> Sequence[Value]:
         "aligned": get_int(b, "aligned", 1) != 0,
     }
     shape = (rois.type.shape[0], maps[0].type.shape[1], height, width)
-    result = _stated(b, 0, TensorType(rois.type.dtype, shape))
+    result = stated(b, 0, TensorType(rois.type.dtype, shape))
     return [b.op("RoiExtractor", [rois, *maps], result, attributes)]
 
 
 # Parts ------------------------------------------------------------------------------------------
-
-
-def _stated(b: Builder, position: int, found: TensorType) -> TensorType:
-    """`found`, which the file must have stated for the output too.
-
-    Raises:
-        AtcError: BAD_NODE when it states another shape or dtype.
-    """
-    if b.wants_output(position):
-        stated = b.output_type(position)
-        if (stated.dtype, stated.shape) != (found.dtype, found.shape):
-            told = f"gives {_said(found)}, but the file states {_said(stated)}"
-            raise b.bad(told, f"output {position}")
-    return found
-
-
-def _said(type_: TensorType) -> str:
-    """A type as people write it."""
-    return f"{type_.dtype.value} {format_shape(type_.shape)}"
 
 
 def _broadcast(b: Builder, *shapes: Shape) -> Shape:

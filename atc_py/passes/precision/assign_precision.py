@@ -31,7 +31,8 @@ class AssignPrecisionPass(Pass):
     must_keep_origin_dtype wants the model's own dtypes; allow_fp32_to_fp16 wants float16 on the
     cube and the model's own dtypes elsewhere, and takes float16 where the AI Core has nothing
     better. A wider float may stand in for a narrower one, so an operator that only has float32
-    stays float32. AI Core columns come before AI CPU.
+    stays float32. AI Core columns come before AI CPU. Integers are never cast: int8 operands take
+    the operator's int8 column in every mode, or none.
     Nodes that launch no kernel take what their input has. Graph inputs and outputs keep their
     dtypes.
     """
@@ -108,6 +109,7 @@ class _Assignment:
     def _apply(self, node: Node, choice: Choice) -> None:
         """Give the node its engine and dtypes, with casts before it where they are needed."""
         node.engine = choice.engine
+        node.attributes.update(choice.attributes)
         for position, value in enumerate(node.inputs):
             if value is not None:
                 node.set_input(position, self._cast(value, choice.inputs[position]))
@@ -149,7 +151,9 @@ def _way_out(node: Node, row: TargetOp, *, soc_help: str) -> str:
     from atc_py.target import find_soc
 
     offered = offered_columns(node, row, find_soc(soc_help))
-    dtypes = sorted({choice.outputs[0].value for choice in offered if choice.outputs})
+    floats = any(value.type.dtype.is_float for value in node.present_inputs)
+    alike = [choice for choice in offered if choice.outputs[0].is_float is floats] or offered
+    dtypes = sorted({choice.outputs[0].value for choice in alike})
     text = f"it takes {', '.join(dtypes)} here" if dtypes else "it has no kernel here"
     limit = broken_limit(node, row)
     if limit is not None:

@@ -29,11 +29,12 @@ _NARROWED, _AICPU = 1, 2
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """An engine and the dtype of each input and output position of one node."""
+    """An engine, the dtype of each input and output position of one node, and attributes to set."""
 
     engine: Engine
     inputs: tuple[DType, ...]
     outputs: tuple[DType, ...]
+    attributes: tuple[tuple[str, DType], ...] = ()
 
 
 def choose_column(
@@ -110,7 +111,8 @@ def _within(node: Node, limit: Limit) -> bool:
 def _spread(engine: Engine, column: Column, counts: tuple[int, int]) -> Choice:
     """A column with its last dtype repeated for variadic operands."""
     inputs, outputs = counts
-    return Choice(engine, _repeat(column.inputs, inputs), _repeat(column.outputs, outputs))
+    dtypes = _repeat(column.inputs, inputs), _repeat(column.outputs, outputs)
+    return Choice(engine, *dtypes, column.attributes)
 
 
 def _repeat(dtypes: tuple[DType, ...], count: int) -> tuple[DType, ...]:

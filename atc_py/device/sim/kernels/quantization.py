@@ -1,0 +1,144 @@
+"""Quantisation: floats to small integers and back.
+
+Arithmetic is that of CANN's kernels: in float16, every step rounded, but for AscendQuant on SoCs
+where it computes in float32, and for AscendDequant with words, whose factor is a float32 of 19 bits.
+The bit of a word that clears negative values is not read; the attribute relu_flag says the same.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from atc_py.deq_scale import decode_hardware
+from atc_py.device.sim.kernel import Call, Rounding, kernel
+from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
+from atc_py.device.sim.numerics import round_to_grid
+from atc_py.device.sim.scaling import (
+    along_channels,
+    check_dtype,
+    check_scale,
+    clear_negative,
+    saturate,
+)
+from atc_py.dtypes import DType
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float32]
+
+__all__: list[str] = []
+
+F16, F32 = DType.FLOAT16, DType.FLOAT32
+I8, I16, I32, U64 = DType.INT8, DType.INT16, DType.INT32, DType.UINT64
+
+_ROUNDINGS: Mapping[str, np.ufunc] = {
+    "Round": np.rint,
+    "Floor": np.floor,
+    "Ceil": np.ceil,
+    "Trunc": np.trunc,
+}
+
+
+def _quant_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """The shape of x in the dtype that dst_type names."""
+    check_dtype(node.x.dtype, "x", F16, F32)
+    check_dtype(node.dtype("compute_type"), "compute_type", F16, F32)
+    target = check_dtype(node.dtype("dst_type"), "dst_type", I8, I16)
+    mode = node.text("round_mode")
+    if mode not in _ROUNDINGS:
+        raise NodeError(f"round_mode must be one of {', '.join(_ROUNDINGS)}, found {mode}")
+    return (TensorFacts(target, node.x.dims),)
+
+
+@kernel("AscendQuant", _quant_types)
+def ascend_quant(call: Call) -> None:
+    """`y = saturate(round(x * scale + offset))`, with sqrt_mode times scale once more.
+
+    In float16 x, scale, offset and the result of every step are rounded to float16. In float32
+    they are rounded to float32, and sqrt_mode squares the factor first.
+    """
+    node = call.node
+    compute = node.dtype("compute_type")
+    values = np.array(call.x, np.float32)
+    round_to_grid(values, compute, values)
+    for factor in _factors(node, compute):
+        _multiply(values, factor, compute)
+    values += _constant(node.number("offset"), compute)
+    round_to_grid(values, compute, values)
+    _ROUNDINGS[node.text("round_mode")](values, out=values)
+    saturate(values, call.out)
+
+
+def _factors(node: NodeFacts, compute: DType) -> list[np.float32]:
+    """What x is multiplied by, one after the other."""
+    scale = _constant(node.number("scale"), compute)
+    if not node.flag("sqrt_mode"):
+        return [scale]
+    return [scale, scale] if compute is F16 else [scale * scale]
+
+
+def _constant(value: float, compute: DType) -> np.float32:
+    """An attribute as a kernel holds it that computes in `compute`."""
+    constant: np.float32 = np.float32(np.float16(value) if compute is F16 else value)
+    return constant
+
+
+def _multiply(values: Floats, factor: Floats | np.float32, compute: DType = F16) -> None:
+    """`values` times `factor`, in place, rounded to `compute`."""
+    np.multiply(values, factor, out=values)
+    round_to_grid(values, compute, values)
+
+
+def _anti_quant_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """The shape of x in the dtype that `dtype` names."""
+    check_dtype(node.x.dtype, "x", I8)
+    return (TensorFacts(check_dtype(node.dtype("dtype"), "dtype", F16, F32), node.x.dims),)
+
+
+@kernel("AscendAntiQuant", _anti_quant_types, rounding=Rounding.ON_GRID)
+def ascend_anti_quant(call: Call) -> None:
+    """`y = (x + offset) * scale`, with sqrt_mode times scale once more.
+
+    scale, offset and the result of every step are rounded to float16, whatever dtype y has.
+    """
+    scale = _constant(call.node.number("scale"), F16)
+    np.copyto(call.out, call.x)
+    call.out[...] += _constant(call.node.number("offset"), F16)
+    round_to_grid(call.out, F16, call.out)
+    for _ in range(2 if call.node.flag("sqrt_mode") else 1):
+        _multiply(call.out, scale)
+
+
+def _dequant_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """The shape of x in the dtype that `dtype` names."""
+    check_dtype(node.x.dtype, "x", I32)
+    check_scale(node, "deq_scale", U64, F16)
+    if node.flag("sqrt_mode") and node.required(1).dtype is U64:
+        raise NodeError("sqrt_mode goes with float16 factors, found uint64")
+    return (TensorFacts(check_dtype(node.dtype("dtype"), "dtype", F16, F32), node.x.dims),)
+
+
+@kernel("AscendDequant", _dequant_types, rounding=Rounding.ON_GRID)
+def ascend_dequant(call: Call) -> None:
+    """`y = x * factor`, rounded to float16 whatever dtype y has; relu_flag clears what is negative.
+
+    With float16 factors x is rounded to float16 first, to infinity beyond its range, and sqrt_mode
+    multiplies by the factor once more after all else. With words x is rounded to float32, and so is
+    the product before it is rounded to float16.
+    """
+    in_half = call.node.required(1).dtype is F16
+    scale = call.input(1) if in_half else decode_hardware(call.input(1)).scale
+    factor = along_channels(scale, call.x)
+    np.copyto(call.out, call.x, casting="unsafe")
+    if in_half:
+        round_to_grid(call.out, F16, call.out)
+    _multiply(call.out, factor)
+    if call.node.flag("relu_flag"):
+        clear_negative(call.out)
+    if call.node.flag("sqrt_mode"):
+        _multiply(call.out, factor)

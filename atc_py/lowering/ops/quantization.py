@@ -1,0 +1,182 @@
+"""Lowering of CANN's quantisation operators, which stand in models under their own names.
+
+Inputs count by position. Flags are the integers 0 and 1 in a file. Words are handed on as they are:
+what AscendDequant reads of a word, the factor, lies in the same place in both packings, and models
+that have the other operators have hardware words.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING
+
+from atc_py.dtypes import DType
+from atc_py.ir import TensorType, Value
+from atc_py.lowering.attributes import get_float, get_int, get_string
+from atc_py.lowering.registry import lowering
+from atc_py.lowering.results import said, stated
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from atc_py.ir import AttrValue
+    from atc_py.lowering.builder import Builder
+
+__all__: list[str] = []
+
+_ROUND_MODES = ("Round", "Floor", "Ceil", "Trunc")
+_TARGETS = {"INT8": DType.INT8, "INT16": DType.INT16}
+_RESULTS = {dtype.ge: dtype for dtype in (DType.FLOAT32, DType.FLOAT16)}
+
+
+@lowering("AscendQuant")
+def lower_ascend_quant(b: Builder) -> Sequence[Value]:
+    """AscendQuant -> AscendQuant, dst_type as a dtype."""
+    x, mode = b.input(0), get_string(b, "round_mode", "Round")
+    if mode not in _ROUND_MODES:
+        known = ", ".join(_ROUND_MODES)
+        raise b.bad(f"takes one of {known} as round_mode, found {mode}", "attribute round_mode")
+    target = _target(b)
+    attributes: dict[str, AttrValue] = {
+        **_scale_and_offset(b),
+        "sqrt_mode": _flag(b, "sqrt_mode"),
+        "round_mode": mode,
+        "dst_type": target,
+    }
+    result = stated(b, 0, TensorType(target, x.type.shape))
+    return [b.op("AscendQuant", [x], result, attributes)]
+
+
+@lowering("AscendAntiQuant")
+def lower_ascend_anti_quant(b: Builder) -> Sequence[Value]:
+    """AscendAntiQuant -> AscendAntiQuant, which adds the offset that a file says to subtract."""
+    x, numbers = b.input(0), _scale_and_offset(b)
+    dtype = _dtype(b)
+    attributes: dict[str, AttrValue] = {
+        "scale": numbers["scale"],
+        "offset": 0.0 - numbers["offset"],
+        "dtype": dtype,
+        "sqrt_mode": _flag(b, "sqrt_mode"),
+    }
+    result = stated(b, 0, TensorType(dtype, x.type.shape))
+    return [b.op("AscendAntiQuant", [x], result, attributes)]
+
+
+@lowering("AscendDequant")
+def lower_ascend_dequant(b: Builder) -> Sequence[Value]:
+    """AscendDequant -> AscendDequant."""
+    x, scale = b.input(0), _scale(b)
+    sqrt_mode, dtype = _flag(b, "sqrt_mode"), _dtype(b)
+    if sqrt_mode and scale.type.dtype is DType.UINT64:
+        raise b.bad("takes float16 factors with sqrt_mode, found uint64", "attribute sqrt_mode")
+    attributes: dict[str, AttrValue] = {
+        "sqrt_mode": sqrt_mode,
+        "relu_flag": _flag(b, "relu_flag"),
+        "dtype": dtype,
+    }
+    result = stated(b, 0, TensorType(dtype, x.type.shape))
+    return [b.op("AscendDequant", [x, scale], result, attributes)]
+
+
+@lowering("AscendRequant")
+def lower_ascend_requant(b: Builder) -> Sequence[Value]:
+    """AscendRequant -> AscendRequant."""
+    x, scale = b.input(0), _scale(b)
+    result = stated(b, 0, TensorType(DType.INT8, x.type.shape))
+    return [b.op("AscendRequant", [x, scale], result, {"relu_flag": _flag(b, "relu_flag")})]
+
+
+@lowering("AscendRequantS16")
+def lower_ascend_requant_s16(b: Builder) -> Sequence[Value]:
+    """AscendRequantS16 -> AscendRequantS16, with the second output where dual_output is set."""
+    x, scale, addend = b.input(0), _scale(b), b.optional_input(2)
+    dual = _flag(b, "dual_output")
+    if b.wants_output(1) and not dual:
+        raise b.bad("gives a second output with dual_output alone", "output 1")
+    if addend is not None and addend.type.shape != x.type.shape:
+        raise b.bad(f"needs x1 of the shape of x0, found {said(addend.type)}", "input x1")
+    names = [(b.output_name(0), DType.INT8), (f"{b.output_name(0)}.int16", DType.INT16)]
+    if b.wants_output(1):
+        names[1] = (b.output_name(1), DType.INT16)
+    outputs = [
+        (name, stated(b, position, TensorType(dtype, x.type.shape)))
+        for position, (name, dtype) in enumerate(names[: 2 if dual else 1])
+    ]
+    attributes: dict[str, AttrValue] = {
+        "dual_output": dual,
+        "relu_flag": _flag(b, "relu_flag"),
+    }
+    return b.ops("AscendRequantS16", _present([x, scale, addend]), outputs, attributes)
+
+
+@lowering("AscendDequantS16")
+def lower_ascend_dequant_s16(b: Builder) -> Sequence[Value]:
+    """AscendDequantS16 -> AscendDequantS16."""
+    x, scale, addend = b.input(0), _scale(b), b.optional_input(2)
+    if addend is not None and addend.type.shape != x.type.shape:
+        _check_channels(b, x, addend, "x1")
+    result = stated(b, 0, TensorType(DType.INT16, x.type.shape))
+    inputs = _present([x, scale, addend])
+    return [b.op("AscendDequantS16", inputs, result, {"relu_flag": _flag(b, "relu_flag")})]
+
+
+# Parts ------------------------------------------------------------------------------------------
+
+
+def _present(inputs: list[Value | None]) -> list[Value | None]:
+    """`inputs` without an absent last one."""
+    return inputs if inputs[-1] is not None else inputs[:-1]
+
+
+def _flag(b: Builder, name: str) -> bool:
+    """An attribute that is an integer in a file, false by default."""
+    return get_int(b, name, 0) != 0
+
+
+def _scale_and_offset(b: Builder) -> dict[str, float]:
+    """The two numbers that a node must carry."""
+    for name in ("scale", "offset"):
+        if name not in b.node.attributes:
+            raise b.bad(f"needs the attribute {name}", f"attribute {name}")
+    return {name: get_float(b, name, 0.0) for name in ("scale", "offset")}
+
+
+def _target(b: Builder) -> DType:
+    """The dtype that dst_type names."""
+    name = get_string(b, "dst_type", "INT8")
+    if name in _TARGETS:
+        return _TARGETS[name]
+    if name == "INT4":
+        raise b.unsupported(
+            "dst_type INT4 asks for 4-bit integers, which this device does not have",
+            "attribute dst_type",
+            "quantise to INT8",
+        )
+    known = ", ".join((*_TARGETS, "INT4"))
+    raise b.bad(f"takes one of {known} as dst_type, found {name}", "attribute dst_type")
+
+
+def _dtype(b: Builder) -> DType:
+    """The dtype whose number in CANN's graph the attribute `dtype` is."""
+    number = get_int(b, "dtype", DType.FLOAT32.ge)
+    if number not in _RESULTS:
+        known = " or ".join(f"{ge} ({dtype.value})" for ge, dtype in _RESULTS.items())
+        raise b.bad(f"takes {known} as dtype, found {number}", "attribute dtype")
+    return _RESULTS[number]
+
+
+def _scale(b: Builder) -> Value:
+    """The factors or words: one, or one for each channel of the first input."""
+    scale = b.input(1)
+    _check_channels(b, b.input(0), scale, "1")
+    return scale
+
+
+def _check_channels(b: Builder, x: Value, value: Value, name: str) -> None:
+    """Refuse an input that has neither one element nor one for each channel of `x`."""
+    from atc_py.deq_scale import channel_axis
+
+    count = prod(value.type.shape)
+    if count != 1 and channel_axis(x.type.shape, count) is None:
+        found = f"{said(x.type)} and {said(value.type)}"
+        raise b.bad(f"needs 1 element or 1 for each channel, found {found}", f"input {name}")

@@ -1,0 +1,104 @@
+"""Quantisation: floats to small integers and back, and sums of products to either.
+
+`compute_type` is not CANN's: the dtype in which AscendQuant computes, which CANN's kernels know from
+the SoC that they are built for. It and the attributes that name the dtype of a result follow from
+the column that a node takes.
+"""
+
+from __future__ import annotations
+
+from atc_py.target.row import Attribute, Column, Operand, Resource, TargetOp, Unit
+from atc_py.target.rows.parts import F16, F32, FLOATS, I8, I16, I32, U64, Y, inputs
+
+__all__ = ["ROWS"]
+
+_SQRT_MODE = Attribute("sqrt_mode", "bool", default=False)
+_RELU_FLAG = Attribute("relu_flag", "bool", default=False)
+_SCALE_AND_OFFSET = (Attribute("scale", "float"), Attribute("offset", "float"))
+
+
+def _quant(compute: Resource | None) -> tuple[Column, ...]:
+    """Columns of AscendQuant where it computes in float32, for which the SoC has a resource, or not.
+
+    float32 is taken, too, where it computes in float16; the kernel rounds it first.
+    """
+    dtype = F32 if compute else F16
+    return tuple(
+        Column((x,), (y,), compute, (("dst_type", y), ("compute_type", dtype)))
+        for y in (I8, I16)
+        for x in FLOATS
+    )
+
+
+ROWS = (
+    TargetOp(
+        "AscendAntiQuant",
+        inputs("x"),
+        Y,
+        Unit.VECTOR,
+        "int8 plus an offset, times a factor.",
+        attributes=(*_SCALE_AND_OFFSET, Attribute("dtype", "dtype", F32), _SQRT_MODE),
+        columns=tuple(Column((I8,), (y,), attributes=(("dtype", y),)) for y in FLOATS),
+        family="quant",
+    ),
+    TargetOp(
+        "AscendDequant",
+        inputs("x", "deq_scale"),
+        Y,
+        Unit.VECTOR,
+        "int32 times a factor, one for all or one per channel, in float16.",
+        attributes=(_SQRT_MODE, _RELU_FLAG, Attribute("dtype", "dtype", F32)),
+        columns=tuple(
+            Column((I32, scale), (y,), attributes=(("dtype", y),))
+            for scale in (U64, F16)
+            for y in FLOATS
+        ),
+        family="quant",
+    ),
+    TargetOp(
+        "AscendDequantS16",
+        inputs("x0", "deq_scale", "x1?"),
+        Y,
+        Unit.VECTOR,
+        "int32 shifted right to int16, plus an addend per channel.",
+        attributes=(_RELU_FLAG,),
+        columns=(Column((I32, U64, I16), (I16,), Resource.REQUANT_S16),),
+        family="quant",
+    ),
+    TargetOp(
+        "AscendQuant",
+        inputs("x"),
+        Y,
+        Unit.VECTOR,
+        "Floats times a factor, plus an offset, rounded to small integers.",
+        attributes=(
+            *_SCALE_AND_OFFSET,
+            _SQRT_MODE,
+            Attribute("round_mode", "string", "Round"),
+            Attribute("dst_type", "dtype", I8),
+            Attribute("compute_type", "dtype", F16),
+        ),
+        columns=(*_quant(Resource.QUANT_FLOAT32), *_quant(None)),
+        family="quant",
+    ),
+    TargetOp(
+        "AscendRequant",
+        inputs("x", "req_scale"),
+        Y,
+        Unit.VECTOR,
+        "int32 times a factor, rounded, plus an offset, as int8; one word for all or per channel.",
+        attributes=(_RELU_FLAG,),
+        columns=(Column((I32, U64), (I8,), Resource.REQUANT),),
+        family="quant",
+    ),
+    TargetOp(
+        "AscendRequantS16",
+        inputs("x0", "req_scale", "x1?"),
+        (Operand("y0"), Operand("y1", optional=True)),
+        Unit.VECTOR,
+        "The sum of two int16 tensors, and that sum requantised to int8.",
+        attributes=(Attribute("dual_output", "bool", default=False), _RELU_FLAG),
+        columns=(Column((I16, U64, I16), (I8, I16), Resource.REQUANT_S16),),
+        family="quant",
+    ),
+)
