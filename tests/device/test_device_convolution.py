@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from atc_py.device.sim.kernels import convolution
+from atc_py.device.sim.kernels import convolution, transposed_convolution
 from atc_py.dtypes import DType
 from tests.device.models import random_array, run_operator
 from tests.device.onnx_oracle import Onnx, compare
@@ -142,7 +142,7 @@ def test_convolution_in_pieces_gives_the_same(
     monkeypatch: pytest.MonkeyPatch, limit: int, groups: int, many_pixels: int
 ) -> None:
     monkeypatch.setattr(convolution, "_COLUMNS", limit)
-    monkeypatch.setattr(convolution, "_SPREAD", limit)
+    monkeypatch.setattr(transposed_convolution, "_SPREAD", limit)
     monkeypatch.setattr(convolution, "_MANY_PIXELS", many_pixels)
     monkeypatch.setattr(convolution, "_PIXELS_AT_ONCE", 1)
     monkeypatch.setattr(convolution, "_FILTERS_AT_ONCE", 1)

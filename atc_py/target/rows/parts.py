@@ -46,11 +46,16 @@ def same(*dtypes: DType, inputs: int = 1, outputs: int = 1) -> tuple[Column, ...
     return tuple(Column((dtype,) * inputs, (dtype,) * outputs) for dtype in dtypes)
 
 
-def cube(inputs: int) -> tuple[Column, ...]:
-    """Columns of a cube operator: float16, and float32 where the SoC's cube has it."""
+def cube() -> tuple[Column, ...]:
+    """Columns of (data, weights, bias, offset_w) of a cube operator.
+
+    float16; float32 where the SoC's cube has it; int8, summed up in int32 with an int32 bias.
+    Only int8 weights have offsets.
+    """
     return (
-        Column((F16,) * inputs, (F16,)),
-        Column((F32,) * inputs, (F32,), Resource.CUBE_FLOAT32),
+        Column((F16,) * 3, (F16,)),
+        Column((F32,) * 3, (F32,), Resource.CUBE_FLOAT32),
+        Column((I8, I8, I32, I8), (I32,)),
     )
 
 

@@ -1,4 +1,8 @@
-"""Matrix products, alone and stacked, and determinants."""
+"""Matrix products, alone and stacked, and determinants.
+
+int8 matrices are multiplied in float32 by sums that lose nothing, see `integer_products`; the bias
+is added to the int32 result and wraps around with it.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from atc_py.device.sim.cube_types import check_channels, result_dtype
+from atc_py.device.sim.integer_products import (
+    DIFFERENCE,
+    INT8,
+    exact_matmul,
+    exact_terms,
+    widened,
+    widened_weights,
+)
 from atc_py.device.sim.kernel import Call, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
-from atc_py.device.sim.typing_rules import one_dtype, require_float, require_rank
+from atc_py.device.sim.typing_rules import require_float, require_rank
 from atc_py.shapes import Shape, broadcast_shapes
 
 if TYPE_CHECKING:
@@ -26,44 +39,44 @@ _ROWS, _COLUMNS = 1, 4
 """Blocks of rows or columns below which a part is not worth a worker of its own."""
 
 
-def _product(node: NodeFacts, turn: str) -> Shape:
+def _product(node: NodeFacts, turn: str) -> TensorFacts:
     """[..., m, n] from [..., m, k] by [..., k, n], after the transpositions asked for."""
-    left, right, bias = node.x, node.required(1), node.input(2)
-    require_float(left)
+    left, right = node.x, node.required(1)
+    dtype = result_dtype(node)
     if min(left.rank, right.rank) < _MATRIX:
         raise NodeError(f"matrices are needed, found {left} and {right}")
-    if node.input(3) is not None:
-        raise NodeError("offset_w is for quantised matrices, which this device does not take")
-    one_dtype(node.present)
-    node.expect("offset_x", 0)
     rows, inner = left.shape[:-3:-1] if node.flag(f"{turn}_x1") else left.shape[-2:]
     other_inner, columns = right.shape[:-3:-1] if node.flag(f"{turn}_x2") else right.shape[-2:]
     if inner != other_inner:
         raise NodeError(f"inner extents must be equal, found {inner} and {other_inner}")
-    if bias is not None and bias.shape != (columns,):
-        raise NodeError(f"bias must have shape {columns}, found {bias}")
+    check_channels(node, columns)
     try:
         stack = broadcast_shapes(left.shape[:-2], right.shape[:-2])
     except ValueError as error:
         raise NodeError(str(error)) from None
-    return (*stack, rows, columns)
+    return TensorFacts(dtype, (*stack, rows, columns))
 
 
 def _matmul_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     """As `_product`, of single matrices."""
     require_rank(node.x, _MATRIX, "x1")
     require_rank(node.required(1), _MATRIX, "x2")
-    return (TensorFacts(node.x.dtype, _product(node, "transpose")),)
+    return (_product(node, "transpose"),)
 
 
 def _batch_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     """As `_product`."""
-    return (TensorFacts(node.x.dtype, _product(node, "adj")),)
+    return (_product(node, "adj"),)
 
 
 @kernel("MatMulV2", _matmul_types)
 def matmul(call: Call) -> None:
-    """`y = x1 @ x2 + bias`; either matrix may be transposed first."""
+    """`y = x1 @ (x2 - offset_w) + bias`; either matrix may be transposed first.
+
+    offset_w, for int8, has an element per column: what AMCT calls the value of a quantised weight,
+    though its own are symmetric and CANN reserves the operand. `offset_x` changes nothing: it is
+    the zero that would be padded with, and the bias already makes up for it.
+    """
     _multiply(call, "transpose")
 
 
@@ -75,26 +88,41 @@ def batch_matmul(call: Call) -> None:
 
 def _multiply(call: Call, turn: str) -> None:
     """The products, shared among workers along one axis of the result."""
-    out, node = call.out, call.node
-    left, right = (
-        call.input(position).swapaxes(-1, -2)
-        if node.flag(f"{turn}_x{position + 1}")
-        else call.input(position)
-        for position in range(2)
-    )
-    bias = call.optional(2)
+    out, bias = call.out, call.optional(2)
     axis, block, least = _shared_axis(out.shape)
+    left, right, terms = _operands(call, turn)
 
     def part(first: int, last: int) -> None:
         start, stop = first * block, min(last * block, out.shape[axis])
         target = _cut(out, axis, start, stop)
         a = left if axis == -1 else _cut(left, axis, start, stop)
         b = right if axis == -_MATRIX else _cut(right, axis, start, stop)
-        np.matmul(a, b, out=target)
+        if terms:
+            exact_matmul(a, b, target, terms, call.workspace)
+        else:
+            np.matmul(a, b, out=target)
         if bias is not None:
             np.add(target, bias if axis != -1 else bias[start:stop], out=target)
 
     call.workers.split(-(-out.shape[axis] // block), part, least)
+
+
+def _operands(call: Call, turn: str) -> tuple[NDArray[Any], NDArray[Any], int]:
+    """The matrices as they are multiplied, and how many products of int8 add up exactly, else 0."""
+    left, right, offset = call.x, call.input(1), call.optional(3)
+    turns = [call.node.flag(f"{turn}_x{number}") for number in (1, 2)]
+    terms = 0
+    if left.dtype == np.int8:
+        terms = exact_terms(INT8, INT8 if offset is None else DIFFERENCE)
+        if offset is not None and turns[1]:
+            offset = offset[:, None]
+        left = widened(call, "left", left)
+        right = widened_weights(call, right, offset)
+    return (
+        left.swapaxes(-1, -2) if turns[0] else left,
+        right.swapaxes(-1, -2) if turns[1] else right,
+        terms,
+    )
 
 
 def _shared_axis(shape: Shape) -> tuple[int, int, int]:

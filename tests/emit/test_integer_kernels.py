@@ -1,0 +1,55 @@
+"""Kernel stubs of int8 layers: types, accumulator, blocks of 32."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from atc_py.dtypes import DType
+from atc_py.emit.kernels import emit_kernels
+from atc_py.ir import TensorType
+from atc_py.target import find_operator, find_soc, operators, socs
+
+if TYPE_CHECKING:
+    from atc_py.ir import Graph
+    from tests.emit.conftest import AddNode
+
+SHAPES = {
+    "conv": [(2, 32, 10, 12), (32, 32, 3, 3), (32,), (32,)],
+    "matmul": [(48, 80), (80, 100), (100,), (100,)],
+}
+RESULTS = {"conv": (2, 32, 10, 12), "matmul": (48, 100)}
+INTEGER = [row.name for row in operators() if row.family in SHAPES and len(row.inputs) == 4]
+
+
+def test_integer_layers_are_the_cube_operators_with_offsets() -> None:
+    assert set(INTEGER) == {
+        *("Conv2D", "DepthwiseConv2D", "Conv2DTransposeD"),
+        *("MatMulV2", "BatchMatMulV2"),
+    }
+
+
+@pytest.mark.parametrize("soc", [row.name for row in socs()])
+@pytest.mark.parametrize("op", INTEGER)
+@pytest.mark.parametrize("count", [2, 3, 4])
+def test_stub_of_an_int8_layer_accumulates_in_int32(
+    graph: Graph, add_node: AddNode, op: str, count: int, soc: str
+) -> None:
+    row = find_operator(op)
+    assert row is not None
+    column = next(column for column in row.columns if column.inputs[0] is DType.INT8)
+    shapes = zip(column.inputs, SHAPES[row.family], strict=True)
+    inputs = [TensorType(dtype, shape) for dtype, shape in shapes][:count]
+    add_node(graph, op, inputs, [TensorType(DType.INT32, RESULTS[row.family])])
+    files = emit_kernels(graph, find_soc(soc)).files
+    (source,) = [text for path, text in files.items() if path.endswith(".cpp")]
+    (description,) = [text for path, text in files.items() if path.endswith(".json")]
+    assert "LocalTensor<int8_t> a2" in source
+    assert "LocalTensor<int8_t> b2" in source
+    assert "LocalTensor<int32_t> c1" in source
+    assert "float" not in source.split("class Kernel")[1].replace("float32", "")
+    assert ("bias[" in source) is (count > 2)
+    types = [operand["type"] for operand in json.loads(description)[0]["input_desc"]]
+    assert types == [["int8"], ["int8"], ["int32"], ["int8"]][:count]
