@@ -45,6 +45,8 @@ _RUN_TIME = Words(
 )
 _AICPU = Words("; it runs on the AI CPU, which is slow", "；该节点将在 AI CPU 上运行，速度较慢")
 _ACCURACY = Words("; it runs, results may differ", "；可以运行，但结果可能有偏差")
+_FOR_CANN = Words(" for CANN to give what ONNX gives", "，CANN 的结果才与 ONNX 一致")
+_FOLLOWS_ONNX = Words("; atc-py follows ONNX", "；atc-py 以 ONNX 为准")
 _MORE_LEVELS = {Level.AICPU: _AICPU, Level.ACCURACY: _ACCURACY}
 
 
@@ -78,7 +80,7 @@ class Conclusions:
             place=self._place(node.view, _subject(node.spec, rule)),
             scope=node.view.scope,
             observed=answer.observed,
-            allowed=filled(predicate.sentence, node.spec, rule),
+            allowed=_allowed(predicate, node.spec, rule),
             help=help_,
         )
 
@@ -225,6 +227,12 @@ def operator_label(view: NodeView) -> str:
     return view.op_type if view.domain in ONNX_DOMAINS else f"{view.domain}::{view.op_type}"
 
 
+def _allowed(predicate: Predicate, spec: OpSpec, rule: Rule) -> Words:
+    """What the rule demands, and whose demand it is where CANN departs from ONNX."""
+    text = filled(predicate.sentence, spec, rule)
+    return text if rule.deviation is None else text + _FOR_CANN
+
+
 def _help(predicate: Predicate, spec: OpSpec, rule: Rule) -> Words:
     """What to do about a rule that fails."""
     if rule.level is Level.REWRITE and rule.rewrite is not None:
@@ -233,6 +241,8 @@ def _help(predicate: Predicate, spec: OpSpec, rule: Rule) -> Words:
             f"nothing has to be done: {done.en} ({rule.rewrite})",
             f"无需处理：{done.zh}（{rule.rewrite}）",
         )
+    if rule.deviation is not None:
+        return Words(rule.deviation.en, rule.deviation.zh) + _FOLLOWS_ONNX
     help_ = filled(predicate.help, spec, rule)
     return help_ + _MORE_LEVELS.get(rule.level, Words("", ""))
 

@@ -63,6 +63,8 @@ def _conditions(when: When, node: BoundNode) -> Iterator[bool | None]:
         yield when.opsets[0] <= node.opset <= when.opsets[1]
     for attribute in when.attributes:
         yield node.value(attribute.name) in attribute.one_of
+    for name in when.present:
+        yield bool(node.tensors(name))
     for dim in when.dims:
         extent = node.extent(dim.tensor, dim.dim)
         yield None if extent is None else extent == dim.equals

@@ -67,6 +67,8 @@ def rule_words(spec: OpSpec, rule: Rule) -> Words:
         when = _conditions(rule.when)
         text += Words(f", when {when.en}", f"（条件：{when.zh}）")
     follows = _consequence(rule.level, rule.rewrite)
+    if rule.deviation is not None:
+        follows += Words(f" ({rule.deviation.en})", f"（{rule.deviation.zh}）")
     text += Words("; else ", "；否则") + follows
     return text + Words.same(f" [{spec.place_of(rule.line)}]")
 
@@ -101,6 +103,8 @@ def _rule_json(spec: OpSpec, rule: Rule) -> dict[str, object]:
     if rule.rewrite is not None:
         words = REWRITES.get(rule.rewrite, Words("", ""))
         found["rewrite"] = {"name": rule.rewrite, "sentence": words.as_json()}
+    if rule.deviation is not None:
+        found["deviation"] = Words(rule.deviation.en, rule.deviation.zh).as_json()
     return found
 
 
@@ -179,6 +183,7 @@ def _conditions(when: When) -> Words:
         facts.append(
             Words(f"{attribute.name} is one of {values}", f"{attribute.name} 取值 {values}")
         )
+    facts += [Words(f"{name} is given", f"给出 {name}") for name in when.present]
     for dim in when.dims:
         text = f"{dim.dim} of {dim.tensor} is {dim.equals}"
         facts.append(Words(text, f"{dim.tensor} 的 {dim.dim} 维为 {dim.equals}"))

@@ -130,6 +130,11 @@ def _rewrites(spec: OpSpec) -> Iterator[Problem]:
     ):
         for position, (level, rewrite) in enumerate(rows):
             yield from _rewrite((section, position), key, level, rewrite)
+    for position, rule in enumerate(spec.constraints):
+        if rule.deviation is not None and rule.level is not Level.ACCURACY:
+            message = f"deviation is given, but level is {rule.level.value}"
+            where: DataPath = ("constraints", position, "deviation")
+            yield Problem(where, message, "write level: accuracy, or delete the key", key=True)
     for position, row in enumerate(spec.inputs):
         if row.beyond is not None:
             path: DataPath = ("inputs", position, "beyond")

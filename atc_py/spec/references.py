@@ -73,6 +73,8 @@ def _conditions(spec: OpSpec, path: DataPath, when: When) -> Iterator[Problem]:
         yield Problem((*path, "opsets"), message, "write [first, last]")
     for position, attribute in enumerate(when.attributes):
         yield from _attribute(spec, (*path, "attributes", position, "name"), attribute.name)
+    for position, name in enumerate(when.present):
+        yield from _tensor(spec, (*path, "present", position), name)
     for position, dim in enumerate(when.dims):
         where = (*path, "dims", position)
         yield from _tensor(spec, (*where, "tensor"), dim.tensor)

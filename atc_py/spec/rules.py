@@ -7,20 +7,31 @@ of `other`).
 """
 
 # Annotations are not postponed here: msgspec reads them when the structs are made.
-from enum import Enum
 from typing import Annotated, TypeAlias
 
 import msgspec
 
-from atc_py.config import PrecisionMode
 from atc_py.dtypes import DType
-from atc_py.spec.names import stem_of
+from atc_py.spec.rule import (
+    AttrIs,
+    Deviation,
+    DimIs,
+    DimName,
+    Level,
+    Number,
+    RewriteName,
+    Rule,
+    Scalar,
+    Text,
+    When,
+)
 
 __all__ = [
     "ATTRIBUTE_ARGUMENTS",
     "OPERAND_ARGUMENTS",
     "AttrIs",
     "Constraint",
+    "Deviation",
     "DimIs",
     "Level",
     "Number",
@@ -35,92 +46,6 @@ OPERAND_ARGUMENTS = ("tensor", "other", "axes", "steps", "indices")
 
 ATTRIBUTE_ARGUMENTS = ("attribute", "along")
 """Arguments of rules that name an attribute."""
-
-Number: TypeAlias = int | float
-Scalar: TypeAlias = bool | int | float | str
-Text: TypeAlias = Annotated[str, msgspec.Meta(min_length=1)]
-RewriteName: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"^[a-z]+(-[a-z]+)*\Z")]
-DimName: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"^[A-Z]\Z")]
-
-
-class Level(Enum):
-    """What follows when a rule does not hold.
-
-    ERROR: the node is not supported. REWRITE: the list forbids it and atc-py rewrites it into
-    what the list allows. AICPU: it runs on the slow engine. ACCURACY: it runs, results may differ.
-    """
-
-    ERROR = "error"
-    REWRITE = "rewrite"
-    AICPU = "aicpu"
-    ACCURACY = "accuracy"
-
-
-class _Struct(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """A frozen struct that refuses keys that it does not have."""
-
-
-class AttrIs(_Struct, frozen=True, kw_only=True):
-    """A condition: the attribute `name` has one of these values."""
-
-    name: Text
-    one_of: Annotated[tuple[Scalar, ...], msgspec.Meta(min_length=1)]
-
-
-class DimIs(_Struct, frozen=True, kw_only=True):
-    """A condition: a dimension of a tensor has this extent."""
-
-    tensor: Text
-    dim: DimName
-    equals: int
-
-
-class When(_Struct, frozen=True, kw_only=True):
-    """Under which conditions a rule is asked at all; every one that is given must hold.
-
-    Attributes:
-        precision_mode: the mode of the compilation.
-        cube_float32: whether the SoC's cube multiplies float32.
-        opsets: first and last opset.
-        attributes: values of attributes.
-        dims: extents of tensors.
-    """
-
-    precision_mode: PrecisionMode | None = None
-    cube_float32: bool | None = None
-    opsets: tuple[int, int] | None = None
-    attributes: tuple[AttrIs, ...] = ()
-    dims: tuple[DimIs, ...] = ()
-
-
-class Rule(_Struct, frozen=True, kw_only=True, tag_field="rule", tag=stem_of):
-    """What every rule has beside its arguments.
-
-    Attributes:
-        level: what follows when it does not hold.
-        rewrite: name of the rewrite into what the list allows, where that is the level.
-        when: conditions, or None when it is always asked.
-        line: its line in the file.
-    """
-
-    level: Level = Level.ERROR
-    rewrite: RewriteName | None = None
-    when: When | None = None
-    line: int = msgspec.field(default=0, name="@line")
-
-    @property
-    def name(self) -> str:
-        """The predicate's name, as the file writes it."""
-        return str(self.__struct_config__.tag)
-
-    @property
-    def arguments(self) -> dict[str, object]:
-        """The predicate's arguments by name."""
-        return {
-            name: getattr(self, name)
-            for name in self.__struct_fields__
-            if name not in Rule.__struct_fields__
-        }
 
 
 class AttrOneOf(Rule, frozen=True, kw_only=True):
@@ -182,6 +107,14 @@ class AxesInRank(Rule, frozen=True, kw_only=True):
 
     axes: Text
     tensor: Text
+
+
+class AxisIs(Rule, frozen=True, kw_only=True):
+    """The attribute names `axis` of the tensor, or extents of 1 alone lie between the two."""
+
+    attribute: Text
+    tensor: Text
+    axis: int
 
 
 class LastStepIsOne(Rule, frozen=True, kw_only=True):
@@ -354,6 +287,13 @@ class ValuesExclude(Rule, frozen=True, kw_only=True):
     value: Number
 
 
+class SamePaddingEven(Rule, frozen=True, kw_only=True):
+    """Windows of `attribute` that cover the tensor whole take an even padding on each axis."""
+
+    attribute: Text
+    tensor: Text
+
+
 class OutputShapeWithinFull(Rule, frozen=True, kw_only=True):
     """The attribute, an output shape, is no larger than what `tensor` and window `other` cover."""
 
@@ -372,6 +312,7 @@ Constraint: TypeAlias = (
     | ProductAtMost
     | AxisInRank
     | AxesInRank
+    | AxisIs
     | LastStepIsOne
     | AxisExtentIsOne
     | AxesExtentIsOne
@@ -395,6 +336,7 @@ Constraint: TypeAlias = (
     | ValuesKnown
     | ValuesEqual
     | ValuesExclude
+    | SamePaddingEven
     | OutputShapeWithinFull
 )
 """Any rule; the key `rule` says which."""

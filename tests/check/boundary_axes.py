@@ -17,10 +17,11 @@ from atc_py.spec.rules import (
     AxesInRank,
     AxisExtentIsOne,
     AxisInRank,
+    AxisIs,
     LastStepIsOne,
     ValuesSumIsExtent,
 )
-from tests.check.boundaries import boundary, inside, outside
+from tests.check.boundaries import boundary, inside, opened, outside
 from tests.check.boundary_ground import NONE, Change, with_item
 
 if TYPE_CHECKING:
@@ -82,6 +83,28 @@ def _in_rank(
             free = iter(each for each in range(rank) if each != axis % rank)
             axes = [axis if place == position else next(free) for place in range(len(start))]
             yield make(f"{name} {axes}", change(axes))
+
+
+@boundary(AxisIs, ATTR_OUT_OF_RANGE, "tensor")
+def axis_is(rule: AxisIs, ground: Ground) -> Iterator[Side]:
+    """The axis, and the others: with extents of 1 on the way to it, one of 2, or an open one."""
+    name = rule.tensor
+    for shape in (ground.shape(name), (2, 3, 4), (2,)):
+        rank = len(shape)
+        last = rule.axis % max(rank, 2)
+        for first in range(rank):
+            way = [*range(first + 1, last + 1), *range(last, first)]
+            ones = tuple(1 if axis in way else extent for axis, extent in enumerate(shape))
+            for axis in (first, first - rank):
+                axes = ground.set(rule.attribute, (axis,))
+                reached = last < rank or rule.axis < 0
+                make = inside if reached else outside
+                yield make(f"axis {axis} of {ones}", axes.plus(ground.resized(name, ones)))
+                for each in way if reached and last < rank else ():
+                    other = with_item(ones, each, 2)
+                    yield outside(f"axis {axis} of {other}", axes.plus(ground.resized(name, other)))
+    away = ground.set(rule.attribute, (0,)).plus(ground.opened(name, rank_too=False))
+    yield opened("another axis of open extents", away)
 
 
 @boundary(LastStepIsOne, VALUE_OUT_OF_RANGE, "tensor")

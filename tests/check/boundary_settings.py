@@ -46,7 +46,7 @@ def settings(ground: Ground) -> Iterator[Setting]:
         return
     applies = when.opsets is None or when.opsets[0] <= ground.opset <= when.opsets[1]
     met = replace(_machine(when), met=applies)
-    changes = list(_attributes_met(when)) or [NONE]
+    changes = [each.plus(_given(ground, when)) for each in _attributes_met(when) or [NONE]]
     for change in changes:
         yield replace(met, change=_dims_met(ground, when, change))
     for other in _lifted(ground, when, met):
@@ -68,11 +68,18 @@ def _soc(*, cube_float32: bool) -> str:
     return next(row.name for row in socs() if row.cube_float32 is cube_float32)
 
 
-def _attributes_met(when: When) -> Iterator[Change]:
+def _attributes_met(when: When) -> list[Change]:
     """A change for each value of an attribute that the rule is conditional on."""
-    for condition in when.attributes:
-        for value in condition.one_of:
-            yield Change(attributes={condition.name: value})
+    return [
+        Change(attributes={condition.name: value})
+        for condition in when.attributes
+        for value in condition.one_of
+    ]
+
+
+def _given(ground: Ground, when: When) -> Change:
+    """The inputs that the rule is conditional on, as the example has them."""
+    return Change(shapes={name: ground.spec.example.inputs[name] for name in when.present})
 
 
 def _dims_met(ground: Ground, when: When, change: Change) -> Change:
@@ -98,6 +105,8 @@ def _lifted(ground: Ground, when: When, met: Setting) -> Iterator[Setting]:
         value = _other(row, condition.one_of)
         change = Change(attributes={condition.name: value})
         yield replace(met, change=change, text=f"{condition.name} = {value}")
+    for name in when.present:
+        yield replace(met, change=Change(shapes={name: None}), text=f"no {name}")
     for each in when.dims:
         found = ground.with_extent(each.tensor, each.dim, each.equals + 1)
         assert found is not None

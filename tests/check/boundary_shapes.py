@@ -16,6 +16,7 @@ from atc_py.spec.rules import (
     ElementCountInRange,
     OutputShapeWithinFull,
     PrimeDimBelow,
+    SamePaddingEven,
     ShapesEqual,
 )
 from tests.check.boundaries import boundary, inside, opened, outside
@@ -162,3 +163,25 @@ def output_shape(rule: OutputShapeWithinFull, ground: Ground) -> Iterator[Side]:
             yield outside(f"{name} {larger}", free.plus(ground.set(name, larger)))
     for wrong in ((1,), (1, 1, 1)):
         yield outside(f"{name} {wrong}", ground.set(name, wrong))
+
+
+@boundary(SamePaddingEven, SHAPES_DISAGREE, "tensor")
+def same_padding(rule: SamePaddingEven, ground: Ground) -> Iterator[Side]:
+    """Windows on extents of 8: padding of 0, 1 and 2, and windows that leave some out."""
+    assert ground.shape(rule.tensor)[2:] == (8, 8)
+    for window, stride, make in (
+        (2, 2, inside),
+        (3, 1, inside),
+        (1, 3, inside),
+        (4, 3, inside),
+        (2, 1, outside),
+        (3, 3, outside),
+    ):
+        steps = Change(attributes={"strides": (stride, stride)})
+        yield make(f"{window} by {stride}", steps.plus(ground.set(rule.attribute, [window] * 2)))
+        for axis in (0, 1):
+            strides = with_item((1, 1), axis, stride)
+            steps = Change(attributes={"strides": strides})
+            windows = with_item((3, 3), axis, window)
+            what = f"{windows} by {strides}"
+            yield make(what, steps.plus(ground.set(rule.attribute, windows)))

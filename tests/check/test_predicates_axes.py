@@ -13,6 +13,7 @@ from atc_py.spec.rules import (
     AxesInRank,
     AxisExtentIsOne,
     AxisInRank,
+    AxisIs,
     LastStepIsOne,
 )
 from tests.check.bound_nodes import NO_RANK, Data, answer, bound, constant, said, tensor
@@ -27,6 +28,8 @@ AXES = AxisInRank(attribute="axes", tensor="X")
 ONE = AxisExtentIsOne(attribute="axes", tensor="X")
 IN_RANK = AxesInRank(axes="I", tensor="X")
 INPUT_ONE = AxesExtentIsOne(axes="I", tensor="X")
+FIRST = AxisIs(attribute="axis", tensor="X", axis=1)
+LAST = AxisIs(attribute="axis", tensor="X", axis=-1)
 STEP = LastStepIsOne(tensor="X", axes="I", steps="J")
 
 CUBE = tensor(2, 3, 4)
@@ -49,6 +52,22 @@ FLAT = tensor(1, 3, 1, None)
         (PERM, "abc", CUBE, "fails: abc"),
         (PERM, 0, tensor(5), "fails: 0"),
         (PERM, (0.0, 1.0, 2.0), CUBE, "fails: [0.0, 1.0, 2.0]"),
+        (FIRST, 1, NO_RANK, "holds"),
+        (FIRST, 0, NO_RANK, "unknown: the rank of X is not known"),
+        (FIRST, -2, CUBE, "holds"),
+        (FIRST, 0, CUBE, "fails: 0 (X is 2x3x4)"),
+        (FIRST, 2, OPEN, "unknown: X is 2x?x4"),
+        (FIRST, 2, FLAT, "fails: 2 (X is 1x3x1x?)"),
+        (FIRST, 0, tensor(5), "fails: 0 (X is 5)"),
+        (FIRST, 9, CUBE, "holds"),
+        (FIRST, 0, tensor(), "holds"),
+        (FIRST, "0", CUBE, 'fails: "0"'),
+        (LAST, 2, CUBE, "holds"),
+        (LAST, 0, tensor(5), "holds"),
+        (LAST, 1, tensor(2, 3, 1, 1), "holds"),
+        (LAST, 1, tensor(2, 3, 1, 2), "fails: 1 (X is 2x3x1x2)"),
+        (LAST, 1, FLAT, "unknown: X is 1x3x1x?"),
+        (LAST, 0, OPEN, "fails: 0 (X is 2x?x4)"),
         (AXIS, 2, CUBE, "holds"),
         (AXIS, -3, CUBE, "holds"),
         (AXIS, 3, CUBE, "fails: 3 (X has rank 3)"),

@@ -15,6 +15,7 @@ from atc_py.spec.rules import (
     ElementCountInRange,
     OutputShapeWithinFull,
     PrimeDimBelow,
+    SamePaddingEven,
     ShapesEqual,
 )
 from tests.check.bound_nodes import NO_RANK, answer, bound, constant, said, tensor
@@ -29,6 +30,7 @@ COUNT = ElementCountInRange(tensor="X", range=(1, 8))
 GROUP = DimDivisible(tensor="X", dim="C", attribute="group")
 EQUAL = DimsEqual(tensor="X", other="W", dims=("H", "W"))
 SHAPES = ShapesEqual(tensor="I", other="J")
+EVENLY = SamePaddingEven(attribute="axes", tensor="X")
 FULL = OutputShapeWithinFull(attribute="axes", tensor="X", other="W")
 
 LARGEST_PRIME = 2**62 - 57
@@ -169,7 +171,28 @@ def test_output_shape_is_within_what_the_windows_cover(
     assert said(FULL, bound(attributes={"axes": wanted, **others}, X=x, W=w)) == expected
 
 
-ALL = [WIDTH, PRIME, COUNT, GROUP, EQUAL, SHAPES, FULL]
+@pytest.mark.parametrize(
+    ("windows", "strides", "x", "expected"),
+    [
+        ((3, 3), (1, 1), tensor(1, 1, None, None), "holds"),
+        ((2, 2), (2, 2), tensor(1, 1, 8, 6), "holds"),
+        ((2, 3), (1, 1), tensor(1, 1, 8, 8), "fails: X is 1x1x8x8, [2, 3]"),
+        ((2, 2), (2, 2), tensor(1, 1, 7, 8), "fails: X is 1x1x7x8, [2, 2]"),
+        ((2, 2), (2, 2), tensor(1, 1, None, 7), "fails: X is 1x1x?x7, [2, 2]"),
+        ((2, 2), (2, 2), tensor(1, 1, None, 8), "unknown: X is 1x1x?x8"),
+        ((2, 2), (2, 2), NO_RANK, "unknown: the rank of X is not known"),
+        ((2, 2), (2, 2), tensor(1, 1, 7), "holds"),
+        ((2, 2), (0, -1), tensor(1, 1, 7, 7), "holds"),
+        ((2, 2), (1,), tensor(1, 1, 8, 8), "fails: strides = [1]"),
+        ("abc", (1, 1), tensor(1, 1, 8, 8), "holds"),
+    ],
+)
+def test_padding_is_even(windows: Any, strides: Any, x: TensorView, expected: str) -> None:
+    attributes = {"axes": windows, "strides": strides}
+    assert said(EVENLY, bound(attributes=attributes, X=x)) == expected
+
+
+ALL = [WIDTH, PRIME, COUNT, GROUP, EQUAL, SHAPES, EVENLY, FULL]
 
 
 @pytest.mark.parametrize("rule", ALL, ids=lambda rule: rule.name)

@@ -31,6 +31,7 @@ from atc_py.spec.rules import (
     AxesInRank,
     AxisExtentIsOne,
     AxisInRank,
+    AxisIs,
     LastStepIsOne,
 )
 
@@ -171,6 +172,47 @@ def _has_extent_one(name: str, tensor: TensorView, axes: _Axes) -> Answer:
             return fails(seen + Words(f" ({shape})", f"（{shape}）"))
     is_open = any(extent is None for _, extent in found)
     return unknown(described(name, tensor)) if is_open else HOLDS
+
+
+# Another axis -----------------------------------------------------------------------------------
+
+
+@predicate(
+    AxisIs,
+    ATTR_OUT_OF_RANGE,
+    zh="{op} 的 {attribute} 须为 {tensor} 的轴 {axis}，或与该轴之间只隔长度为 1 的维",
+    help_=Words(
+        "transpose {tensor} so that the axis comes to stand there, or run this node on the host",
+        "先转置 {tensor}，使该轴位于所需位置，或在主机上运行该节点",
+    ),
+)
+def axis_is(rule: AxisIs, node: BoundNode) -> Answer:
+    """{attribute} of {op} must be axis {axis} of {tensor}, or only extents of 1 away from it."""
+    axes = _of_attribute(rule.attribute, node)
+    return _each(node, rule.tensor, axes, partial(_stands_at, rule.axis))
+
+
+def _stands_at(wanted: int, name: str, tensor: TensorView, axes: _Axes) -> Answer:
+    """Whether nothing but extents of 1 would be passed on the way from each axis to `wanted`.
+
+    An axis that the tensor does not have is another rule's affair.
+    """
+    dims = dims_of(tensor)
+    for index, axis in enumerate(axes.numbers):
+        if axis == wanted:
+            continue
+        if dims is None:
+            return unknown(described(name, tensor))
+        if not -len(dims) <= axis < len(dims):
+            continue
+        first, last = axis % len(dims), wanted % len(dims) if wanted < 0 else wanted
+        passed = dims[last:first] if last < first else dims[first + 1 : last + 1]
+        if first != last >= len(dims) or any(extent not in {None, 1} for extent in passed):
+            text, shape = Words.same(axes.text(index)), shape_text(tensor)
+            return fails(text + Words(f" ({name} is {shape})", f"（{name} 为 {shape}）"))
+        if None in passed:
+            return unknown(described(name, tensor))
+    return HOLDS
 
 
 # Steps ------------------------------------------------------------------------------------------

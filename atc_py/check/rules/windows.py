@@ -1,4 +1,4 @@
-"""The predicate on the output shape of a transposed convolution."""
+"""Predicates on windows: the output shape of a transposed convolution, padding of pooling."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from atc_py.check.rules.reading import attribute, dims_of, integers
 from atc_py.check.rules.wording import described, noted, shown
 from atc_py.diag import COMMA, Words
 from atc_py.diag.codes import SHAPES_DISAGREE
-from atc_py.spec.rules import OutputShapeWithinFull
+from atc_py.spec.rules import OutputShapeWithinFull, SamePaddingEven
 
 if TYPE_CHECKING:
     from atc_py.check.bound import BoundNode
@@ -107,6 +107,50 @@ def _full(
         else:
             full.append((extent - 1) * stride + (window - 1) * dilation + 1 + padding)
     return full
+
+
+@predicate(
+    SamePaddingEven,
+    SHAPES_DISAGREE,
+    zh="{op} 的 {attribute} 铺满 {tensor} 时，各轴的填充须为偶数",
+    help_=Words(
+        "set auto_pad to NOTSET and write the padding as pads",
+        "将 auto_pad 设为 NOTSET，并用 pads 写明填充",
+    ),
+)
+def same_padding_even(rule: SamePaddingEven, node: BoundNode) -> Answer:
+    """{attribute} of {op} must take an even padding on each axis to cover {tensor} whole."""
+    windows = integers(attribute(node, rule.attribute))
+    if windows is None:
+        return HOLDS
+    steps = _steps(node, len(windows))
+    if isinstance(steps, Answer):
+        return steps
+    return all_of(
+        _pads_evenly(rule.tensor, tensor, windows, steps) for tensor in node.tensors(rule.tensor)
+    )
+
+
+def _pads_evenly(name: str, tensor: TensorView, windows: tuple[int, ...], steps: _Steps) -> Answer:
+    """The answer for one tensor.
+
+    Formula: the padding is (ceil(extent / stride) - 1) * stride + window - extent, or nothing where
+    that is negative, as ONNX has it for SAME_UPPER and SAME_LOWER.
+    """
+    dims = dims_of(tensor)
+    if dims is None:
+        return unknown(described(name, tensor))
+    if len(dims) != len(windows) + 2:
+        return HOLDS  # the rule on the rank says it
+    undecided = False
+    for extent, window, stride in zip(dims[2:], windows, steps.strides, strict=True):
+        if stride < 1 or (stride == 1 and window % 2 == 1):
+            continue
+        if extent is None:
+            undecided = True
+        elif max(0, (-(-extent // stride) - 1) * stride + window - extent) % 2:
+            return fails(COMMA.join([described(name, tensor), Words.same(shown(windows))]))
+    return unknown(described(name, tensor)) if undecided else HOLDS
 
 
 def _steps(node: BoundNode, axes: int) -> _Steps | Answer:

@@ -1,0 +1,121 @@
+"""What every rule has beside its arguments: level, conditions, place, how CANN departs from ONNX."""
+
+# Annotations are not postponed here: msgspec reads them when the structs are made.
+from enum import Enum
+from typing import Annotated, TypeAlias
+
+import msgspec
+
+from atc_py.config import PrecisionMode
+from atc_py.spec.names import stem_of
+
+__all__ = [
+    "AttrIs",
+    "Deviation",
+    "DimIs",
+    "DimName",
+    "Level",
+    "Number",
+    "RewriteName",
+    "Rule",
+    "Scalar",
+    "Text",
+    "When",
+]
+
+Number: TypeAlias = int | float
+Scalar: TypeAlias = bool | int | float | str
+Text: TypeAlias = Annotated[str, msgspec.Meta(min_length=1)]
+RewriteName: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"^[a-z]+(-[a-z]+)*\Z")]
+DimName: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"^[A-Z]\Z")]
+
+
+class Level(Enum):
+    """What follows when a rule does not hold.
+
+    ERROR: the node is not supported. REWRITE: the list forbids it and atc-py rewrites it into
+    what the list allows. AICPU: it runs on the slow engine. ACCURACY: it runs, results may differ.
+    """
+
+    ERROR = "error"
+    REWRITE = "rewrite"
+    AICPU = "aicpu"
+    ACCURACY = "accuracy"
+
+
+class _Struct(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """A frozen struct that refuses keys that it does not have."""
+
+
+class AttrIs(_Struct, frozen=True, kw_only=True):
+    """A condition: the attribute `name` has one of these values."""
+
+    name: Text
+    one_of: Annotated[tuple[Scalar, ...], msgspec.Meta(min_length=1)]
+
+
+class DimIs(_Struct, frozen=True, kw_only=True):
+    """A condition: a dimension of a tensor has this extent."""
+
+    tensor: Text
+    dim: DimName
+    equals: int
+
+
+class Deviation(_Struct, frozen=True, kw_only=True):
+    """What CANN computes, and since when, where a rule does not hold; atc-py follows ONNX."""
+
+    en: Text
+    zh: Text
+
+
+class When(_Struct, frozen=True, kw_only=True):
+    """Under which conditions a rule is asked at all; every one that is given must hold.
+
+    Attributes:
+        precision_mode: the mode of the compilation.
+        cube_float32: whether the SoC's cube multiplies float32.
+        opsets: first and last opset.
+        attributes: values of attributes.
+        dims: extents of tensors.
+        present: inputs or outputs that the node uses.
+    """
+
+    precision_mode: PrecisionMode | None = None
+    cube_float32: bool | None = None
+    opsets: tuple[int, int] | None = None
+    attributes: tuple[AttrIs, ...] = ()
+    dims: tuple[DimIs, ...] = ()
+    present: tuple[Text, ...] = ()
+
+
+class Rule(_Struct, frozen=True, kw_only=True, tag_field="rule", tag=stem_of):
+    """What every rule has beside its arguments.
+
+    Attributes:
+        level: what follows when it does not hold.
+        rewrite: name of the rewrite into what the list allows, where that is the level.
+        when: conditions, or None when it is always asked.
+        deviation: how CANN departs from ONNX there, where that is why its level is accuracy.
+        line: its line in the file.
+    """
+
+    level: Level = Level.ERROR
+    rewrite: RewriteName | None = None
+    when: When | None = None
+    deviation: Deviation | None = None
+    line: int = msgspec.field(default=0, name="@line")
+
+    @property
+    def name(self) -> str:
+        """The predicate's name, as the file writes it."""
+        return str(self.__struct_config__.tag)
+
+    @property
+    def arguments(self) -> dict[str, object]:
+        """The predicate's arguments by name."""
+        return {
+            name: getattr(self, name)
+            for name in self.__struct_fields__
+            if name not in Rule.__struct_fields__
+        }

@@ -1,0 +1,170 @@
+"""docs/adding-an-operator.md is followed: its files are put where it says, and the operator runs."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx.reference import ReferenceEvaluator
+
+import atc_py
+from atc_py.check.findings import Standing
+from atc_py.spec import find_spec
+from atc_py.target import find_operator
+from tests.end_to_end import one_node_model
+from tests.frontend import onnx_files
+from tests.test_layers import layer_violations
+from tests.test_style import size_faults
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = (ROOT / "docs" / "adding-an-operator.md").read_text(encoding="utf-8")
+FILE = re.compile(r"^`(?P<name>[^`\n]+)`\n\n```\w+\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+CONSOLE = re.compile(r"^```console\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+SCRIPT = "try_shrink.py"
+
+FILES = {found["name"]: found["text"] for found in FILE.finditer(PAGE)}
+CODE = {name: text for name, text in FILES.items() if name.startswith("atc_py/")}
+
+RUN = """\
+import sys
+import numpy as np
+import atc_py
+for name in sys.argv[1:]:
+    atc_py.convert(f"{name}.onnx", f"{name}.om", op_specs="my_specs", verify=True,
+                   precision_mode="must_keep_origin_dtype")
+    with atc_py.load(f"{name}.om") as model:
+        np.save(f"{name}.out.npy", model.run({"x": np.load(f"{name}.npy")})["y0"])
+"""
+"""Converts and runs models of the working folder."""
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the project with the page's files in their places."""
+    root = tmp_path_factory.mktemp("tree")
+    for folder in ("atc_py", "op_specs", "templates"):
+        shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    for name, text in FILES.items():
+        path = root / name
+        assert not path.exists()
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return root
+
+
+def python(tree: Path, *arguments: str) -> str:
+    """What Python prints in the copy, which it imports atc_py from."""
+    variables: Mapping[str, str] = {**os.environ, "PYTHONPATH": str(tree), "COLUMNS": "200"}
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        cwd=tree,
+        env=variables,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+# What the page holds ----------------------------------------------------------------------------
+
+
+def test_page_adds_one_file_of_each_kind_and_no_more() -> None:
+    assert sorted(Path(name).parent.as_posix() for name in FILES) == [
+        ".",
+        "atc_py/device/sim/kernels",
+        "atc_py/lowering/ops",
+        "atc_py/target/rows",
+        "my_specs",
+    ]
+    for name, decorator in (("lowering/ops", "lowering"), ("device/sim/kernels", "kernel")):
+        tree = ast.parse(CODE[f"atc_py/{name}/shrink.py"])
+        functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+        (call,) = (ast.unparse(each) for node in functions for each in node.decorator_list)
+        assert call.startswith(f"{decorator}(")
+    assert CODE["atc_py/target/rows/shrink.py"].count("TargetOp(") == 1
+
+
+def test_operator_is_not_there_without_the_page() -> None:
+    assert find_spec("Shrink") is None
+    assert find_operator("HardShrink") is None
+    assert find_operator("Threshold") is not None
+
+
+@pytest.mark.parametrize("name", CODE)
+def test_code_of_the_page_keeps_the_rules_of_the_house(name: str) -> None:
+    module = Path(name).with_suffix("").as_posix().removeprefix("atc_py/").replace("/", ".")
+    assert size_faults(CODE[name]) == []
+    assert layer_violations(module, CODE[name]) == []
+
+
+# What it does -----------------------------------------------------------------------------------
+
+
+def test_script_prints_what_the_page_shows(tree: Path) -> None:
+    printed = python(tree, SCRIPT)
+    assert f"It prints `{printed.strip()}`." in PAGE
+
+
+def test_commands_print_what_the_page_shows(tree: Path) -> None:
+    python(tree, SCRIPT)
+    shown = [part for found in CONSOLE.finditer(PAGE) for part in found["text"].split("$ ")[1:]]
+    assert len(shown) == 2
+    for part in shown:
+        line, _, output = part.partition("\n")
+        command, *arguments = shlex.split(line)
+        assert command == "atc-py"
+        assert python(tree, "-m", "atc_py", *arguments) == output
+
+
+CASES: list[tuple[int, dict[str, Any]]] = [
+    (9, {}),
+    (11, {"lambd": 1.5}),
+    (13, {"lambd": 0.0, "bias": 0.5}),
+    (13, {"lambd": 1.0, "bias": -0.25}),
+    (17, {"lambd": 1.0, "bias": 1.0}),
+]
+SPECIAL = [np.inf, -np.inf, np.nan, 0.0, -0.0, 0.5, -0.5, 1.0, -1.0]
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_operator_gives_what_onnx_gives(tree: Path, dtype: type[np.floating]) -> None:
+    numbers = np.random.default_rng(5).standard_normal(240) * 2
+    x = np.concatenate([numbers, SPECIAL]).astype(dtype).reshape(3, 83)
+    expected = {}
+    for number, (opset, attributes) in enumerate(CASES):
+        name = f"{np.dtype(dtype).name}_{number}"
+        model = one_node_model("Shrink", {"x": x}, opset, **attributes)
+        onnx.save(model, tree / f"{name}.onnx")
+        np.save(tree / f"{name}.npy", x)
+        results: Any = ReferenceEvaluator(model).run(None, {"x": x})
+        expected[name] = results[0]
+    python(tree, "-c", RUN, *expected)
+    for name, y in expected.items():
+        found = np.load(tree / f"{name}.out.npy")
+        assert found.dtype == y.dtype
+        np.testing.assert_array_equal(found, y)
+
+
+def test_specification_alone_is_enough_to_check(tree: Path, tmp_path: Path) -> None:
+    x = np.zeros((2, 3), np.float32)
+    for least, standing in ((0.0, Standing.SUPPORTED), (-0.5, Standing.ERROR)):
+        path = onnx_files.save(one_node_model("Shrink", {"x": x}, 13, lambd=least), tmp_path)
+        (check,) = atc_py.check_models(path, op_specs=tree / "my_specs").models
+        assert check.standing is standing
+        (without,) = atc_py.check_models(path).models
+        assert without.standing is Standing.ERROR
