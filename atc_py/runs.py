@@ -6,17 +6,18 @@ import math
 import re
 import time
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from atc_py.atomic import atomic_write
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_OPTION, CANNOT_WRITE, NOT_FINITE, OUTPUT_MISMATCH
 from atc_py.feeds import random_feeds, read_feeds
-from atc_py.report.comparison import compare, default_tolerance
+from atc_py.report.comparison import compare, explained_share
 from atc_py.report.runs import Run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     import numpy as np
@@ -69,20 +70,22 @@ def execute(model: Model, options: RunOptions) -> Run:
     outputs = model.run(feeds)
     seconds = time.perf_counter() - started
     comparisons = tuple(
-        compare(name, outputs[name], array, tolerance) for name, array in expected.items()
+        compare(name, outputs[name], array, tolerance(name, array))
+        for name, array in expected.items()
     )
     files = {} if options.output is None else _save(outputs, options.output)
     nodes = tuple(model.profile()) if options.profile else ()
     return Run(seconds, outputs, files, comparisons, nodes, tuple(_not_finite(feeds, outputs)))
 
 
-def _tolerance(model: Model, options: RunOptions) -> float:
+def _tolerance(model: Model, options: RunOptions) -> Callable[[str, Array], float]:
     """The largest error that passes: what the user said, or else what the model explains."""
-    if options.tolerance is None:
-        return default_tolerance(model.description)
-    if not math.isfinite(options.tolerance):
-        raise BAD_OPTION.error(f"the tolerance must be a finite number, found {options.tolerance}")
-    return options.tolerance
+    given = options.tolerance
+    if given is None:
+        return partial(explained_share, model.description)
+    if not math.isfinite(given):
+        raise BAD_OPTION.error(f"the tolerance must be a finite number, found {given}")
+    return lambda _name, _array: given
 
 
 def mismatches(done: Run) -> tuple[Diagnostic, ...]:

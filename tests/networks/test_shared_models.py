@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import atc_py
-from atc_py.report.comparison import compare, default_tolerance
+from atc_py.report.comparison import compare, explained_share
 
 MODELS = Path(__file__).resolve().parents[2].parent / "shared" / "models"
 SMALLEST_FLOAT16 = 2.0**-24
@@ -36,25 +36,8 @@ IN_FLOAT32 = {
 """Networks without MatMul, for which the list has float16 only."""
 
 KEEP = "must_keep_origin_dtype"
-OUTSIDE = {
-    (
-        "gru_asr_opset13",
-        "force_fp16",
-    ): "2.9e-3 of the range, the bound is 2.4e-3: it counts kernels "
-    "that round, and a recurrent one rounds at every step",
-    ("vit_mini_opset13", "allow_fp32_to_fp16"): "6.9e-3 of the range, the bound is 6.2e-3",
-}
-"""Runs that the bound of `run --expect` does not cover; not strict, since sums move with the CPU."""
-
 CASES = [
-    pytest.param(
-        name,
-        mode,
-        id=f"{name}-{mode}",
-        marks=pytest.mark.xfail(strict=False, reason=OUTSIDE[name, mode])
-        if (name, mode) in OUTSIDE
-        else (),
-    )
+    (name, mode)
     for name in NAMES
     for mode in ("force_fp16", "allow_fp32_to_fp16", KEEP)
     if mode != KEEP or name in IN_FLOAT32
@@ -80,10 +63,10 @@ def test_exported_network_gives_its_expected_output(name: str, mode: str, tmp_pa
         atc_py.load(om) as model,
     ):
         found = model.run(dict(inputs))
-        tolerance = default_tolerance(model.description)
         for output, array in expected.items():
             if mode != KEEP and np.abs(array).max() < SMALLEST_FLOAT16 / 2:
                 assert not found[output].any()  # float16 has nothing between 0 and 2^-24
                 continue
+            tolerance = explained_share(model.description, output, array)
             result = compare(output, found[output], array, tolerance)
             assert result.passed, result

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -16,6 +17,7 @@ from atc_py.report.comparison import (
     compare,
     comparison_table,
     default_tolerance,
+    explained_share,
 )
 
 EXPECTED = np.linspace(-2, 2, 50, dtype=np.float32).reshape(5, 10)
@@ -118,6 +120,66 @@ def test_no_chain_lets_two_percent_pass() -> None:
     assert tolerance == FLOAT16_CAP
     assert not compare("y", EXPECTED + np.float32(0.02 * 4), EXPECTED, tolerance).passed
     assert math.isclose(FLOAT16_CAP, 0.01)
+
+
+def described(op: str, held: str, output: str) -> OmModel:
+    """One kernel with results of dtype `held`, and a Cast to the output's dtype."""
+    made = chain("Conv2D", op, "Cast")
+    dtypes = ("float16", "float16", held, output)
+    tensors = [OmTensor(f"t{at}", dtype, [1], "ND") for at, dtype in enumerate(dtypes)]
+    return msgspec.structs.replace(made, tensors=tensors)
+
+
+def test_last_rounding_counts_where_values_lie_far_from_zero() -> None:
+    expected = np.linspace(-3.9, -3.6, 40, dtype=np.float32)
+    rounded = expected.astype(np.float16).astype(np.float32)
+    model = described("LogSoftmaxV2", "float16", "float32")
+    share = explained_share(model, "y", expected)
+    chained = default_tolerance(model) * 0.3
+    assert share * 0.3 == pytest.approx(chained + 2.0**-10, rel=1e-5)
+    assert not compare("y", rounded, expected, default_tolerance(model)).passed
+    assert compare("y", rounded, expected, share).passed
+    assert not compare("y", rounded + np.float32(0.02 * 0.3), expected, share).passed
+
+
+def test_outputs_held_in_float32_have_no_last_rounding() -> None:
+    expected = np.linspace(-3.9, -3.6, 40, dtype=np.float32)
+    wide = described("LogSoftmaxV2", "float32", "float32")
+    assert explained_share(wide, "y", expected) == pytest.approx(default_tolerance(wide))
+    narrow = described("LogSoftmaxV2", "float16", "float16")
+    assert explained_share(narrow, "y", expected) > 2 * default_tolerance(narrow)
+
+
+def test_last_rounding_below_the_smallest_normal_keeps_its_size() -> None:
+    expected = np.array([1e-8, 3e-8] * 5, np.float32)
+    rounded = expected.astype(np.float16).astype(np.float32)
+    share = explained_share(chain("Add"), "y", expected)
+    assert compare("y", rounded, expected, share).passed
+    assert share * 2e-8 == pytest.approx(2.0**-25, rel=1e-2)
+
+
+def test_few_values_are_measured_against_their_magnitude() -> None:
+    """Seven values have a range to speak of, six do not."""
+    model = chain("Conv2D", dtype="float32")
+    near = np.array([1.0, 1.001], np.float32)
+    assert explained_share(model, "y", near) * 0.001 == pytest.approx(
+        FLOAT32_TOLERANCE * 1.001, rel=1e-3
+    )
+    share = explained_share(model, "y", near)
+    assert not compare("y", near + np.float32(3e-4), near, share).passed
+    many = np.tile(near, 4)[:7]
+    assert explained_share(model, "y", many) == FLOAT32_TOLERANCE
+    assert explained_share(model, "y", many[:6]) > 100 * FLOAT32_TOLERANCE
+
+
+@pytest.mark.parametrize("values", [[], [3.0], [0.0, 0.0], [np.inf, np.nan]])
+def test_data_without_a_range_have_the_default(values: list[float]) -> None:
+    expected = np.array(values, np.float32)
+    model = chain("Add")
+    share = explained_share(model, "y", expected)
+    assert math.isfinite(share)
+    assert share >= default_tolerance(model)
+    assert compare("y", expected, expected, share).passed
 
 
 def test_table_names_the_verdict() -> None:
