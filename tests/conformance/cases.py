@@ -22,13 +22,22 @@ from atc_py.dtypes import DType
 from tests.end_to_end import run_with_onnxruntime
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     import numpy.typing as npt
 
     Array = npt.NDArray[Any]
 
-__all__ = ["MODES", "SUITE", "Outcome", "Verdict", "agrees", "cases", "outcome_of"]
+__all__ = [
+    "MODES",
+    "SUITE",
+    "Outcome",
+    "Verdict",
+    "agrees",
+    "cases",
+    "compiled_outcome",
+    "outcome_of",
+]
 
 SUITE = Path(__file__).resolve().parents[2] / ".." / "shared" / "onnx_suite"
 MODES = ("allow_fp32_to_fp16", "force_fp16")
@@ -38,7 +47,7 @@ class Verdict(Enum):
     """What became of a case.
 
     RIGHT: every output of every data set agrees. REFUSED: a rule of the list refuses it.
-    NOT_YET: the list allows it, and atc-py does not compile it so far. WRONG: an output differs.
+    NOT_YET: the list allows it, and atc-py does not compile it. WRONG: an output differs.
     """
 
     RIGHT = "right"
@@ -72,6 +81,16 @@ def outcome_of(case: Path, mode: str) -> Outcome:
     rules = [f"{f.rule} [{f.source}]" for f in check.findings if f.standing is Standing.ERROR]
     if rules:
         return Outcome(Verdict.REFUSED, tuple(dict.fromkeys(rules)))
+    return compiled_outcome(case, path, mode, _as_they_are)
+
+
+def compiled_outcome(
+    case: Path, path: Path, mode: str, prepare: Callable[[dict[str, Array]], dict[str, Array]]
+) -> Outcome:
+    """Compile the model at `path`, a form of the one of `case`, and run the data sets of that.
+
+    `prepare` makes what is fed from the inputs of a data set.
+    """
     with tempfile.TemporaryDirectory() as folder:
         om = Path(folder) / "model.om"
         try:
@@ -81,8 +100,13 @@ def outcome_of(case: Path, mode: str) -> Outcome:
                 return Outcome(Verdict.NOT_YET, tuple(each.message for each in error.diagnostics))
             raise
         with atc_py.load(om) as model:
-            wrong = list(_differences(model, case))
+            wrong = list(_differences(model, case, prepare))
     return Outcome(Verdict.WRONG if wrong else Verdict.RIGHT, tuple(wrong))
+
+
+def _as_they_are(feeds: dict[str, Array]) -> dict[str, Array]:
+    """The inputs alone."""
+    return feeds
 
 
 _ORT_REFUSALS = (RuntimeError, ort.Fail, ort.InvalidArgument, ort.InvalidGraph, ort.NotImplemented)
@@ -92,7 +116,9 @@ _NOT_YET = {UNKNOWN_SHAPE, NOT_LOWERED, UNSUPPORTED_FORM}
 """What the list allows and the compiler does not do so far."""
 
 
-def _differences(model: atc_py.Model, case: Path) -> Iterator[str]:
+def _differences(
+    model: atc_py.Model, case: Path, prepare: Callable[[dict[str, Array]], dict[str, Array]]
+) -> Iterator[str]:
     """What the outputs of the case's data sets differ in."""
     proto = onnx.load(case / "model.onnx", load_external_data=False)
     weights = {tensor.name for tensor in proto.graph.initializer}
@@ -102,7 +128,7 @@ def _differences(model: atc_py.Model, case: Path) -> Iterator[str]:
     for data in sorted(case.glob("test_data_set_*")):
         stored = zip(names, _arrays(data, "input"), strict=False)
         feeds = {name: _typed(array, dtypes[name]) for name, array in stored}
-        found = model.run(feeds)
+        found = model.run(prepare(feeds))
         for output, array in zip(proto.graph.output, _arrays(data, "output"), strict=True):
             expected = _typed(array, dtypes[output.name])
             result = found[output.name]
