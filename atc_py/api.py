@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from atc_py.device.backend import NodeProfile
     from atc_py.package.schema import OmModel, OmPort
     from atc_py.report.conversion import Conversion
-    from atc_py.shapes import Shape
+    from atc_py.shapes import Dims, Shape
 
 __all__ = ["Model", "Port", "check_models", "convert", "load"]
 
@@ -129,11 +129,14 @@ def load(path: str | os.PathLike[str], *, device: str = "sim") -> Model:
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """A model input or output: its name, element type and shape."""
+    """A model input or output: its name, element type and shape.
+
+    An extent of an output is None where only the run knows it.
+    """
 
     name: str
     dtype: DType
-    shape: Shape
+    shape: Dims
 
 
 @final

@@ -12,7 +12,7 @@ from atc_py.array_files import broken_file, is_raw_pair, opened, read_npy, read_
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_RUN_INPUT
 from atc_py.dtypes import DType
-from atc_py.shapes import element_count, format_shape
+from atc_py.shapes import closed_shape, element_count, format_shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -55,7 +55,7 @@ def random_feeds(ports: Iterable[Port], seed: int) -> dict[str, Array]:
     Floats are standard normal, integers uniform in [0, 16), bools fair coins.
     """
     return {
-        port.name: random_array(port.dtype, port.shape, [seed, position])
+        port.name: random_array(port.dtype, closed_shape(port.shape), [seed, position])
         for position, port in enumerate(ports)
     }
 
@@ -140,7 +140,7 @@ def _meant(array: Array, port: Port, path: Path) -> Array:
 
 def _load_raw(path: Path, port: Port) -> Array:
     """A raw file of little-endian elements, as long as the port's type says."""
-    wanted = element_count(port.shape) * port.dtype.itemsize
+    wanted = element_count(closed_shape(port.shape)) * port.dtype.itemsize
     with opened(path) as file:
         # One byte more than wanted tells a file that is too long; a device never ends.
         data = file.read(wanted + 1)
@@ -151,7 +151,7 @@ def _load_raw(path: Path, port: Port) -> Array:
             f"{path} has {size}",
             place=Place(str(path)),
         )
-    return np.frombuffer(data, port.dtype.numpy).reshape(port.shape)
+    return np.frombuffer(data, port.dtype.numpy).reshape(closed_shape(port.shape))
 
 
 def _unknown(name: str, ports: Sequence[Port], path: str) -> AtcError:

@@ -10,8 +10,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MAX_RANK",
+    "Dims",
+    "OpenShapeError",
     "Shape",
+    "broadcast_dims",
     "broadcast_shapes",
+    "closed_shape",
     "element_count",
     "format_shape",
     "is_addressable",
@@ -27,6 +31,13 @@ _MAX_ELEMENTS = 2**59
 Shape = tuple[int, ...]
 """Extents of the axes, outermost first; () is a scalar."""
 
+Dims = tuple[int | None, ...]
+"""Extents of the axes, outermost first; None for an open one, which only a run knows."""
+
+
+class OpenShapeError(ValueError):
+    """Extents were asked for that only a run knows."""
+
 
 def element_count(shape: Iterable[int]) -> int:
     """Number of elements of a tensor of `shape`; 1 for a scalar, exact whatever the size."""
@@ -38,9 +49,21 @@ def is_addressable(shape: Iterable[int]) -> bool:
     return element_count(extent for extent in shape if extent) <= _MAX_ELEMENTS
 
 
-def format_shape(shape: Iterable[int]) -> str:
-    """`shape` as people write it: `1x3x224x224`, or `scalar`."""
-    return "x".join(str(extent) for extent in shape) or "scalar"
+def format_shape(shape: Iterable[int | None]) -> str:
+    """`shape` as people write it: `1x3x224x224`, `?x3` with an open extent, or `scalar`."""
+    return "x".join("?" if extent is None else str(extent) for extent in shape) or "scalar"
+
+
+def closed_shape(dims: Dims) -> Shape:
+    """`dims` as extents that are all known.
+
+    Raises:
+        OpenShapeError: one of them is open.
+    """
+    shape = tuple(extent for extent in dims if extent is not None)
+    if len(shape) != len(dims):
+        raise OpenShapeError(f"the shape {format_shape(dims)} has open extents")
+    return shape
 
 
 def normalise_axis(axis: int, rank: int) -> int:
@@ -72,3 +95,27 @@ def _broadcast_extent(extents: tuple[int, ...], shapes: tuple[Shape, ...]) -> in
         listed = " and ".join(format_shape(shape) for shape in shapes)
         raise ValueError(f"shapes {listed} do not broadcast")
     return wide.pop() if wide else 1
+
+
+def broadcast_dims(*shapes: Dims) -> Dims:
+    """The common shape of `shapes`, extents of which may be open, as far as it is known.
+
+    Beside a known extent other than 1 an open one can only be 1 or the same.
+
+    Raises:
+        ValueError: two known extents differ and neither is 1.
+    """
+    rank = max((len(shape) for shape in shapes), default=0)
+    padded = [(1,) * (rank - len(shape)) + shape for shape in shapes]
+    return tuple(_broadcast_dim(extents, shapes) for extents in zip(*padded, strict=True))
+
+
+def _broadcast_dim(extents: Dims, shapes: tuple[Dims, ...]) -> int | None:
+    """The one known extent other than 1 among `extents`; else None where one is open, or 1."""
+    wide = {extent for extent in extents if extent is not None and extent != 1}
+    if len(wide) > 1:
+        listed = " and ".join(format_shape(shape) for shape in shapes)
+        raise ValueError(f"shapes {listed} do not broadcast")
+    if wide:
+        return wide.pop()
+    return None if None in extents else 1

@@ -22,13 +22,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from atc_py.emit.keys import KernelKey
-    from atc_py.ir import AttrValue, Node, TensorType
+    from atc_py.ir import AttrValue, Node, TensorType, Value
     from atc_py.target import Soc, TargetOp
 
 __all__ = ["SCRATCH", "tile_node"]
 
 SCRATCH = {"softmax": 8, "rows": 8, "reduce": 4, "channel": 4}
 """Bytes an element of working space beside the queues, by family; none where not listed."""
+
+_PARALLEL = {"quant"}
+"""Flat families whose results are of one shape and filled side by side."""
 
 _NCHW_SPATIAL = (2, 3)
 
@@ -39,7 +42,7 @@ _AXES = ("axes", "axis", "dimension", "dim")
 def tile_node(node: Node, row: TargetOp, key: KernelKey, soc: Soc) -> Tiling:
     """The tiling of `node`, whose operator's row is `row` and whose kernel is `key`'s, on `soc`."""
     if key.engine is Engine.AICPU:
-        return shard_tiling(_elements(node), soc)
+        return shard_tiling(_elements(node.outputs), soc)
     attributes = dict(key.attributes)
     if row.family in _PRODUCTS:
         return cube_tiling(_PRODUCTS[row.family](node, attributes), soc)
@@ -47,19 +50,26 @@ def tile_node(node: Node, row: TargetOp, key: KernelKey, soc: Soc) -> Tiling:
         queued = [value.type.dtype for value in (*node.present_inputs[:1], node.output)]
         footprint = Footprint.of(queued, SCRATCH.get(row.family, 0))
         return row_tiling(_FOLDS[row.family](node, attributes), footprint, soc)
-    return vector_tiling(_elements(node), _flat_footprint(node, row.family), soc)
+    counted = node.outputs[:1] if row.family in _PARALLEL else node.outputs
+    return vector_tiling(_elements(counted), _flat_footprint(node, row.family), soc)
 
 
-def _elements(node: Node) -> int:
-    """Elements of all outputs, which is what elementwise and moving kernels count by."""
-    return sum(element_count(value.type.shape) for value in node.outputs)
+def _counted(type_: TensorType) -> Shape:
+    """The extents to plan with; an open one counts as 1 until the run knows it."""
+    return tuple(1 if extent is None else extent for extent in type_.dims)
+
+
+def _elements(values: Iterable[Value]) -> int:
+    """Elements of several values; most flat kernels count by those of all outputs."""
+    return sum(element_count(_counted(value.type)) for value in values)
 
 
 def _flat_footprint(node: Node, family: str) -> Footprint:
-    """Queues of a flat kernel: one result, and the inputs that are in the buffer at once."""
+    """Queues of a flat kernel: results, and the inputs that are in the buffer at once."""
     inputs = [value.type.dtype for value in node.present_inputs]
-    kept = {"binary": len(inputs), "move": 0}.get(family, 1)
-    return Footprint.of([*inputs[:kept], node.output.type.dtype])
+    kept = {"binary": inputs, "move": [], "quant": inputs[:1] + inputs[2:]}.get(family, inputs[:1])
+    results = node.outputs if family in _PARALLEL else node.outputs[:1]
+    return Footprint.of([*kept, *(value.type.dtype for value in results)])
 
 
 def _fold(shape: Shape, axes: Iterable[int]) -> tuple[int, int, int]:
@@ -74,18 +84,18 @@ def _fold(shape: Shape, axes: Iterable[int]) -> tuple[int, int, int]:
 
 def _fold_axes(node: Node, attributes: Mapping[str, AttrValue]) -> tuple[int, int, int]:
     """Softmax and its like: along the axes of the attribute; none named means the last."""
-    return _fold(node.output.type.shape, _axes(attributes) or (-1,))
+    return _fold(_counted(node.output.type), _axes(attributes) or (-1,))
 
 
 def _fold_reduce(node: Node, attributes: Mapping[str, AttrValue]) -> tuple[int, int, int]:
     """Reductions: the input along the axes of the attribute; none named means all."""
-    shape = node.present_inputs[0].type.shape
+    shape = _counted(node.present_inputs[0].type)
     return _fold(shape, _axes(attributes) or range(len(shape)))
 
 
 def _fold_channel(node: Node, _attributes: Mapping[str, AttrValue]) -> tuple[int, int, int]:
     """Per-channel work: a row is one channel's plane; LRN sums over channels instead."""
-    shape = node.output.type.shape
+    shape = _counted(node.output.type)
     axes = (1,) if node.op == "LRN" else _NCHW_SPATIAL
     return _fold(shape, [axis for axis in axes if axis < len(shape)])
 
@@ -93,8 +103,8 @@ def _fold_channel(node: Node, _attributes: Mapping[str, AttrValue]) -> tuple[int
 def _fold_pool(node: Node, attributes: Mapping[str, AttrValue]) -> tuple[int, int, int]:
     """Windows: a row is one output row; a global window reduces the input's plane."""
     if attributes.get("global_pooling"):
-        return _fold(node.present_inputs[0].type.shape, _NCHW_SPATIAL)
-    return _fold(node.output.type.shape, (3,))
+        return _fold(_counted(node.present_inputs[0].type), _NCHW_SPATIAL)
+    return _fold(_counted(node.output.type), (3,))
 
 
 def _matmul(node: Node, attributes: Mapping[str, AttrValue]) -> Product:
@@ -108,7 +118,7 @@ def _matmul(node: Node, attributes: Mapping[str, AttrValue]) -> Product:
 
 def _matrix(type_: TensorType) -> Shape:
     """The shape as matrices: at least two axes, fractal tiles put together again."""
-    shape = type_.shape
+    shape = _counted(type_)
     if type_.format is Format.FRACTAL_NZ and len(shape) >= len("WHhw"):
         *batch, w1, h1, h0, w0 = shape
         return (*batch, h1 * h0, w1 * w0)
@@ -123,16 +133,16 @@ def _conv(node: Node, attributes: Mapping[str, AttrValue]) -> Product:
     groups = channels_in if node.op.startswith("Depthwise") else attributes.get("groups", 1)
     groups = groups if isinstance(groups, int) and groups > 0 else 1
     if weights.format is Format.FRACTAL_Z:
-        k = weights.shape[0] * weights.shape[-1]
+        k = _counted(weights)[0] * _counted(weights)[-1]
     else:
-        k = max(1, channels_in // groups) * prod(weights.shape[2:])
+        k = max(1, channels_in // groups) * prod(_counted(weights)[2:])
     n = max(1, channels_out // groups)
-    return Product(y.shape[0] * groups, prod(y.shape[2:4]), n, k, x.dtype.itemsize)
+    return Product(_counted(y)[0] * groups, prod(_counted(y)[2:4]), n, k, x.dtype.itemsize)
 
 
 def _channels(type_: TensorType) -> int:
     """Channels of a feature map; those that fill up C0 count."""
-    return type_.shape[1] * (type_.shape[4] if type_.format is Format.NC1HWC0 else 1)
+    return _counted(type_)[1] * (_counted(type_)[4] if type_.format is Format.NC1HWC0 else 1)
 
 
 def _axes(attributes: Mapping[str, AttrValue]) -> tuple[int, ...]:

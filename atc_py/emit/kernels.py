@@ -22,7 +22,7 @@ from atc_py.emit.keys import KernelKey, kernel_key, kernel_name
 from atc_py.emit.templating import SUFFIX, render
 from atc_py.ir import Engine
 from atc_py.resources import templates_dir
-from atc_py.shapes import Shape, format_shape
+from atc_py.shapes import Dims, format_shape
 from atc_py.target import find_operator
 
 if TYPE_CHECKING:
@@ -231,25 +231,40 @@ def _ports(
     return listed
 
 
-def _served(nodes: list[Node]) -> dict[tuple[Shape, ...], list[Node]]:
+def _served(nodes: list[Node]) -> dict[tuple[Dims, ...], list[Node]]:
     """The nodes by the shapes of their operands, smallest shapes first."""
-    served: dict[tuple[Shape, ...], list[Node]] = {}
+    served: dict[tuple[Dims, ...], list[Node]] = {}
     for node in nodes:
-        shapes = tuple(value.type.shape for value in (*node.present_inputs, *node.outputs))
+        shapes = tuple(value.type.dims for value in (*node.present_inputs, *node.outputs))
         served.setdefault(shapes, []).append(node)
-    return dict(sorted(served.items()))
+    return dict(sorted(served.items(), key=_extents_first))
 
 
 def _row(
-    nodes: list[Node], shapes: tuple[Shape, ...], tiling: Tiling, names: list[str], rank: int
+    nodes: list[Node], shapes: tuple[Dims, ...], tiling: Tiling, names: list[str], rank: int
 ) -> _Row:
-    """One row of a tiling table; shapes are padded with 1 on the left to a common rank."""
+    """One row of a tiling table; shapes are padded with 1 on the left to a common rank.
+
+    In a row with open extents these stand as 1: the host works such a row out in the run.
+    """
     listed = ", ".join(
         f"{name} {format_shape(shape)}" for name, shape in zip(names, shapes, strict=True)
     )
     dims = ", ".join(
-        "{" + ", ".join(str(extent) for extent in (1,) * (rank - len(shape)) + shape) + "}"
+        "{" + ", ".join(str(extent or int(extent is None)) for extent in _padded(shape, rank)) + "}"
         for shape in shapes
     )
+    if any(None in shape for shape in shapes):
+        listed += "; ? is known to the run alone and counted as 1 here"
     values = tuple(getattr(tiling, field.name) for field in fields(tiling))
     return _Row(listed, tuple(node.name for node in nodes), values, "{" + dims + "}")
+
+
+def _padded(shape: Dims, rank: int) -> Dims:
+    """`shape` with 1 on the left up to `rank` axes."""
+    return (1,) * (rank - len(shape)) + shape
+
+
+def _extents_first(served: tuple[tuple[Dims, ...], list[Node]]) -> list[list[int]]:
+    """What rows are ordered by: extents, open ones before all others."""
+    return [[-1 if extent is None else extent for extent in dims] for dims in served[0]]

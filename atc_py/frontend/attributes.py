@@ -26,10 +26,13 @@ def read_attributes(node: WorkNode, tensors: TensorReader, sink: Sink) -> dict[s
     """The attributes that the file sets on `node`, by name; findings go to `sink`.
 
     BAD_MODEL for attributes set twice or of a type that has no plain form, UNSUPPORTED_FORM for
-    subgraphs, BAD_TENSOR and the codes of external data for tensors.
+    subgraphs, BAD_TENSOR and the codes of external data for tensors. The branches of an If are
+    left out: they are nodes, not attributes.
     """
     values: dict[str, SourceAttr] = {}
     for attribute in node.proto.attribute:
+        if node.is_if and attribute.type == AttributeProto.GRAPH:
+            continue
         found = _try_attribute(attribute, tensors, node.place, sink)
         if found is None:
             continue
@@ -93,9 +96,9 @@ def _value(attribute: AttributeProto, name: str, tensors: TensorReader, place: P
         return tensors.const(attribute.t, place)
     if attribute.type in {AttributeProto.GRAPH, AttributeProto.GRAPHS}:
         raise UNSUPPORTED_FORM.error(
-            f"the subgraph {name!r} would be chosen or repeated at run time",
+            f"the subgraph {name!r} would be repeated at run time",
             place=place,
-            help="export the model with control flow that is decided beforehand",
+            help="export the model with its loops unrolled",
         )
     found = attribute_type_name(attribute.type)
     message = f"the attribute {name!r} is of type {found}, which atc-py cannot hold"

@@ -9,7 +9,7 @@ from atc_py.diag import Place, Sink
 from atc_py.diag.codes import BAD_MODEL, BAD_TENSOR, UNKNOWN_SHAPE
 from atc_py.frontend.attributes import read_attributes
 from atc_py.frontend.infer import inference_complaint
-from atc_py.frontend.model import SourceModel, SourceNode, SourceValue
+from atc_py.frontend.model import SourceBranch, SourceModel, SourceNode, SourceValue
 from atc_py.frontend.signatures import is_optional_output, type_contradiction
 from atc_py.frontend.tensors import dtype_of_element, element_name, output_fault
 from atc_py.shapes import MAX_RANK
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from atc_py.diag import Diagnostic
     from atc_py.dtypes import DType
     from atc_py.frontend.graph import ValueType, WorkGraph, WorkNode
+    from atc_py.frontend.inner import Branch, FoldedGraph
     from atc_py.frontend.tensors import TensorReader
 
 __all__ = ["FoldedModel"]
@@ -29,32 +30,38 @@ class FoldedModel:
 
     Attributes:
         name: the graph's name.
-        graph: what is left of it.
+        folded: what is left of it, with the branches of the If nodes that are left.
         tensors: reads the tensors of its nodes' attributes.
         file_nodes: number of nodes in the file's graph.
         weight_bytes: bytes of weights in the file.
     """
 
     name: str
-    graph: WorkGraph
+    folded: FoldedGraph
     tensors: TensorReader
     file_nodes: int
     weight_bytes: int
 
+    @property
+    def graph(self) -> WorkGraph:
+        """What is left of the graph."""
+        return self.folded.graph
+
     def to_source(self) -> SourceModel:
-        """The model with a static type for every value.
+        """The model with a dtype and a rank for every value; extents may be open.
 
         Raises:
-            AtcError: with every finding: UNKNOWN_SHAPE for values without static shape, BAD_MODEL
+            AtcError: with every finding: UNKNOWN_SHAPE for values of unknown rank, BAD_MODEL
                 where shapes or types contradict each other or an attribute has no plain form,
                 BAD_TENSOR for element types and ranks that are not supported, UNSUPPORTED_FORM
-                for subgraphs.
+                for subgraphs other than the branches of If.
         """
-        translator = _Translator(self.graph, self.tensors)
+        sink = Sink()
+        translator = _Translator(self.folded, self.tensors, sink)
         nodes = [translator.node(node) for node in self.graph.nodes]
         outputs = [translator.graph_output(name) for name in dict.fromkeys(self.graph.outputs)]
         inputs = [translator.value(name) for name in self.graph.inputs]
-        translator.raise_errors()
+        sink.raise_errors()
         return SourceModel(
             path=self.graph.path,
             name=self.name,
@@ -68,14 +75,27 @@ class FoldedModel:
 
 
 class _Translator:
-    """Makes values and nodes of one graph; what it cannot make, it reports at the end."""
+    """Makes values and nodes of one graph; what it cannot make, it reports.
 
-    def __init__(self, graph: WorkGraph, tensors: TensorReader) -> None:
-        self._graph = graph
+    The translator of a branch has that of the graph around it make what the branch captures.
+    """
+
+    def __init__(
+        self,
+        folded: FoldedGraph,
+        tensors: TensorReader,
+        sink: Sink,
+        outer: tuple[_Translator, WorkNode] | None = None,
+    ) -> None:
+        self._graph = folded.graph
+        self._branches = folded.branches
         self._tensors = tensors
-        self._used = graph.used_names()
+        self._sink = sink
+        self._used = self._graph.used_names()
         self._values: dict[str, SourceValue | None] = {}
-        self._sink = Sink()
+        if outer is not None:
+            around, node = outer
+            self._values.update((name, around.value(name)) for name in node.captured)
 
     def node(self, node: WorkNode) -> SourceNode:
         """One node; its inputs come from nodes before it."""
@@ -98,7 +118,20 @@ class _Translator:
             inputs=inputs,
             outputs=tuple(outputs),
             attributes=attributes,
+            branches={branch.name: self._branch(node, branch) for branch in self._inner(node)},
         )
+
+    def _inner(self, node: WorkNode) -> tuple[Branch, ...]:
+        """The branches of a node; none but an If has any."""
+        return self._branches.get(node, ())
+
+    def _branch(self, node: WorkNode, branch: Branch) -> SourceBranch:
+        """A branch of a node."""
+        inner = _Translator(branch.folded, self._tensors, self._sink, (self, node))
+        graph = branch.folded.graph
+        nodes = tuple(inner.node(each) for each in graph.nodes)
+        outputs = [inner.value(name) for name in graph.outputs]
+        return SourceBranch(nodes, tuple(value for value in outputs if value is not None))
 
     def value(self, name: str) -> SourceValue | None:
         """The value called `name`; None where its type is not known or not supported."""
@@ -113,14 +146,6 @@ class _Translator:
         if fault is not None:
             self._sink.add(fault)
         return value
-
-    def raise_errors(self) -> None:
-        """Raise what was found.
-
-        Raises:
-            AtcError: with every finding.
-        """
-        self._sink.raise_errors()
 
     def _check_types(self, node: WorkNode, dtypes: list[DType | None]) -> None:
         """Report inputs of different dtypes that ONNX binds to one type variable."""
@@ -141,9 +166,9 @@ class _Translator:
             return None
         known = self._graph.types.get(name) or self._graph.inputs.get(name)
         dtype = dtype_of_element(known.element) if known else None
-        if known is None or dtype is None or known.shape is None or len(known.shape) > MAX_RANK:
+        if known is None or dtype is None or known.dims is None or len(known.dims) > MAX_RANK:
             return None
-        return SourceValue(name, dtype, known.shape)
+        return SourceValue(name, dtype, known.dims)
 
     def _output(self, node: WorkNode, position: int, *, known: bool) -> SourceValue | None:
         """An output of `node`; where it has no type although the inputs have, that is reported."""
@@ -152,8 +177,8 @@ class _Translator:
         if not name or (not is_used and is_optional_output(node, position)):
             return None
         value = self.value(name)
-        # A graph that would run at run time has been reported as an attribute.
-        if value is None and known and is_used and not node.holds_graphs:
+        # Loops have been reported as attributes.
+        if value is None and known and is_used and (node.is_if or not node.holds_graphs):
             self._report(node, name)
         return value
 
@@ -182,12 +207,11 @@ def _unknown_shape(node: WorkNode, name: str, found: ValueType | None) -> Diagno
     """The finding that the type of a node's output could not be worked out."""
     if found is None or not found.element:
         what = f"the element type and shape of its output {name!r} are not known"
-    elif found.dims is None:
-        what = f"the shape of its output {name!r} is not known"
     else:
-        dims = "x".join("?" if extent is None else str(extent) for extent in found.dims)
-        what = f"the shape of its output {name!r} is known only as {dims}"
-    if node.schema is not None:
+        what = f"the number of axes of its output {name!r} is not known"
+    if node.is_if:
+        advice = "let both branches hand out tensors with one number of axes"
+    elif node.schema is not None:
         advice = "it depends on data that the node gets at run time; export fixed shapes"
     else:
         advice = "ONNX does not define this operator; state the type in the graph's value_info"

@@ -106,6 +106,11 @@ class WorkNode:
         return not self.domain and self.op_type in _HOLDING_GRAPHS
 
     @property
+    def is_if(self) -> bool:
+        """Whether it is ONNX's If."""
+        return not self.domain and self.op_type == "If"
+
+    @property
     def schema(self) -> onnx.defs.OpSchema | None:
         """ONNX's definition in force at the node's opset, or None."""
         try:

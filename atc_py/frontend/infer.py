@@ -13,6 +13,7 @@ from atc_py.diag.codes import BAD_MODEL, BAD_NODE
 from atc_py.frontend.declared import type_of_proto
 from atc_py.frontend.doubtful import LOOKED_AT, doubtful_nodes, has_too_many_axes
 from atc_py.frontend.graph import ValueType
+from atc_py.frontend.ranks import told_type, told_types
 from atc_py.frontend.tensors import element_of_dtype
 from atc_py.frontend.window_types import (
     corrected_nodes,
@@ -69,6 +70,8 @@ def infer_types(graph: WorkGraph) -> None:
     sound: onnx ends the process where a window larger than its input has left a negative extent.
     So is an Expand whose shape is computed, until it is known to be of a rank that can be.
 
+    Ranks that onnx leaves open and inputs tell are told by `ranks`, all at once, round by round.
+
     Raises:
         AtcError: BAD_MODEL where onnx refuses the whole graph; BAD_NODE where a node's result
             would have a negative extent.
@@ -76,11 +79,15 @@ def infer_types(graph: WorkGraph) -> None:
     pinned = dict(graph.pinned)
     unsafe = doubtful_nodes(graph)
     odd = corrected_nodes(graph)
-    for _ in range(len(odd) + len(unsafe) + 1):
+    for _ in range(len(graph.nodes) + 1):
         graph.types = _inferred(graph, pinned, unsafe)
         wrong = next((types for types in map(partial(_corrections, graph), odd) if types), None)
         if wrong is not None:
             pinned.update(wrong)
+            continue
+        told = told_types(graph)
+        if told:
+            pinned.update(told)
             continue
         ready = {node for node in unsafe if _input_is_sound(graph, node)}
         if not ready:
@@ -111,6 +118,7 @@ def infer_what_can_be(graph: WorkGraph) -> list[Diagnostic]:
             found.append(BAD_MODEL.diagnostic(complaint, place=node.place))
             continue
         graph.types.update({**infer_node(graph, node), **corrected_types_of(graph, node)})
+        graph.types.update(told_type(graph, node))
     return found or refused
 
 

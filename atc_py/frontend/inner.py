@@ -81,7 +81,7 @@ def _fold_once(graph: WorkGraph, tensors: TensorReader, limit: int) -> FoldedGra
     faults = fold_what_can_be(graph, tensors, limit)
     branches: dict[WorkNode, tuple[Branch, ...]] = {}
     for node in graph.nodes:
-        if node.op_type != "If" or node.domain or node in graph.unsound:
+        if not node.is_if or node in graph.unsound:
             continue
         inner: list[Branch] = []
         for name, proto in _graphs(node):

@@ -8,15 +8,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
+from atc_py.shapes import closed_shape
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
     from atc_py.dtypes import DType
     from atc_py.ir import ConstData
-    from atc_py.shapes import Shape
+    from atc_py.shapes import Dims, Shape
 
-__all__ = ["SourceAttr", "SourceModel", "SourceNode", "SourceValue"]
+__all__ = ["SourceAttr", "SourceBranch", "SourceModel", "SourceNode", "SourceValue"]
 
 SourceAttr: TypeAlias = (
     "int | float | str | tuple[int, ...] | tuple[float, ...] | tuple[str, ...] | ConstData"
@@ -31,14 +33,28 @@ class SourceValue:
     Attributes:
         name: its name in the model.
         dtype: element type.
-        shape: static extents.
+        dims: extents; None for one that only the run knows.
         const: its data where it is an initializer or was folded, else None.
     """
 
     name: str
     dtype: DType
-    shape: Shape
+    dims: Dims
     const: ConstData | None = None
+
+    @property
+    def shape(self) -> Shape:
+        """The extents, all of them known.
+
+        Raises:
+            OpenShapeError: one of them is open.
+        """
+        return closed_shape(self.dims)
+
+    @property
+    def rank(self) -> int:
+        """Number of axes."""
+        return len(self.dims)
 
 
 @dataclass(eq=False, slots=True)
@@ -55,7 +71,8 @@ class SourceNode:
             operators that ONNX does not define, 1.
         inputs: by position; None for an optional input that is absent.
         outputs: by position; None for an optional output that is not asked for.
-        attributes: the ones that the file sets, by name.
+        attributes: the ones that the file sets, by name; graphs are among `branches`.
+        branches: the graphs of an If by the names of their attributes.
     """
 
     index: int
@@ -67,6 +84,21 @@ class SourceNode:
     inputs: tuple[SourceValue | None, ...]
     outputs: tuple[SourceValue | None, ...]
     attributes: Mapping[str, SourceAttr] = field(default_factory=dict)
+    branches: Mapping[str, SourceBranch] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SourceBranch:
+    """A graph that a node runs or does not run.
+
+    Attributes:
+        nodes: what is left after folding, producers first; what they take from around the branch
+            are values of the graph around it.
+        outputs: what the branch hands out, by position.
+    """
+
+    nodes: tuple[SourceNode, ...]
+    outputs: tuple[SourceValue, ...]
 
 
 @dataclass(eq=False, slots=True)

@@ -12,6 +12,7 @@ from atc_py.frontend.bind import bind_inputs
 from atc_py.frontend.fold import FOLD_LIMIT, fold_graph
 from atc_py.frontend.folded import FoldedModel
 from atc_py.frontend.graph import WorkGraph
+from atc_py.frontend.inner import FoldedGraph, fold_with_branches
 from atc_py.frontend.tensors import dtype_of_element
 from atc_py.ir import DenseConst
 from atc_py.shapes import MAX_RANK, is_addressable
@@ -80,13 +81,19 @@ class OnnxFile:
             limit: bytes that folding one node may make.
 
         Raises:
-            AtcError: BAD_INPUT_SHAPE, FREE_DIMENSION, BAD_MODEL, BAD_TENSOR or FOLD_TOO_LARGE.
+            AtcError: BAD_INPUT_SHAPE, FREE_DIMENSION, BAD_MODEL, BAD_NODE, BAD_TENSOR or
+                FOLD_TOO_LARGE.
         """
         self.refuse_faults()
         graph = self.graph(bind_inputs(self.path, self.inputs, input_shapes))
         fold_graph(graph, self.tensors, limit)
+        folded = FoldedGraph(graph)
+        if any(node.is_if for node in graph.nodes):
+            folded = fold_with_branches(graph, self.tensors, limit)
+        if folded.faults:
+            raise AtcError(*dict.fromkeys(folded.faults))
         return FoldedModel(
-            self.name, graph, self.tensors, self.file_nodes, self.contents.weight_bytes
+            self.name, folded, self.tensors, self.file_nodes, self.contents.weight_bytes
         )
 
     def graph(self, inputs: dict[str, ValueType]) -> WorkGraph:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.frontend.bind import observe_inputs
 from atc_py.frontend.fold import FOLD_LIMIT
-from atc_py.frontend.inner import FoldedGraph, fold_with_branches
+from atc_py.frontend.inner import fold_with_branches
 from atc_py.frontend.views import view_nodes
 from atc_py.source import InputView, ModelView
 
@@ -52,11 +52,7 @@ def survey(file: OnnxFile, input_shapes: Mapping[str, Shape], limit: int = FOLD_
 
 def view_of(model: FoldedModel) -> ModelView:
     """What is known of a model that is bound and folded already."""
-    graph, tensors = model.graph, model.tensors
-    folded = FoldedGraph(graph)
-    if any(node.op_type == "If" for node in graph.nodes):
-        folded = fold_with_branches(graph, tensors, FOLD_LIMIT)
-    nodes, faults = view_nodes(folded, tensors, ())
+    nodes, faults = view_nodes(model.folded, model.tensors, ())
     return ModelView(
         path=model.graph.path,
         name=model.name,
@@ -64,7 +60,7 @@ def view_of(model: FoldedModel) -> ModelView:
         nodes=nodes,
         inputs=tuple(InputView(name, known.shape) for name, known in model.graph.inputs.items()),
         file_nodes=model.file_nodes,
-        faults=_once((*folded.faults, *faults)),
+        faults=_once(faults),
     )
 
 

@@ -11,7 +11,7 @@ from atc_py.frontend.infer import own_complaint
 from atc_py.frontend.signatures import is_optional_output, type_contradiction
 from atc_py.frontend.tensors import dtype_of_element, element_name, output_fault
 from atc_py.frontend.window_types import known_type
-from atc_py.source import NodeView, TensorView
+from atc_py.source import NodeView, TensorView, scope_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -77,8 +77,7 @@ class _Viewer:
                 inner = _Viewer(
                     branch.folded, self._tensors, self._open_bits, self._open_inputs, self._sink
                 )
-                label = f'"{node.name}"' if node.name else f"node {node.index}"
-                yield from inner.nodes(f"{branch.name} of {label}" + (scope and f", {scope}"))
+                yield from inner.nodes(scope_name(branch.name, node.name, node.index, scope))
 
     def look_at_outputs(self) -> None:
         """Report outputs of the graph that are declared with another dtype than they have."""

@@ -24,7 +24,7 @@ _TOKEN = re.compile(
       | (?P<string>{STRING})
       | (?P<number>-?[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?|-inf\b)
       | (?P<word>{WORD})
-      | (?P<mark>[{{}}()\[\],:=])
+      | (?P<mark>[{{}}()\[\],:=?])
       | (?P<end>\Z)
       | (?P<bad>.)
     )""",

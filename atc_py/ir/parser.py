@@ -75,7 +75,10 @@ class _Parser:
         elif at.accept("input"):
             self._graph.inputs.append(self._definition())
         elif at.accept("const"):
+            token = at.token
             value = self._definition()
+            if value.type.is_open:
+                raise at.error(f"a constant has known extents, found {value.type}", token)
             at.expect("=")
             value.const = read_data(at, value.type)
         elif at.accept("output"):
@@ -171,15 +174,16 @@ class _Parser:
         at = self._at
         dtype = read_dtype(at)
         opening = at.expect("[")
-        shape: list[int] = []
+        dims: list[int | None] = []
         while at.token.text != "]":
-            if shape:
+            if dims:
                 at.expect(",")
-            shape.append(read_integer(at, "an extent", (0, _MAX_EXTENT)))
+            is_open = at.accept("?")
+            dims.append(None if is_open else read_integer(at, "an extent", (0, _MAX_EXTENT)))
         at.expect("]")
-        if len(shape) > MAX_RANK:
-            raise at.error(f"at most {MAX_RANK} axes are allowed, found {len(shape)}", opening)
-        return TensorType(dtype, tuple(shape), self._one_of(_FORMATS, "format"))
+        if len(dims) > MAX_RANK:
+            raise at.error(f"at most {MAX_RANK} axes are allowed, found {len(dims)}", opening)
+        return TensorType(dtype, tuple(dims), self._one_of(_FORMATS, "format"))
 
     def _engine(self) -> Engine | None:
         """`engine=aicore` or nothing."""

@@ -105,15 +105,21 @@ def _check_signatures(graph: Graph, rules: Rules) -> Iterator[Finding]:
 
 
 def _check_types(graph: Graph, _rules: Rules) -> Iterator[Finding]:
-    """No extent is negative; data of constants have the dtype and shape that the type says."""
+    """No extent is negative; data of constants have the dtype and shape that the type says.
+
+    Only what nodes compute may have open extents.
+    """
+    fed = set(graph.inputs)
     for value in _all_values(graph):
         node = _node_at(value)
-        if any(extent < 0 for extent in value.type.shape):
+        if any(extent is not None and extent < 0 for extent in value.type.dims):
             yield node, f"extents of %{value.name} must be at least 0, found {value.type}"
+        if value.type.is_open and value in fed:
+            yield None, f"extents of the input %{value.name} must be known, found {value.type}"
         if value.const is None:
             continue
         data = value.const.dtype, tuple(value.const.shape)
-        if data != (value.type.dtype, value.type.shape):
+        if data != (value.type.dtype, value.type.dims):
             text = f"{data[0].value}[{','.join(map(str, data[1]))}]"
             yield node, f"constant %{value.name} is declared as {value.type}, its data are {text}"
 
@@ -134,7 +140,7 @@ def _check_formats(graph: Graph, _rules: Rules) -> Iterator[Finding]:
     """A format that names axes has a value with as many axes."""
     for value in _all_values(graph):
         rank = _RANKS.get(value.type.format)
-        if rank is not None and len(value.type.shape) != rank:
+        if rank is not None and value.type.rank != rank:
             name = value.type.format.value
             message = f"%{value.name} must have {rank} axes in format {name}, found {value.type}"
             yield _node_at(value), message

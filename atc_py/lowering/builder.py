@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_NODE, UNSUPPORTED_FORM
+from atc_py.dtypes import DType
 from atc_py.ir import DenseConst, Origin, TensorType, Value
-from atc_py.shapes import broadcast_shapes
+from atc_py.shapes import broadcast_dims, element_count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -16,12 +17,27 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from atc_py.diag import AtcError
-    from atc_py.dtypes import DType
     from atc_py.frontend.model import SourceNode, SourceValue
     from atc_py.ir import AttrValue, ConstData, Graph
-    from atc_py.shapes import Shape
+    from atc_py.lowering.scope import Scope
+    from atc_py.shapes import Dims, Shape
 
-__all__ = ["Builder"]
+__all__ = ["Builder", "Work"]
+
+
+class Work(Protocol):
+    """The lowering of one model, as far as builders need it."""
+
+    @property
+    def graph(self) -> Graph:
+        """The graph under construction."""
+
+    @property
+    def file(self) -> str:
+        """The model's file, for diagnostics."""
+
+    def lower_nodes(self, nodes: Sequence[SourceNode], scope: Scope) -> None:
+        """Lower nodes, whose values are found in `scope` and put there."""
 
 
 class Builder:
@@ -29,21 +45,28 @@ class Builder:
 
     Attributes:
         graph: the graph under construction.
+        scope: which target value stands for which source value.
         node: the source node that is being lowered.
     """
 
-    def __init__(
-        self, graph: Graph, values: dict[SourceValue, Value], node: SourceNode, file: str
-    ) -> None:
-        self.graph = graph
+    def __init__(self, work: Work, scope: Scope, node: SourceNode) -> None:
+        self.graph = work.graph
+        self.scope = scope
         self.node = node
-        self._values = values
-        self._file = file
+        self._work = work
         self._origins = (Origin(node.index, node.name, node.op_type),)
 
     def with_node(self, node: SourceNode) -> Builder:
         """A builder for `node` that adds to the same graph."""
-        return Builder(self.graph, self._values, node, self._file)
+        return Builder(self._work, self.scope, node)
+
+    def with_scope(self, scope: Scope) -> Builder:
+        """A builder for the same node that finds values in another scope."""
+        return Builder(self._work, scope, self.node)
+
+    def lower_nodes(self, nodes: Sequence[SourceNode], scope: Scope) -> None:
+        """Lower the nodes of a branch into the same graph."""
+        self._work.lower_nodes(nodes, scope)
 
     # Inputs and outputs of the source node ----------------------------------------------------
 
@@ -73,15 +96,17 @@ class Builder:
 
     def value(self, source: SourceValue) -> Value:
         """The target value of a source value; a constant is made at its first use."""
-        if source not in self._values:
+        found = self.scope.find(source)
+        if found is None:
             if source.const is None:
                 raise self.bad(f'uses "{source.name}", which no node before it computes')
-            self._values[source] = self.graph.constant(source.name, source.const)
-        return self._values[source]
+            found = self.graph.constant(source.name, source.const)
+            self.scope.bind(source, found)
+        return found
 
     def bind(self, source: SourceValue, value: Value) -> None:
         """Let `value` stand for `source` from here on."""
-        self._values[source] = value
+        self.scope.bind(source, value)
 
     def output_type(self, position: int = 0) -> TensorType:
         """Type of the source output at `position`, as shape inference found it.
@@ -93,11 +118,16 @@ class Builder:
         output = outputs[position] if position < len(outputs) else None
         if output is None:
             raise self.bad(f"needs output {position}, found none", f"output {position}")
-        return TensorType(output.dtype, output.shape)
+        return TensorType(output.dtype, output.dims)
 
     def wants_output(self, position: int) -> bool:
         """Whether the node has an output at `position`."""
         return position < len(self.node.outputs) and self.node.outputs[position] is not None
+
+    def is_computed(self, position: int) -> bool:
+        """Whether an input is there and only the run knows its data."""
+        source = self.optional_source(position)
+        return source is not None and source.const is None
 
     def constant_input(self, position: int, name: str) -> npt.NDArray[np.generic] | None:
         """The numbers of an optional input that must be constant; None when it is absent.
@@ -159,7 +189,36 @@ class Builder:
         import numpy as np
 
         target = self.const("shape", np.array(shape, dtype=np.int64))
-        return self.op("Reshape", [x, target], TensorType(x.type.dtype, shape), label=label)
+        # An extent of 0 is meant: nothing is left of the forms in which it is not.
+        attributes: dict[str, AttrValue] = {"allowzero": 1} if 0 in shape else {}
+        type_ = TensorType(x.type.dtype, shape)
+        return self.op("Reshape", [x, target], type_, attributes, label)
+
+    def flat(self, x: Value) -> Value:
+        """`x` as a vector."""
+        import numpy as np
+
+        if not x.type.is_open:
+            return self.reshape(x, (element_count(x.type.shape),), "flat")
+        all_that_is_there = self.const("vector", np.array([-1], dtype=np.int64))
+        type_ = TensorType(x.type.dtype, (None,))
+        return self.op("Reshape", [x, all_that_is_there], type_, label="flat")
+
+    def shaped_like(self, value: Value, x: Value) -> Value:
+        """`value`, which has the elements of `x` in their order, in the shape of `x`."""
+        if not x.type.is_open:
+            return self.reshape(value, x.type.shape)
+        type_ = TensorType(value.type.dtype, x.type.dims)
+        return self.op("Reshape", [value, self.shape_of(x)], type_, {"allowzero": 1})
+
+    def shape_of(self, x: Value) -> Value:
+        """The extents of `x`, an int64 vector; a constant where they are known."""
+        import numpy as np
+
+        if not x.type.is_open:
+            return self.const(f"{x.name}.shape", np.array(x.type.shape, dtype=np.int64))
+        type_ = TensorType(DType.INT64, (x.type.rank,))
+        return self.op("Shape", [x], type_, label=f"{x.name}.shape")
 
     def output_name(self, position: int) -> str:
         """Name of the source output at `position`, for the values made for it."""
@@ -167,14 +226,14 @@ class Builder:
         output = outputs[position] if position < len(outputs) else None
         return output.name if output is not None else f"{self.node.op_type}.{self.node.index}"
 
-    def broadcast(self, *shapes: Shape) -> Shape:
-        """The common shape of `shapes`.
+    def broadcast(self, *shapes: Dims) -> Dims:
+        """The common shape of `shapes`, as far as it is known.
 
         Raises:
             AtcError: BAD_NODE where they do not broadcast.
         """
         try:
-            return broadcast_shapes(*shapes)
+            return broadcast_dims(*shapes)
         except ValueError as error:
             raise self.bad(f"has inputs that do not fit each other: {error}") from None
 
@@ -183,7 +242,7 @@ class Builder:
     def place(self, field: str | None = None) -> Place:
         """Where the source node lies."""
         node = self.node
-        return Place(self._file, node.index, node.name, node.op_type, field)
+        return Place(self._work.file, node.index, node.name, node.op_type, field)
 
     def bad(self, reason: str, field: str | None = None) -> AtcError:
         """The node contradicts ONNX's definition of its operator."""

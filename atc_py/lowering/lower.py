@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,8 @@ from atc_py.lowering.builder import Builder
 from atc_py.lowering.one_to_one import lower_by_spec
 from atc_py.lowering.registry import find_lowering, lowering_versions
 from atc_py.lowering.rewritten import lower_beyond, lower_carried
+from atc_py.lowering.scope import Scope
+from atc_py.shapes import OpenShapeError
 from atc_py.spec import library
 
 if TYPE_CHECKING:
@@ -34,23 +37,59 @@ def lower_model(model: SourceModel, specs: Library | None = None) -> Graph:
     Raises:
         AtcError: with the findings of all nodes that cannot be lowered.
     """
-    graph = Graph(model.name, Phase.LOWERED)
-    values: dict[SourceValue, Value] = {}
+    work = _Work(Graph(model.name, Phase.LOWERED), str(model.path), specs or library())
+    scope = Scope()
     for source in model.inputs:
-        type_ = TensorType(source.dtype, source.shape)
-        values[source] = graph.add_input(source.name, type_)
-    sink = Sink()
-    for node in model.nodes:
-        builder = Builder(graph, values, node, str(model.path))
+        scope.bind(source, work.graph.add_input(source.name, _type_of(source)))
+    work.lower_nodes(model.nodes, scope)
+    work.sink.raise_errors()
+    _add_outputs(work.graph, model, scope)
+    return work.graph
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """The lowering of one model.
+
+    Attributes:
+        graph: the graph under construction.
+        file: the model's file, for diagnostics.
+        specs: the specifications.
+        sink: takes the findings of nodes that cannot be lowered.
+    """
+
+    graph: Graph
+    file: str
+    specs: Library
+    sink: Sink = field(default_factory=Sink)
+
+    def lower_nodes(self, nodes: Sequence[SourceNode], scope: Scope) -> None:
+        """Lower `nodes`; one that fails gets stand-ins, so that those behind it are looked at."""
+        for node in nodes:
+            results = self._lower(node, Builder(self, scope, node))
+            for output, value in zip(node.outputs, results, strict=False):
+                if output is not None:
+                    scope.bind(output, value)
+
+    def _lower(self, node: SourceNode, builder: Builder) -> Sequence[Value]:
+        """The target values of the node's outputs."""
         try:
-            results = _lower_node(node, builder, specs or library())
+            return _lower_node(node, builder, self.specs)
         except AtcError as error:
-            sink.extend(error.diagnostics)
-            results = _stand_ins(node)
-        values.update(_bind(node, results))
-    sink.raise_errors()
-    _add_outputs(graph, model, values)
-    return graph
+            self.sink.extend(error.diagnostics)
+        except OpenShapeError as error:
+            self.sink.extend(_needs_extents(builder, error).diagnostics)
+        return _stand_ins(node)
+
+
+def _needs_extents(builder: Builder, error: OpenShapeError) -> AtcError:
+    """The node cannot be lowered where only the run knows its shapes."""
+    return builder.unsupported(
+        f"{error}, which only the run would know; on the device the node needs them fixed",
+        None,
+        "compute the shape from constants, fix the inputs with --input-shape, or run the node "
+        "on the host",
+    )
 
 
 def can_lower(op_type: str, domain: str, specs: Library | None = None) -> bool:
@@ -94,22 +133,16 @@ def _type_of(source: SourceValue | None) -> TensorType:
 
     if source is None:
         return TensorType(DType.FLOAT32, ())
-    return TensorType(source.dtype, source.shape)
+    return TensorType(source.dtype, source.dims)
 
 
-def _bind(node: SourceNode, results: Sequence[Value]) -> dict[SourceValue, Value]:
-    """Which target value stands for which output of the node."""
-    pairs = zip(node.outputs, results, strict=False)
-    return {output: value for output, value in pairs if output is not None}
-
-
-def _add_outputs(graph: Graph, model: SourceModel, values: dict[SourceValue, Value]) -> None:
+def _add_outputs(graph: Graph, model: SourceModel, scope: Scope) -> None:
     """Hand out the model's outputs; one may be an input or a constant."""
     for source in model.outputs:
-        value = values.get(source)
+        value = scope.find(source)
         if value is None and source.const is not None:
             value = graph.constant(source.name, source.const)
-            values[source] = value
+            scope.bind(source, value)
         if value is None:
             raise INTERNAL.error(f'nothing was made for output "{source.name}"')
         graph.add_output(value, source.name)

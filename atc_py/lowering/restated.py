@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from atc_py.frontend.model import SourceNode
+from atc_py.source import scope_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from atc_py.check.restating import Placement
-    from atc_py.frontend.model import SourceAttr, SourceModel, SourceValue
-    from atc_py.source import TensorView
+    from atc_py.frontend.model import SourceAttr, SourceBranch, SourceModel, SourceValue
+    from atc_py.source import NodeView, TensorView
 
 __all__ = ["restated"]
+
+Key: TypeAlias = "tuple[int, str, str]"
+"""Position, first output and scope of a node."""
 
 
 def restated(model: SourceModel, placements: Sequence[Placement | None]) -> SourceModel:
@@ -25,23 +29,30 @@ def restated(model: SourceModel, placements: Sequence[Placement | None]) -> Sour
         placements: where each of its nodes stands, in the nodes' order.
     """
     by_node = {
-        (placement.view.index, _first_name(placement.view.outputs)): placement
+        _key(placement.view, placement.view.scope): placement
         for placement in placements
         if placement is not None and placement.restated
     }
     if not by_node:
         return model
-    return replace(model, nodes=tuple(_node(node, by_node) for node in model.nodes))
+    return replace(model, nodes=tuple(_node(node, by_node, "") for node in model.nodes))
+
+
+def _key(node: SourceNode | NodeView, scope: str) -> Key:
+    """What tells a node from all others: function calls put several nodes in one place."""
+    return node.index, _first_name(node.outputs), scope
 
 
 def _first_name(outputs: Iterable[TensorView | SourceValue | None]) -> str:
-    """The first output of a node: what tells apart nodes that a function call put in one place."""
+    """The first output of a node."""
     return next((value.name for value in outputs if value), "")
 
 
-def _node(node: SourceNode, placements: Mapping[tuple[int, str], Placement]) -> SourceNode:
-    """The node as it is placed."""
-    placement = placements.get((node.index, _first_name(node.outputs)))
+def _node(node: SourceNode, placements: Mapping[Key, Placement], scope: str) -> SourceNode:
+    """The node as it is placed, and those of its branches."""
+    if node.branches:
+        node = replace(node, branches=_branches(node, placements, scope))
+    placement = placements.get(_key(node, scope))
     if placement is None:
         return node
     view = placement.view
@@ -60,4 +71,17 @@ def _node(node: SourceNode, placements: Mapping[tuple[int, str], Placement]) -> 
         inputs=inputs,
         outputs=node.outputs,
         attributes={**kept, **moved},
+        branches=node.branches,
     )
+
+
+def _branches(
+    node: SourceNode, placements: Mapping[Key, Placement], scope: str
+) -> dict[str, SourceBranch]:
+    """The branches of a node with their nodes as they are placed."""
+    found = {}
+    for name, branch in node.branches.items():
+        inner = scope_name(name, node.name, node.index, scope)
+        nodes = tuple(_node(each, placements, inner) for each in branch.nodes)
+        found[name] = replace(branch, nodes=nodes)
+    return found

@@ -70,7 +70,7 @@ def _stand_ins(spec: OpSpec, node: SourceNode) -> Mapping[SourceValue, SourceVal
 
 def _carried(value: SourceValue, carrier: DType) -> SourceValue:
     """A tensor like `value` in the dtype that carries it."""
-    return SourceValue(f"{value.name}.{carrier.value}", carrier, value.shape)
+    return SourceValue(f"{value.name}.{carrier.value}", carrier, value.dims)
 
 
 def _operands(
@@ -89,8 +89,15 @@ def _dissolve(b: Builder) -> Sequence[Value]:
 
 
 def _reshape_instead(b: Builder) -> Sequence[Value]:
-    """A Reshape to the shape of the result."""
-    return [b.reshape(b.input(0), b.output_type().shape)]
+    """A Reshape to the shape of the result, one extent of which only the run may know."""
+    result = b.output_type()
+    if result.dims.count(None) != 1 or 0 in result.dims:
+        return [b.reshape(b.input(0), result.shape)]
+    import numpy as np
+
+    wanted = [-1 if extent is None else extent for extent in result.dims]
+    shape = b.const("shape", np.array(wanted, dtype=np.int64))
+    return [b.op("Reshape", [b.input(0), shape], result)]
 
 
 _REWRITES: Mapping[str, Callable[[Builder], Sequence[Value]]] = {

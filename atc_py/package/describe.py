@@ -62,7 +62,7 @@ def _tensor(value: Value, member: str | None) -> OmTensor:
     return OmTensor(
         name=value.name,
         dtype=type_.dtype.value,
-        shape=list(type_.shape),
+        shape=list(type_.dims),
         format=type_.format.value,
         member=member,
     )

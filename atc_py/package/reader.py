@@ -12,6 +12,7 @@ from atc_py.diag.codes import FILE_NOT_FOUND, FILE_UNREADABLE, NOT_OM, OM_CONTEN
 from atc_py.dtypes import DType
 from atc_py.package.npy import npy_header, view_array
 from atc_py.package.verify import Verified, verify
+from atc_py.shapes import closed_shape
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,7 +46,7 @@ class OfflineModel:
         self._data = data
         self._entries = verified.entries
         self._types = {
-            tensor.member: (DType(tensor.dtype), tuple(tensor.shape))
+            tensor.member: (DType(tensor.dtype), closed_shape(tuple(tensor.shape)))
             for tensor in self.description.tensors
             if tensor.member is not None
         }

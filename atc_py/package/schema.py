@@ -38,11 +38,14 @@ class OmOrigin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class OmTensor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A tensor; `member` names the archive member with its data when it is a constant."""
+    """A tensor; `member` names the archive member with its data when it is a constant.
+
+    An extent of `shape` is null where only the run knows it.
+    """
 
     name: str
     dtype: str
-    shape: list[int]
+    shape: list[int | None]
     format: str
     member: str | None = None
 

@@ -13,7 +13,7 @@ from atc_py.package.content import check_description, check_members, check_names
 from atc_py.package.integrity import damaged_headers, damaged_members, read_directory
 from atc_py.package.names import MODEL, REPORT
 from atc_py.package.npy import npy_header
-from atc_py.shapes import element_count, format_shape
+from atc_py.shapes import closed_shape, element_count, format_shape
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -91,7 +91,7 @@ def _disagreeing_weights(
 
 def _disagreeing_weight(data: mmap, entry: Entry, tensor: OmTensor, file: str) -> Diagnostic | None:
     """The finding about one constant; its header is compared, never evaluated."""
-    dtype, shape = DType(tensor.dtype), tuple(tensor.shape)
+    dtype, shape = DType(tensor.dtype), closed_shape(tuple(tensor.shape))
     header = npy_header(dtype, shape)
     size = len(header) + element_count(shape) * dtype.itemsize
     found = data[entry.data_offset : entry.data_offset + min(len(header), entry.size)]

@@ -70,7 +70,11 @@ def _ports(description: OmModel) -> Table:
 def _type(description: OmModel, port: OmPort) -> tuple[str, str, str]:
     """dtype, shape and format of a port as text."""
     tensor = description.tensors[port.tensor]
-    return tensor.dtype, ",".join(str(extent) for extent in tensor.shape), tensor.format
+    return (
+        tensor.dtype,
+        ",".join("?" if extent is None else str(extent) for extent in tensor.shape),
+        tensor.format,
+    )
 
 
 def _port_json(description: OmModel, port: OmPort) -> dict[str, object]:

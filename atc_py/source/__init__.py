@@ -17,6 +17,7 @@ from atc_py.source.view import (
     ModelView,
     NodeView,
     TensorView,
+    scope_name,
 )
 
 __all__ = [
@@ -31,4 +32,5 @@ __all__ = [
     "OperatorSchema",
     "SchemaHistory",
     "TensorView",
+    "scope_name",
 ]

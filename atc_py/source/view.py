@@ -24,10 +24,17 @@ __all__ = [
     "ModelView",
     "NodeView",
     "TensorView",
+    "scope_name",
 ]
 
 INTERNAL_PREFIX = "__"
 """What names of a tool's own attributes begin with: ONNX's checker passes them over."""
+
+
+def scope_name(branch: str, name: str, index: int, outer: str) -> str:
+    """What a subgraph is called: its attribute, its node by name or position, what is around."""
+    label = f'"{name}"' if name else f"node {index}"
+    return f"{branch} of {label}" + (outer and f", {outer}")
 
 
 class Known(Protocol):

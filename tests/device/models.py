@@ -50,9 +50,9 @@ class ModelBuilder:
     outputs: list[OmPort] = field(default_factory=list)
     arrays: dict[str, Array] = field(default_factory=dict)
 
-    def tensor(self, dtype: str, shape: Sequence[int], member: str | None = None) -> int:
+    def tensor(self, dtype: str, shape: Sequence[int | None], member: str | None = None) -> int:
         name = f"t{len(self.tensors)}"
-        self.tensors.append(OmTensor(name, dtype, list(shape), "ND", member))
+        self.tensors.append(OmTensor(name, dtype, [*shape], "ND", member))
         return len(self.tensors) - 1
 
     def input(self, name: str, dtype: str, shape: Sequence[int]) -> int:
@@ -71,7 +71,7 @@ class ModelBuilder:
         self,
         op: str,
         inputs: Sequence[int],
-        outputs: Sequence[tuple[str, Sequence[int]]],
+        outputs: Sequence[tuple[str, Sequence[int | None]]],
         attributes: Attributes | None = None,
     ) -> list[int]:
         positions = [self.tensor(dtype, shape) for dtype, shape in outputs]
@@ -116,7 +116,33 @@ def run_operator(
     attributes: Attributes | None = None,
     constants: Sequence[int] = (),
 ) -> list[Array]:
-    """The outputs of one operator; inputs at the positions `constants` become constants."""
+    """The outputs of one operator; inputs at the positions `constants` become constants.
+
+    The operator runs twice, with known and with open extents of its outputs: that must not matter.
+    """
+    results = _run_once(op, inputs, outputs, attributes, constants)
+    if any(shape for _, shape in outputs) and op not in _UNSEEDED:
+        opened = [(dtype, [None] * len(shape)) for dtype, shape in outputs]
+        for result, late in zip(
+            results, _run_once(op, inputs, opened, attributes, constants), strict=True
+        ):
+            np.testing.assert_array_equal(late, result)
+            assert (late.dtype, late.shape) == (result.dtype, result.shape)
+    return results
+
+
+_UNSEEDED = {"RandomUniform", "Multinomial", "NonMaxSuppressionV7"}
+"""Operators that need not repeat themselves, and one that fills up what is declared."""
+
+
+def _run_once(
+    op: str,
+    inputs: Sequence[Array | None],
+    outputs: Sequence[tuple[DType, Sequence[int | None]]],
+    attributes: Attributes | None,
+    constants: Sequence[int],
+) -> list[Array]:
+    """The outputs of one operator with its output types as they are given."""
     builder, feeds, positions = ModelBuilder(), {}, []
     for index, array in enumerate(inputs):
         if array is None:

@@ -51,7 +51,6 @@ def test_result_of_another_shape_is_refused() -> None:
     [
         (4, [1], "k must be in [0, 3], found 4"),
         (-1, [1], "k must be in [0, 3], found -1"),
-        (2, [], "k must be one constant number"),
     ],
 )
 def test_count_of_top_k_is_held_to_the_axis(k: int, constants: list[int], reason: str) -> None:

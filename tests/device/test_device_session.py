@@ -306,7 +306,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     ("error", "message"),
     [
         (ValueError("boom"), "the kernel stopped: ValueError: boom"),
-        (MemoryError("no 3 GiB"), "memory ran out; the node's results alone take 12 bytes"),
+        (MemoryError("no 3 GiB"), "memory ran out; the node's results are float16 2x3: no 3 GiB"),
     ],
 )
 def test_failing_kernel_is_reported_with_its_node(
@@ -330,7 +330,7 @@ def test_result_that_no_memory_holds_is_reported_with_its_node() -> None:
     tall = builder.constant(np.zeros((1, 1), np.float32))
     tensor = builder.tensors[tall]
     assert tensor.member is not None
-    builder.tensors[tall] = OmTensor(tensor.name, "float32", huge, "ND", tensor.member)
+    builder.tensors[tall] = OmTensor(tensor.name, "float32", [*huge], "ND", tensor.member)
     builder.arrays[tensor.member] = np.broadcast_to(np.zeros((1, 1), np.float32), huge)
     (y,) = builder.node("Add", [tall, small], [("float32", huge)])
     builder.output("y", y)

@@ -156,3 +156,26 @@ def test_flat_kernels_share_the_buffer_among_their_queues(graph: Graph, add_node
 def test_aicpu_nodes_are_shared_out_over_its_cores(graph: Graph, add_node: AddNode) -> None:
     node = add_node(graph, "Relu", [(100,)], [(100,)], engine=Engine.AICPU)
     assert _tiling(node) == ShardTiling(100, 8, 13)
+
+
+def test_quantisation_counts_the_elements_of_one_result_and_queues_all(
+    graph: Graph, add_node: AddNode
+) -> None:
+    inputs: list[Shape | TensorType | None] = [MAP, (32,), MAP]
+    both = add_node(graph, "AscendRequantS16", inputs, [MAP] * 2, {"dual_output": True})
+    tiling = _tiling(both)
+    assert isinstance(tiling, VectorTiling)
+    assert tiling.total_length == 2 * 32 * 10 * 12
+    # large tensors are cut into tiles: queues of two int16, an int8 and maybe one more int16
+    large = (2**24,)
+    one = _tiling(add_node(graph, "AscendRequantS16", [large, (1,), large], [large]))
+    two = _tiling(
+        add_node(
+            graph, "AscendRequantS16", [large, (1,), large], [large] * 2, {"dual_output": True}
+        )
+    )
+    assert isinstance(one, VectorTiling)
+    assert isinstance(two, VectorTiling)
+    ub = find_soc("sim").ub_kib * 1024
+    assert one.tile_length == ub // (2 * (2 + 2 + 1)) // 32 * 32
+    assert two.tile_length == ub // (2 * (2 + 2 + 1 + 2)) // 32 * 32

@@ -47,6 +47,12 @@ SHOWN: dict[str, tuple[str, list[Shape], list[Shape], dict[str, AttrValue]]] = {
         [(2, 32, 5, 6)],
         {"ksize": (1, 1, 2, 2), "strides": (1, 1, 2, 2)},
     ),
+    "quant": (
+        "AscendRequantS16",
+        [MAP, CHANNELS, MAP],
+        [MAP] * 2,
+        {"dual_output": True},
+    ),
     "recurrent": (
         "DynamicRNN",
         [(5, 2, 16), (48, 128), (128,)],

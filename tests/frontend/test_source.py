@@ -20,6 +20,7 @@ from atc_py.dtypes import DType
 from atc_py.frontend import read_model
 from atc_py.frontend.survey import view_of
 from atc_py.ir import DenseConst
+from atc_py.shapes import OpenShapeError
 from tests.frontend import onnx_files
 
 if TYPE_CHECKING:
@@ -234,22 +235,33 @@ def test_shapes_that_contradict_each_other_are_all_reported(tmp_path: Path) -> N
 
 def test_unknown_shapes_are_reported_where_they_begin(tmp_path: Path) -> None:
     nodes = [
-        node("NonZero", ["x"], ["a"], "first"),
+        node("Reshape", ["x", "s"], ["a"], "first"),
         node("Cast", ["a"], ["b"], to=FLOAT),
         node("Own", ["x"], ["c"], "own", domain="own"),
         node("NonZero", ["x"], ["dead"]),
     ]
-    proto = onnx_files.model(nodes, X, ["b", "c"])
+    nodes.insert(0, node("NonZero", ["x"], ["n"]))
+    nodes.insert(1, node("Gather", ["n", "zero"], ["s"], axis=0))
+    zero = {"zero": np.array(0)}
+    proto = onnx_files.model(nodes, X, ["b", "c"], zero)
     error = onnx_files.fails(
         lambda: onnx_files.source(proto, tmp_path), UNKNOWN_SHAPE, UNKNOWN_SHAPE
     )
     first, own = error.diagnostics
-    assert first.message == "the shape of its output 'a' is known only as 2x?"
+    assert first.message == "the number of axes of its output 'a' is not known"
     assert "element type and shape of its output 'c'" in own.message
     assert "value_info" in str(own.help)
 
 
-def test_control_flow_at_run_time_is_reported(tmp_path: Path) -> None:
+def test_extents_that_only_the_run_knows_are_open(tmp_path: Path) -> None:
+    nodes = [node("NonZero", ["x"], ["a"]), node("Cast", ["a"], ["b"], to=FLOAT)]
+    model = onnx_files.source(onnx_files.model(nodes, X, ["b"]), tmp_path)
+    assert model.outputs[0].dims == (2, None)
+    with pytest.raises(OpenShapeError, match="2x\\?"):
+        _ = model.outputs[0].shape
+
+
+def test_branches_of_if_are_graphs_of_their_own(tmp_path: Path) -> None:
     graph = helper.make_graph(
         [node("Neg", ["x"], ["n"])], "g", [], [helper.make_tensor_value_info("n", FLOAT, None)]
     )
@@ -258,7 +270,29 @@ def test_control_flow_at_run_time_is_reported(tmp_path: Path) -> None:
     proto = onnx_files.model(nodes, inputs, ["y"])
     folded = read_model(onnx_files.save(proto, tmp_path)).fold({})
     assert [each.op_type for each in view_of(folded).nodes] == ["If", "Neg", "Neg"]
-    onnx_files.fails(folded.to_source, UNSUPPORTED_FORM, UNSUPPORTED_FORM)
+    model = folded.to_source()
+    (choice,) = model.nodes
+    assert sorted(choice.branches) == ["else_branch", "then_branch"]
+    for branch in choice.branches.values():
+        (negated,) = branch.nodes
+        assert negated.inputs == (model.inputs[0],)
+        assert branch.outputs == negated.outputs
+
+
+def test_loops_are_reported(tmp_path: Path) -> None:
+    outputs = [helper.make_tensor_value_info("go", TensorProto.BOOL, [])]
+    inputs = [
+        helper.make_tensor_value_info("i", TensorProto.INT64, []),
+        helper.make_tensor_value_info("c", TensorProto.BOOL, []),
+    ]
+    body = helper.make_graph([node("Identity", ["c"], ["go"])], "g", inputs, outputs)
+    carried = helper.make_tensor_value_info("t", FLOAT, [2])
+    body.node.append(node("Constant", [], ["t"], value_floats=[1.0, 2.0]))
+    body.output.append(carried)
+    proto = onnx_files.model(
+        [node("Loop", ["", "c"], ["y"], body=body)], {"c": (TensorProto.BOOL, [])}, ["y"]
+    )
+    onnx_files.fails(lambda: onnx_files.source(proto, tmp_path), UNSUPPORTED_FORM)
 
 
 def test_operators_in_use_are_told_before_types_are_asked(tmp_path: Path) -> None:

@@ -120,23 +120,6 @@ def test_dropout_in_training_is_refused(tmp_path: Path) -> None:
     assert found.code.id == "ATC4001"
 
 
-@pytest.mark.parametrize(
-    ("op_type", "extra"),
-    [
-        ("Slice", {"starts": np.array([0]), "ends": np.array([2])}),
-        ("Pad", {"pads": np.zeros(8, int)}),
-    ],
-)
-def test_bounds_from_the_run_are_refused(
-    op_type: str, extra: dict[str, Array], tmp_path: Path
-) -> None:
-    model = one_node_model(op_type, {"x": X, **extra}, 13)
-    model.graph.output[0].type.CopyFrom(model.graph.input[0].type)
-    found = refusals(model, tmp_path)
-    assert found[0].code.id in {"ATC4001", "ATC3005"}
-    assert found[0].help is not None
-
-
 def test_unknown_pad_mode_is_refused(tmp_path: Path) -> None:
     model = one_node_model(
         "Pad", {"x": X}, 13, constants={"pads": np.zeros(8, np.int64)}, mode="wrap"

@@ -8,7 +8,7 @@ import threading
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
@@ -19,10 +19,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from numpy.typing import DTypeLike, NDArray
+    from typing_extensions import Unpack
 
     from atc_py.device.sim.node import NodeFacts, TensorFacts
 
-__all__ = ["Call", "Kernel", "Rounding", "Workspace", "find_kernel", "kernel", "kernels"]
+__all__ = [
+    "Call",
+    "Kernel",
+    "Rounding",
+    "Traits",
+    "Workspace",
+    "find_kernel",
+    "kernel",
+    "kernels",
+]
 
 
 class Rounding(Enum):
@@ -112,7 +122,13 @@ class Kernel:
         types: the output types that the node's inputs and attributes imply; raises NodeError.
         rounding: who rounds 16-bit floats.
         in_place: the output may take over the memory of an input of its dtype and shape.
-        alias: the output is the first input's memory under another shape; `run` has no work.
+        alias: the outputs are the first input's memory, maybe under another shape; `run` has no
+            work.
+        results: makes the results anew where only the data tell their extents; the outputs of
+            its call are empty. None where the type rule tells them.
+        gate: which of the outputs live; None where all do. Whatever reads one that does not is
+            left out of the run, and so is what reads that in turn, up to a node that `joins`.
+        joins: runs though inputs are dead, as long as one of them lives.
     """
 
     op: str
@@ -121,6 +137,9 @@ class Kernel:
     rounding: Rounding = Rounding.BOUNDARY
     in_place: bool = False
     alias: bool = False
+    results: Callable[[Call], tuple[NDArray[Any], ...]] | None = None
+    gate: Callable[[Call], tuple[bool, ...]] | None = None
+    joins: bool = False
 
     @property
     def place(self) -> str:
@@ -128,16 +147,22 @@ class Kernel:
         return f"{self.run.__module__}:{self.run.__code__.co_firstlineno}"
 
 
+class Traits(TypedDict, total=False):
+    """What a kernel may declare beside its function and type rule: fields of `Kernel`."""
+
+    rounding: Rounding
+    in_place: bool
+    alias: bool
+    results: Callable[[Call], tuple[NDArray[Any], ...]] | None
+    gate: Callable[[Call], tuple[bool, ...]] | None
+    joins: bool
+
+
 _KERNELS: dict[str, Kernel] = {}
 
 
 def kernel(
-    op: str,
-    types: Callable[[NodeFacts], tuple[TensorFacts, ...]],
-    *,
-    rounding: Rounding = Rounding.BOUNDARY,
-    in_place: bool = False,
-    alias: bool = False,
+    op: str, types: Callable[[NodeFacts], tuple[TensorFacts, ...]], **traits: Unpack[Traits]
 ) -> Callable[[Callable[[Call], None]], Callable[[Call], None]]:
     """Register a function as the kernel of target operator `op`; `Kernel` explains the rest.
 
@@ -146,7 +171,7 @@ def kernel(
     """
 
     def register(run: Callable[[Call], None]) -> Callable[[Call], None]:
-        row = Kernel(op, run, types, rounding, in_place, alias)
+        row = Kernel(op, run, types, **traits)
         other = _KERNELS.setdefault(op, row)
         if other is not row:
             raise ValueError(f"two kernels for {op}: {other.place} and {row.place}")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from atc_py.device.sim.attributes import read_attributes
 from atc_py.device.sim.kernel import find_kernel
 from atc_py.device.sim.memory import plan_memory
-from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
-from atc_py.device.sim.program import Program, Step
+from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts, UnknownNumbersError
+from atc_py.device.sim.program import Program, Step, freeing
 from atc_py.diag import Place, Sink
 from atc_py.diag.codes import OM_CONTENT
 from atc_py.dtypes import DType, UnknownDTypeError
@@ -63,7 +63,7 @@ class _Loader:
             if tensor not in self._defined:
                 self._find(f"nothing computes the tensor behind output {name!r}", None)
         self._sink.raise_errors()
-        ready = tuple(step for step in steps if step is not None)
+        ready = freeing([step for step in steps if step is not None], outputs.values())
         memory = plan_memory(ready, self._tensors, outputs.values())
         return Program(tuple(self._tensors), inputs, outputs, self._constants, ready, memory)
 
@@ -79,7 +79,7 @@ class _Loader:
             except UnknownDTypeError as error:
                 self._find(f"tensor {tensor.name!r}: {error}", None)
                 continue
-            if min(tensor.shape, default=0) < 0:
+            if any(extent is not None and extent < 0 for extent in tensor.shape):
                 self._find(f"tensor {tensor.name!r} has shape {tensor.shape}", None)
             self._tensors.append(TensorFacts(dtype, tuple(tensor.shape)))
         self._sink.raise_errors()
@@ -91,7 +91,7 @@ class _Loader:
                 continue
             array = self._model.array(tensor.member)
             declared = self._tensors[position]
-            if array.dtype.name != declared.dtype.value or array.shape != declared.shape:
+            if array.dtype.name != declared.dtype.value or array.shape != declared.dims:
                 self._find(
                     f"constant {tensor.name!r} must be {declared}, found {array.dtype.name} "
                     f"of shape {list(array.shape)}",
@@ -151,8 +151,8 @@ class _Loader:
             read_attributes(row, node.attributes),
             self._numbers(row, node),
         )
-        _check_types(facts, kernel)
-        return Step(index, facts, kernel, tuple(node.inputs), tuple(node.outputs))
+        is_late = not _has_static_types(facts, kernel)
+        return Step(index, facts, kernel, tuple(node.inputs), tuple(node.outputs), is_late)
 
     def _check_tensors(self, node: OmNode) -> None:
         """Hold a node's tensors to the list, and its inputs to what is defined before it."""
@@ -168,12 +168,11 @@ class _Loader:
 
     def _numbers(self, row: TargetOp, node: OmNode) -> dict[int, NDArray[Any]]:
         """Data of constant inputs that the operator reads as numbers."""
-        found = {}
-        for position, tensor in enumerate(node.inputs):
-            operand = row.input_at(position)
-            if operand is not None and operand.value_depend and tensor in self._constants:
-                found[position] = self._constants[tensor]
-        return found
+        return {
+            position: self._constants[node.inputs[position]]
+            for position in row.numbers_at(len(node.inputs))
+            if node.inputs[position] in self._constants
+        }
 
 
 def _known(node: OmNode) -> tuple[TargetOp, Kernel]:
@@ -197,10 +196,20 @@ def _check_operands(kind: str, operands: Sequence[Operand], tensors: Sequence[in
         raise NodeError(f"{kind}s {list(tensors)} must all be there")
 
 
-def _check_types(node: NodeFacts, kernel: Kernel) -> None:
-    """Hold the declared output types to those that the kernel computes."""
-    implied = kernel.types(node)
+def _has_static_types(node: NodeFacts, kernel: Kernel) -> bool:
+    """Hold the declared output types to those that the kernel computes.
+
+    Returns:
+        Whether they can be told: extents may be open, and numbers may not be known, before the run.
+    """
+    if any(tensor.is_open for tensor in (*node.present, *node.outputs)):
+        return False
+    try:
+        implied = kernel.types(node)
+    except UnknownNumbersError:
+        return False
     if implied != node.outputs:
         wanted = ", ".join(str(facts) for facts in implied)
         declared = ", ".join(str(facts) for facts in node.outputs)
         raise NodeError(f"the result is {wanted}, but declared is {declared}")
+    return True

@@ -29,7 +29,8 @@ class MemoryPlan:
 
     Attributes:
         slots: size of each slot in bytes.
-        slot_of: slot of each tensor that the device computes and that is no alias.
+        slot_of: slot of each tensor that the device computes and that is no alias; none where
+            only the run knows its extents.
     """
 
     slots: tuple[int, ...]
@@ -63,14 +64,15 @@ class _Planner:
         self._slot_of: dict[int, int] = {}
         for step in steps:
             if step.kernel.alias:
-                self._root[step.outputs[0]] = self._root[step.inputs[0]]
+                for tensor in step.outputs:
+                    self._root[tensor] = self._root[step.inputs[0]]
             self._uses.update(self._roots(step))
         self._uses.update(self._root[tensor] for tensor in outputs)
 
     def plan(self) -> MemoryPlan:
         """Place the outputs of each step, then free what nobody needs after it."""
         for step in self._steps:
-            if not step.kernel.alias:
+            if not step.kernel.alias and not step.is_late:
                 self._place(step)
             read = self._roots(step)
             self._uses.subtract(read)
@@ -95,7 +97,7 @@ class _Planner:
         wanted = self._tensors[step.outputs[0]]
         for tensor in step.inputs:
             facts, root = self._tensors[tensor], self._root[tensor]
-            fits = facts.shape == wanted.shape and (
+            fits = facts.dims == wanted.dims and (
                 carrier_dtype(facts.dtype) == carrier_dtype(wanted.dtype)
             )
             if tensor >= 0 and fits and root in self._held and self._uses[root] == 1:

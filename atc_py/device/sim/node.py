@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
-from atc_py.shapes import Shape, element_count, format_shape
+from atc_py.shapes import Dims, Shape, closed_shape, element_count, format_shape
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,24 +15,42 @@ if TYPE_CHECKING:
     from atc_py.dtypes import DType
     from atc_py.target.row import AttributeValue
 
-__all__ = ["NodeError", "NodeFacts", "TensorFacts"]
+__all__ = ["NodeError", "NodeFacts", "TensorFacts", "UnknownNumbersError"]
 
 
 class NodeError(ValueError):
     """A node contradicts itself or asks for what its kernel does not do; the text says why."""
 
 
+class UnknownNumbersError(NodeError):
+    """Types follow from numbers that only the run knows."""
+
+
 @dataclass(frozen=True, slots=True)
 class TensorFacts:
-    """Dtype and shape of a tensor."""
+    """Dtype and extents of a tensor; None for an extent that only the run knows."""
 
     dtype: DType
-    shape: Shape
+    dims: Dims
+
+    @property
+    def shape(self) -> Shape:
+        """The extents, all of them known.
+
+        Raises:
+            OpenShapeError: one of them is open.
+        """
+        return closed_shape(self.dims)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether only the run knows all extents."""
+        return None in self.dims
 
     @property
     def rank(self) -> int:
         """Number of axes."""
-        return len(self.shape)
+        return len(self.dims)
 
     @property
     def elements(self) -> int:
@@ -45,7 +63,18 @@ class TensorFacts:
         return self.elements * self.dtype.itemsize
 
     def __str__(self) -> str:
-        return f"{self.dtype.value} {format_shape(self.shape)}"
+        return f"{self.dtype.value} {format_shape(self.dims)}"
+
+    def admits(self, other: TensorFacts) -> bool:
+        """Whether `other` has this dtype and, where they are known, these extents."""
+        return (
+            self.dtype is other.dtype
+            and self.rank == other.rank
+            and all(
+                mine is None or mine == theirs
+                for mine, theirs in zip(self.dims, other.dims, strict=True)
+            )
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +118,17 @@ class NodeFacts:
         if facts is None:
             raise NodeError(f"input {position} is absent")
         return facts
+
+    def numbers_of(self, position: int, name: str) -> NDArray[Any]:
+        """Data of the input at `position`, which the operator reads as numbers.
+
+        Raises:
+            NodeError: it is absent.
+            UnknownNumbersError: it is computed, and the node is looked at before the run.
+        """
+        if position not in self.numbers:
+            raise UnknownNumbersError(f"{name}, {self.required(position)}, is not a constant")
+        return self.numbers[position]
 
     @property
     def present(self) -> tuple[TensorFacts, ...]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from atc_py.diag import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from atc_py.device.sim.memory import MemoryPlan
     from atc_py.device.sim.node import NodeFacts, TensorFacts
 
-__all__ = ["Program", "Step"]
+__all__ = ["Program", "Step", "freeing"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,8 @@ class Step:
         kernel: what computes it.
         inputs: positions of its inputs in the list of tensors; -1 where absent.
         outputs: positions of its outputs.
+        is_late: only the run knows all extents, or a number on which they depend.
+        frees: positions of the tensors that nobody reads after it.
     """
 
     index: int
@@ -36,6 +38,8 @@ class Step:
     kernel: Kernel
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
+    is_late: bool = False
+    frees: tuple[int, ...] = ()
 
     @property
     def place(self) -> Place:
@@ -62,3 +66,14 @@ class Program:
     constants: Mapping[int, NDArray[Any]]
     steps: tuple[Step, ...]
     memory: MemoryPlan
+
+
+def freeing(steps: Sequence[Step], kept: Iterable[int]) -> tuple[Step, ...]:
+    """`steps`, each with the tensors that nobody reads after it; `kept` are read at the end."""
+    read = set(kept)
+    found: list[Step] = []
+    for step in reversed(steps):
+        mentioned = dict.fromkeys(each for each in (*step.inputs, *step.outputs) if each >= 0)
+        found.append(replace(step, frees=tuple(each for each in mentioned if each not in read)))
+        read.update(mentioned)
+    return tuple(reversed(found))

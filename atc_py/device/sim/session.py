@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from threading import Lock
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from atc_py.device.backend import NodeProfile
 from atc_py.device.sim.feeds import read_feeds
 from atc_py.device.sim.kernel import Call, Rounding, Workspace
+from atc_py.device.sim.late import empty_results, held_results, typed_by_inputs
 from atc_py.device.sim.loading import build_program
+from atc_py.device.sim.node import NodeError
 from atc_py.device.sim.numerics import (
     carrier_dtype,
     from_carrier,
@@ -30,10 +33,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from atc_py.device.backend import LoadedModel
+    from atc_py.device.sim.node import NodeFacts
     from atc_py.device.sim.program import Step
     from atc_py.package.schema import OmModel
 
 __all__ = ["SimModel"]
+
+Values: TypeAlias = "dict[int, NDArray[Any] | None]"
+"""Carriers by the position of their tensors; None for what is dead in this run."""
 
 _CONVERTED_AT_ONCE = 256 * 1024
 """Elements of a constant below which its conversion is not worth sharing."""
@@ -63,12 +70,19 @@ class SimModel:
         """The outputs for `inputs`; see `DeviceBackend.run`."""
         feeds = read_feeds(self._program, inputs)
         with self._lock, self._workers.running(), np.errstate(all="ignore"):
-            values = dict(feeds)
+            values: Values = dict(feeds)
             self.profile = tuple(self._timed(step, values) for step in self._program.steps)
             return {
-                name: from_carrier(self._value(tensor, values), self._program.tensors[tensor].dtype)
+                name: self._output(name, tensor, values)
                 for name, tensor in self._program.outputs.items()
             }
+
+    def _output(self, name: str, tensor: int, values: Values) -> NDArray[Any]:
+        """A result of the model in its true dtype."""
+        array = self._value(tensor, values)
+        if array is None:
+            raise DEVICE_FAILED.error(f"nothing computed the output {name!r} in this run")
+        return from_carrier(array, self._program.tensors[tensor].dtype)
 
     @cached_property
     def _workers(self) -> Workers:
@@ -80,7 +94,7 @@ class SimModel:
         if "_workers" in self.__dict__:
             self._workers.close()
 
-    def _timed(self, step: Step, values: dict[int, NDArray[Any]]) -> NodeProfile:
+    def _timed(self, step: Step, values: Values) -> NodeProfile:
         """Launch a step and say what it cost.
 
         Raises:
@@ -92,39 +106,70 @@ class SimModel:
         except AtcError:
             raise
         except MemoryError as error:
-            needed = sum(facts.nbytes for facts in step.node.outputs)
             raise DEVICE_FAILED.error(
-                f"memory ran out; the node's results alone take {needed} bytes: {error}",
+                f"memory ran out; the node's results are {_results_text(step.node)}: {error}",
                 place=step.place,
                 help="run on a machine with more memory, or convert with a smaller input shape",
+            ) from error
+        except NodeError as error:
+            raise DEVICE_FAILED.error(
+                f"the data do not fit the node: {error}",
+                place=step.place,
+                help="its shapes follow from the data that the model was given; feed other data",
             ) from error
         except Exception as error:
             raise DEVICE_FAILED.error(
                 f"the kernel stopped: {type(error).__name__}: {error}", place=step.place
             ) from error
         seconds = perf_counter() - start
-        node = step.node
-        nbytes = sum(facts.nbytes for facts in node.outputs)
+        node, itemsizes = step.node, (facts.dtype.itemsize for facts in step.node.outputs)
+        made = zip((values[tensor] for tensor in step.outputs), itemsizes, strict=True)
+        nbytes = sum(array.size * itemsize for array, itemsize in made if array is not None)
+        for tensor in step.frees:
+            values.pop(tensor, None)
         return NodeProfile(node.name, node.op, node.engine, seconds, nbytes)
 
-    def _launch(self, step: Step, values: dict[int, NDArray[Any]]) -> None:
-        """Run a step's kernel and round what it left unrounded."""
+    def _launch(self, step: Step, values: Values) -> None:
+        """Run a step's kernel on what reaches it; a step that is dead in this run does nothing."""
         inputs = tuple(self._value(t, values) if t >= 0 else None for t in step.inputs)
-        if step.kernel.alias and inputs[0] is not None:
-            values[step.outputs[0]] = inputs[0].reshape(step.node.outputs[0].shape)
+        there = [t >= 0 for t in step.inputs]
+        alive = [array is not None for array in inputs]
+        if alive != there and not (step.kernel.joins and any(alive)):
+            values.update(dict.fromkeys(step.outputs))
             return
-        outputs = tuple(self._result(tensor) for tensor in step.outputs)
-        values.update(zip(step.outputs, outputs, strict=True))
-        if not any(output.size for output in outputs):
-            return
-        step.kernel.run(Call(step.node, inputs, outputs, self._workspace, self._workers))
-        if step.kernel.rounding is Rounding.BOUNDARY:
-            for facts, output in zip(step.node.outputs, outputs, strict=True):
-                if is_rounded(facts.dtype):
-                    round_to_grid(output, facts.dtype, output)
+        node = typed_by_inputs(step, inputs) if step.is_late else step.node
+        call = Call(node, inputs, (), self._workspace, self._workers)
+        outputs = self._computed(step, call)
+        gate = (True,) * len(outputs) if step.kernel.gate is None else step.kernel.gate(call)
+        for tensor, array, opened in zip(step.outputs, outputs, gate, strict=True):
+            values[tensor] = array if opened else None
 
-    def _value(self, tensor: int, values: Mapping[int, NDArray[Any]]) -> NDArray[Any]:
-        """A tensor's carrier: fed, computed before, or a constant, converted at its first use."""
+    def _computed(self, step: Step, call: Call) -> tuple[NDArray[Any], ...]:
+        """What a step's kernel makes, rounded to the grid of its dtype."""
+        kernel, node = step.kernel, call.node
+        if kernel.alias:
+            facts = kernel.types(node) if step.is_late else node.outputs
+            return tuple(call.x.reshape(each.shape) for each in facts)
+        if step.is_late and kernel.results is not None:
+            return held_results(kernel.results(call), node.outputs)
+        if step.is_late:
+            outputs = empty_results(step, node)
+        else:
+            outputs = tuple(self._result(tensor) for tensor in step.outputs)
+        if not any(output.size for output in outputs):
+            return outputs
+        kernel.run(replace(call, outputs=outputs))
+        if kernel.rounding is Rounding.BOUNDARY:
+            for each, output in zip(node.outputs, outputs, strict=True):
+                if is_rounded(each.dtype):
+                    round_to_grid(output, each.dtype, output)
+        return outputs
+
+    def _value(self, tensor: int, values: Values) -> NDArray[Any] | None:
+        """A tensor's carrier: fed, computed before, or a constant, converted at its first use.
+
+        None is a tensor that is dead in this run: it lies in a branch that is not taken.
+        """
         if tensor in values:
             return values[tensor]
         if tensor not in self._carriers:
@@ -163,3 +208,8 @@ class SimModel:
             skip = -raw.ctypes.data % _ALIGNMENT
             self._slots[index] = raw[skip : skip + size]
         return self._slots[index]
+
+
+def _results_text(node: NodeFacts) -> str:
+    """The types of a node's results, for a message."""
+    return ", ".join(str(facts) for facts in node.outputs)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from atc_py.lowering.builder import Builder
-    from atc_py.shapes import Shape
+    from atc_py.shapes import Dims, Shape
 
 __all__: list[str] = []
 
@@ -36,10 +36,10 @@ def lower_selu(b: Builder) -> Sequence[Value]:
 def lower_softplus(b: Builder) -> Sequence[Value]:
     """Softplus -> Softplus of a vector; other ranks are flattened and get their shape back."""
     x, result = b.input(0), b.output_type()
-    if len(result.shape) == 1:
+    if result.rank == 1:
         return [b.op("Softplus", [x], result)]
-    flat = b.reshape(x, (element_count(result.shape),), "flat")
-    return [b.reshape(b.op("Softplus", [flat], flat.type, label="softplus"), result.shape)]
+    flat = b.flat(x)
+    return [b.shaped_like(b.op("Softplus", [flat], flat.type, label="softplus"), x)]
 
 
 @lowering("ThresholdedRelu")
@@ -64,8 +64,8 @@ def lower_prelu(b: Builder) -> Sequence[Value]:
     """
     x, slope, result = b.input(0), b.input(1), b.output_type()
     count = element_count(slope.type.shape)
-    if count == 1 or _differ_by_channel(b, slope.type.shape, x.type.shape):
-        vector = slope if len(slope.type.shape) == 1 else b.reshape(slope, (count,), "slope")
+    if count == 1 or _differ_by_channel(b, slope.type.shape, x.type.dims):
+        vector = slope if slope.type.rank == 1 else b.reshape(slope, (count,), "slope")
         return [b.op("PRelu", [x, vector], result)]
     zero = b.const("zero", SplatConst(0.0, result.dtype, ()))
     negative = b.op("Less", [x, zero], result.with_dtype(DType.BOOL), label="negative")
@@ -73,15 +73,17 @@ def lower_prelu(b: Builder) -> Sequence[Value]:
     return [b.op("SelectV2", [negative, scaled, x], result)]
 
 
-def _differ_by_channel(b: Builder, slope: Shape, x: Shape) -> bool:
-    """Whether slopes vary along axis 1 of x alone.
+def _differ_by_channel(b: Builder, slope: Shape, x: Dims) -> bool:
+    """Whether slopes vary along axis 1 of x alone; the run holds them to extents that are open.
 
     ONNX broadcasts the slope to x. A vector that it cannot broadcast, but that has an element for
     each channel, is the slope of channels that the operator list describes.
     """
     missing = len(x) - len(slope)
     aligned = (1,) * missing + slope
-    if missing < 0 or any(s not in {1, e} for s, e in zip(aligned, x, strict=True)):
+    if missing < 0 or any(
+        s != 1 and e is not None and s != e for s, e in zip(aligned, x, strict=True)
+    ):
         if slope == x[1:2]:
             return True
         raise b.bad(f"cannot broadcast {format_shape(slope)} to {format_shape(x)}", "input slope")

@@ -58,8 +58,13 @@ def lower_mod(b: Builder) -> Sequence[Value]:
 
 @lowering("Sub")
 def lower_sub(b: Builder) -> Sequence[Value]:
-    """Sub -> Sub of two tensors of the result's shape; ExpandD gives it to one that lacks it."""
+    """Sub -> Sub of two tensors of the result's shape; ExpandD gives it to one that lacks it.
+
+    Where only the run knows the shape, Sub broadcasts them.
+    """
     result = b.output_type()
+    if result.is_open:
+        return [b.op("Sub", [b.input(0), b.input(1)], result)]
     operands = [
         _expanded(b, b.input(position), result.shape, name) for position, name in enumerate("AB")
     ]
@@ -98,7 +103,7 @@ def _sum(b: Builder, label: str | None) -> Value:
     """The sum of all inputs; called after the node's output where there is no label."""
     values = [b.input(position) for position in range(len(b.node.inputs))]
     result = b.output_type()
-    if len(values) > 1 and all(value.type.shape == result.shape for value in values):
+    if len(values) > 1 and all(value.type.dims == result.dims for value in values):
         name = None if label is None else _part(b, label)
         return b.op("AccumulateNV2", values, result, {"N": len(values)}, name)
     return _chain(b, "Add", label)
@@ -111,7 +116,7 @@ def _chain(b: Builder, op: str, label: str | None) -> Value:
 
     def pair(left: Value, numbered: tuple[int, Value]) -> Value:
         position, right = numbered
-        shape = b.broadcast(left.type.shape, right.type.shape)
+        shape = b.broadcast(left.type.dims, right.type.dims)
         last = position == len(values) - 1
         name = label if last else "partial"
         named = None if name is None else _part(b, name)
@@ -122,7 +127,7 @@ def _chain(b: Builder, op: str, label: str | None) -> Value:
 
 def _expanded(b: Builder, x: Value, shape: Shape, label: str | None) -> Value:
     """`x` broadcast to `shape`."""
-    if x.type.shape == shape:
+    if x.type.dims == shape:
         return x
     name = None if label is None else _part(b, label)
     return b.op("ExpandD", [x], TensorType(x.type.dtype, shape), {"shape": shape}, name)

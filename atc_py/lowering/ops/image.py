@@ -104,7 +104,7 @@ def _numbers(b: Builder, position: int, name: str) -> npt.NDArray[Any] | None:
     if b.optional_source(position) is None or b.source(position).shape == (0,):
         return None
     numbers = b.constant_input(position, name)
-    rank = len(b.source(0).shape)
+    rank = b.source(0).rank
     if numbers is not None and numbers.shape != (rank,):
         raise b.bad(f"needs {rank} {name}, found {numbers.size}", f"input {name}")
     return numbers
@@ -112,7 +112,7 @@ def _numbers(b: Builder, position: int, name: str) -> npt.NDArray[Any] | None:
 
 def _roi(b: Builder) -> Value:
     """The part of the input to take, in float32."""
-    count = 2 * len(b.source(0).shape)
+    count = 2 * b.source(0).rank
     roi = b.optional_source(1)
     if roi is None or roi.shape != (count,):
         found = "none" if roi is None else f"shape {list(roi.shape)}"

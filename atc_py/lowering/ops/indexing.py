@@ -9,13 +9,14 @@ from atc_py.ir import TensorType
 from atc_py.lowering.attributes import get_int
 from atc_py.lowering.operands import axis_of
 from atc_py.lowering.registry import lowering
+from atc_py.shapes import closed_shape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from atc_py.ir import AttrValue, Value
     from atc_py.lowering.builder import Builder
-    from atc_py.shapes import Shape
+    from atc_py.shapes import Dims
 
 __all__: list[str] = []
 
@@ -26,19 +27,19 @@ _NARROW = {DType.INT8, DType.INT16, DType.UINT8, DType.UINT16}
 @lowering("Gather")
 def lower_gather(b: Builder) -> Sequence[Value]:
     """Gather -> GatherV2D; constant negative indices are counted from the front."""
-    shape = b.source(0).shape
+    shape = b.source(0).dims
     axis = axis_of(b, get_int(b, "axis", 0), len(shape))
-    indices = _from_front(b, shape[axis])
-    attributes = {"axis": axis, "negative_index_support": indices.const is None}
+    indices = _from_front(b, (shape[axis],))
+    attributes = {"axis": axis, "negative_index_support": _may_be_negative(b, indices)}
     return [b.op("GatherV2D", [b.input(0), indices], b.output_type(), attributes)]
 
 
 @lowering("GatherElements")
 def lower_gather_elements(b: Builder) -> Sequence[Value]:
     """GatherElements -> GatherElements."""
-    shape = b.source(0).shape
+    shape = b.source(0).dims
     axis = axis_of(b, get_int(b, "axis", 0), len(shape))
-    inputs = [b.input(0), _from_front(b, shape[axis])]
+    inputs = [b.input(0), _from_front(b, (shape[axis],))]
     return [b.op("GatherElements", inputs, b.output_type(), {"dim": axis})]
 
 
@@ -47,7 +48,7 @@ def lower_gather_nd(b: Builder) -> Sequence[Value]:
     """GatherND -> GatherNd; constant negative indices are counted from the front."""
     batch = get_int(b, "batch_dims", 0)
     indices = _from_front(b, _reached(b, batch))
-    attributes = {"batch_dims": batch, "negative_index_support": indices.const is None}
+    attributes = {"batch_dims": batch, "negative_index_support": _may_be_negative(b, indices)}
     return [b.op("GatherNd", [b.input(0), indices], b.output_type(), attributes)]
 
 
@@ -61,16 +62,23 @@ def lower_scatter_nd(b: Builder) -> Sequence[Value]:
 
 @lowering("OneHot")
 def lower_one_hot(b: Builder) -> Sequence[Value]:
-    """OneHot -> OneHotD with depth from the result's shape; values are cut into off and on."""
+    """OneHot -> OneHotD with depth from the result's shape; values are cut into off and on.
+
+    OneHot where only the run knows the depth.
+    """
     result, indices = b.output_type(), b.input(0)
-    axis = axis_of(b, get_int(b, "axis", -1), len(result.shape))
+    axis = axis_of(b, get_int(b, "axis", -1), result.rank)
+    depth = result.dims[axis]
     dtype = indices.type.dtype
     if dtype in _NARROW:
         indices = b.cast(indices, DType.INT32)
     elif dtype not in {DType.INT32, DType.UINT64}:
         indices = b.cast(indices, DType.INT64)  # ONNX's own first step for floats
     off, on = _off_and_on(b)
-    attributes = {"depth": result.shape[axis], "axis": axis}
+    if depth is None:
+        count = b.cast(b.input(1), DType.INT64)
+        return [b.op("OneHot", [indices, count, on, off], result, {"axis": axis})]
+    attributes = {"depth": depth, "axis": axis}
     return [b.op("OneHotD", [indices, on, off], result, attributes)]
 
 
@@ -83,7 +91,7 @@ def lower_non_zero(b: Builder) -> Sequence[Value]:
 @lowering("ReverseSequence")
 def lower_reverse_sequence(b: Builder) -> Sequence[Value]:
     """ReverseSequence -> ReverseSequence with ONNX's default axes, which are not the target's."""
-    rank = len(b.source(0).shape)
+    rank = b.source(0).rank
     batch = axis_of(b, get_int(b, "batch_axis", 1), rank, "attribute batch_axis")
     time = axis_of(b, get_int(b, "time_axis", 0), rank, "attribute time_axis")
     inputs = [b.input(0), b.input(1)]
@@ -105,32 +113,37 @@ def _off_and_on(b: Builder) -> tuple[Value, Value]:
     return off_value, on_value
 
 
-def _reached(b: Builder, batch: int) -> Shape:
+def _reached(b: Builder, batch: int) -> Dims:
     """The extents of the axes of data that a tuple of indices reaches into."""
     data, indices = b.source(0), b.source(1)
-    length = indices.shape[-1] if indices.shape else 0
-    if not indices.shape or batch < 0 or batch + length > len(data.shape):
+    (length,) = closed_shape(indices.dims[-1:]) or (0,)
+    if not indices.dims or batch < 0 or batch + length > data.rank:
         raise b.bad(
-            f"has tuples of {length} indices behind {batch} batch axes, data has "
-            f"{len(data.shape)} axes",
+            f"has tuples of {length} indices behind {batch} batch axes, data has {data.rank} axes",
             "input indices",
         )
-    return data.shape[batch : batch + length]
+    return data.dims[batch : batch + length]
 
 
-def _from_front(b: Builder, extents: int | Shape) -> Value:
-    """The second input; constant indices are counted from the front.
+def _may_be_negative(b: Builder, indices: Value) -> bool:
+    """Whether indices may count from the end, because they are computed or the end is not known."""
+    return indices.const is None or None in b.source(0).dims
+
+
+def _from_front(b: Builder, extents: Dims) -> Value:
+    """The second input; constant indices are counted from the front where the extents are known.
 
     Raises:
         AtcError: BAD_NODE when a constant index lies outside its axis.
     """
     source = b.source(1)
-    if source.const is None:
+    if source.const is None or None in extents:
         return b.input(1)
     import numpy as np
 
     indices: Any = source.const.numpy()
-    limits = np.broadcast_to(np.asarray(extents, dtype=np.int64), indices.shape)
+    reached = np.array(extents, dtype=np.int64).squeeze()  # one extent also meets a scalar index
+    limits = np.broadcast_to(reached, indices.shape)
     outside = (indices < -limits) | (indices >= limits)
     if outside.any():
         index, limit = indices[outside][0], limits[outside][0]

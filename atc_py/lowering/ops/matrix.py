@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from atc_py.ir import DeferredConst, TensorType, Value
 from atc_py.lowering.attributes import get_float, get_int
 from atc_py.lowering.registry import lowering
+from atc_py.shapes import OpenShapeError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from atc_py.ir import AttrValue, ConstData
     from atc_py.lowering.builder import Builder
-    from atc_py.shapes import Shape
+    from atc_py.shapes import Dims, Shape
 
 __all__: list[str] = []
 
@@ -41,7 +42,7 @@ def lower_gemm(b: Builder) -> Sequence[Value]:
     operands, alpha = _with_alpha(b)
     beta = get_float(b, "beta", 1.0)
     c = _scaled(b, b.optional_input(2), beta, "C.scaled") if beta != 0 else None
-    bias = _as_row(b, c, result.shape) if c is not None and alpha == 1 else None
+    bias = _as_row(b, c, result.dims) if c is not None and alpha == 1 else None
     if bias is not None or (c is None and alpha == 1):
         inputs = [*operands, *([bias] if bias is not None else [])]
         return [b.op("MatMulV2", inputs, result, attributes)]
@@ -58,11 +59,13 @@ def lower_matmul(b: Builder) -> Sequence[Value]:
     stack times a single matrix is one product: the rows of all its matrices are those of one.
     """
     left, right, result = b.input(0), b.input(1), b.output_type()
-    if len(left.type.shape) == 1:
+    if left.type.is_open or right.type.is_open:
+        return [_open_product(b, left, right)]
+    if left.type.rank == 1:
         left = b.reshape(left, (1, *left.type.shape), "A.row")
-    if len(right.type.shape) == 1:
+    if right.type.rank == 1:
         right = b.reshape(right, (*right.type.shape, 1), "B.column")
-    if len(right.type.shape) == _MATRIX:
+    if right.type.rank == _MATRIX:
         return [_as(b, _single(b, left, right), result.shape)]
     above = b.broadcast(left.type.shape[:-2], right.type.shape[:-2])
     shape = (*above, left.type.shape[-2], right.type.shape[-1])
@@ -70,6 +73,14 @@ def lower_matmul(b: Builder) -> Sequence[Value]:
         return [b.op("BatchMatMulV2", [left, right], result)]
     stacks = TensorType(result.dtype, shape)
     return [_as(b, b.op("BatchMatMulV2", [left, right], stacks, None, "stack"), result.shape)]
+
+
+def _open_product(b: Builder, left: Value, right: Value) -> Value:
+    """The product of matrices, or of stacks of them, whose extents only the run knows."""
+    if min(left.type.rank, right.type.rank) < _MATRIX:
+        raise OpenShapeError(f"a vector among {left.type} and {right.type} has open extents")
+    matrices = left.type.rank == right.type.rank == _MATRIX
+    return b.op("MatMulV2" if matrices else "BatchMatMulV2", [left, right], b.output_type())
 
 
 def _single(b: Builder, left: Value, right: Value) -> Value:
@@ -90,7 +101,7 @@ def _as(b: Builder, value: Value, shape: Shape, label: str | None = None) -> Val
 def _check_matrices(b: Builder) -> None:
     """Refuse operands of Gemm that are not matrices."""
     for position, name in enumerate(("A", "B")):
-        rank = len(b.source(position).shape)
+        rank = b.source(position).rank
         if rank != _MATRIX:
             raise b.bad(f"needs matrices, input {name} has rank {rank}", f"input {name}")
 
@@ -128,9 +139,11 @@ def _times(const: ConstData, factor: float) -> ConstData:
     return DeferredConst(const.dtype, const.shape, [const], compute, f"times {factor}")
 
 
-def _as_row(b: Builder, c: Value, result: Shape) -> Value | None:
+def _as_row(b: Builder, c: Value, result: Dims) -> Value | None:
     """`c` as a vector with one element per column, or None where it varies over rows."""
     columns = result[1]
+    if columns is None or c.type.is_open:
+        return None
     if c.type.shape == (columns,):
         return c
     if c.type.shape == (1, columns):

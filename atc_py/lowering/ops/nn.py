@@ -9,7 +9,7 @@ from atc_py.ir import SplatConst, Value
 from atc_py.lowering.attributes import get_float, get_int, get_ints, get_optional_ints, get_string
 from atc_py.lowering.registry import lowering
 from atc_py.lowering.windows import AUTO_PADS, Window, cann_pads, forward_pads, transposed_pads
-from atc_py.shapes import element_count, format_shape
+from atc_py.shapes import closed_shape, element_count, format_shape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +34,8 @@ def lower_conv(b: Builder) -> Sequence[Value]:
     _need_rank_4(b, x, "X")
     _need_rank_4(b, w, "W")
     group = get_int(b, "group", 1)
-    _check_channels(b, x.shape[1], w.shape[1] * group, w.shape[0], group)
+    wanted = w.shape[1] * group
+    _check_channels(b, _channels(x, wanted, group), wanted, w.shape[0], group)
     windows = _windows(b, _kernel_shape(b, w))
     attributes: dict[str, AttrValue] = {
         "strides": (1, 1, *(window.stride for window in windows)),
@@ -53,7 +54,7 @@ def lower_conv_transpose(b: Builder) -> Sequence[Value]:
     _need_rank_4(b, x, "X")
     _need_rank_4(b, w, "W")
     group = get_int(b, "group", 1)
-    _check_channels(b, x.shape[1], w.shape[0], w.shape[0], group)
+    _check_channels(b, _channels(x, w.shape[0], group), w.shape[0], w.shape[0], group)
     windows = _windows(b, _kernel_shape(b, w))
     output_padding = get_ints(b, "output_padding", (0,) * _AXES, _AXES)
     pads = _transposed_pads(b, x, windows, output_padding)
@@ -105,7 +106,7 @@ def lower_average_pool(b: Builder) -> Sequence[Value]:
 @lowering("GlobalAveragePool")
 def lower_global_average_pool(b: Builder) -> Sequence[Value]:
     """GlobalAveragePool -> ReduceMeanD over the spatial axes, as CANN's own pass does."""
-    axes = tuple(range(2, len(b.source(0).shape)))
+    axes = tuple(range(2, b.source(0).rank))
     attributes: dict[str, AttrValue] = {"axes": axes, "keep_dims": True}
     return [b.op("ReduceMeanD", [b.input(0)], b.output_type(), attributes)]
 
@@ -178,12 +179,19 @@ def lower_dropout(b: Builder) -> Sequence[Value]:
 
 def _need_rank_4(b: Builder, value: SourceValue, name: str) -> None:
     """Refuse a tensor that is not of rank 4."""
-    if len(value.shape) != 4:  # noqa: PLR2004  (N, C, H, W)
+    if value.rank != 4:  # noqa: PLR2004  (N, C, H, W)
         raise b.unsupported(
-            f"input {name} must have rank 4 (NCHW), found {format_shape(value.shape)}",
+            f"input {name} must have rank 4 (NCHW), found {format_shape(value.dims)}",
             f"input {name}",
             "add axes of extent 1 around the node so that it works on two spatial axes",
         )
+
+
+def _channels(x: SourceValue, wanted: int, group: int) -> int:
+    """Channels of an image; where only the run knows them and they need no cutting, as wanted."""
+    if x.dims[1] is None and group == 1:
+        return wanted
+    return closed_shape(x.dims[1:2])[0]
 
 
 def _check_channels(b: Builder, found: int, wanted: int, outputs: int, group: int) -> None:
@@ -252,7 +260,7 @@ def _pads(b: Builder, x: SourceValue, windows: list[Window]) -> list[tuple[int, 
     auto_pad = _auto_pad(b)
     if auto_pad == "NOTSET":
         return _explicit_pads(b)
-    spatial = x.shape[2:]
+    spatial = closed_shape(x.dims[2:])
     return [
         forward_pads(extent, window, auto_pad)
         for extent, window in zip(spatial, windows, strict=True)
@@ -282,7 +290,7 @@ def _transposed_pads(
     pads = [
         transposed_pads(extent, window, extra, auto_pad, wanted[axis] if wanted else None)
         for axis, (extent, window, extra) in enumerate(
-            zip(x.shape[2:], windows, output_padding, strict=True)
+            zip(closed_shape(x.dims[2:]), windows, output_padding, strict=True)
         )
     ]
     if min(extent for pair in pads for extent in pair) < 0:

@@ -28,7 +28,7 @@ def lower_softmax_of_rows(b: Builder) -> Sequence[Value]:
 
     The old definition flattens the tensor to a matrix at `axis` and takes each row as a whole.
     """
-    axes = tuple(range(_axis(b, 1), len(b.output_type().shape)))
+    axes = tuple(range(_axis(b, 1), b.output_type().rank))
     return [b.op(_EXPONENTIALS[b.node.op_type], [b.input(0)], b.output_type(), {"axes": axes})]
 
 
@@ -44,7 +44,7 @@ def lower_softmax_of_axis(b: Builder) -> Sequence[Value]:
 def lower_hardmax_of_rows(b: Builder) -> Sequence[Value]:
     """Hardmax before opset 13 -> HardMax of the rows of the matrix that flattening gives."""
     result, axis = b.output_type(), _axis(b, 1)
-    if axis == len(result.shape) - 1:
+    if axis == result.rank - 1:
         return _hardmax(b, axis)
     matrix = TensorType(result.dtype, (prod(result.shape[:axis]), prod(result.shape[axis:])))
     rows = b.reshape(b.input(0), matrix.shape, "rows")
@@ -76,7 +76,7 @@ def lower_lp_normalization(b: Builder) -> Sequence[Value]:
 def lower_mean_variance_normalization(b: Builder) -> Sequence[Value]:
     """MeanVarianceNormalization -> MVNV2."""
     given = get_optional_ints(b, "axes")
-    rank = len(b.output_type().shape)
+    rank = b.output_type().rank
     given = (0, 2, 3) if given is None else given
     axes = tuple(axis_of(b, axis, rank, "attribute axes") for axis in given)
     if len(set(axes)) != len(axes):
@@ -87,4 +87,4 @@ def lower_mean_variance_normalization(b: Builder) -> Sequence[Value]:
 
 def _axis(b: Builder, default: int) -> int:
     """The attribute axis from the front."""
-    return axis_of(b, get_int(b, "axis", default), len(b.output_type().shape))
+    return axis_of(b, get_int(b, "axis", default), b.output_type().rank)

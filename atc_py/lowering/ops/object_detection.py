@@ -8,6 +8,7 @@ from atc_py.dtypes import DType
 from atc_py.ir import DenseConst, TensorType, Value
 from atc_py.lowering.attributes import get_float, get_int, get_ints, get_string
 from atc_py.lowering.registry import lowering
+from atc_py.shapes import OpenShapeError, format_shape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +35,7 @@ def lower_roi_align(b: Builder) -> Sequence[Value]:
             "export the model at opset 10 to 15, or with output_half_pixel",
         )
     _check_rois(b, 4)
-    if b.source(2).shape != b.source(1).shape[:1]:
+    if b.source(2).dims != b.source(1).dims[:1]:
         raise b.bad("needs one of batch_indices for each of rois", "input batch_indices")
     attributes: dict[str, AttrValue] = {
         "spatial_scale": get_float(b, "spatial_scale", 1.0),
@@ -66,8 +67,7 @@ def lower_max_roi_pool(b: Builder) -> Sequence[Value]:
 def lower_non_max_suppression(b: Builder) -> Sequence[Value]:
     """NonMaxSuppression -> NonMaxSuppressionV7 and a Cast to int64.
 
-    The result has the rows that the model declares: an upper bound, because the data alone say
-    how many boxes are left.
+    The result has as many rows as boxes are left, which the data alone say.
     """
     result = b.output_type()
     inputs: list[Value | None] = [b.input(0), b.input(1), _most_boxes(b)]
@@ -76,9 +76,9 @@ def lower_non_max_suppression(b: Builder) -> Sequence[Value]:
         inputs.pop()
     attributes: dict[str, AttrValue] = {
         "center_point_box": get_int(b, "center_point_box", 0),
-        "max_boxes_size": result.shape[0],
+        "max_boxes_size": result.dims[0] or 0,
     }
-    chosen = TensorType(DType.INT32, result.shape)
+    chosen = TensorType(DType.INT32, result.dims)
     found = b.op("NonMaxSuppressionV7", inputs, chosen, attributes, "selected")
     return [b.op("Cast", [found], result, {"dst_type": result.dtype})]
 
@@ -98,7 +98,7 @@ def _most_boxes(b: Builder) -> Value | None:
 def _five_columns(b: Builder) -> Value:
     """Rois with the image that each lies in as their first column."""
     rois = b.input(1)
-    count, dtype = rois.type.shape[0], rois.type.dtype
+    count, dtype = rois.type.dims[0], rois.type.dtype
     if b.source(0).shape[0] > _LARGEST_EXACT:
         raise b.unsupported(
             f"images are counted in float16, which is exact up to {_LARGEST_EXACT}",
@@ -114,7 +114,11 @@ def _five_columns(b: Builder) -> Value:
 def _check_rois(b: Builder, columns: int) -> None:
     """Refuse images that are no maps, and rois of another width."""
     x, rois = b.source(0), b.source(1)
-    if len(x.shape) != 4:  # noqa: PLR2004  (N, C, H, W)
-        raise b.bad(f"needs X of rank 4, found {list(x.shape)}", "input X")
-    if len(rois.shape) != 2 or rois.shape[1] != columns:  # noqa: PLR2004  (a table)
-        raise b.bad(f"needs rois of {columns} columns, found {list(rois.shape)}", "input rois")
+    if x.rank != 4:  # noqa: PLR2004  (N, C, H, W)
+        raise b.bad(f"needs X of rank 4, found {format_shape(x.dims)}", "input X")
+    if rois.rank == 2 and rois.dims[1] is None:  # noqa: PLR2004  (a table)
+        raise OpenShapeError(f"the shape {format_shape(rois.dims)} of rois has open extents")
+    if rois.rank != 2 or rois.dims[1] != columns:  # noqa: PLR2004  (a table)
+        raise b.bad(
+            f"needs rois of {columns} columns, found {format_shape(rois.dims)}", "input rois"
+        )

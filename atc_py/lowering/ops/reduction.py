@@ -37,7 +37,14 @@ _POSITIONS = {"ArgMax": "ArgMaxD", "ArgMin": "ArgMinD"}
 @lowering("ReduceProd")
 @lowering("ReduceSum")
 def lower_reduction(b: Builder) -> Sequence[Value]:
-    """ReduceMax, Mean, Min, Prod and Sum -> the operator of that name with axes as attribute."""
+    """ReduceMax, Mean, Min, Prod and Sum -> the operator of that name with axes as attribute.
+
+    ReduceSum with axes that only the run knows takes them as an input.
+    """
+    if b.node.op_type == "ReduceSum" and b.is_computed(1):
+        noop = get_int(b, "noop_with_empty_axes", 0) != 0
+        given: dict[str, AttrValue] = {"keep_dims": _keeps(b), "noop_with_empty_axes": noop}
+        return [b.op("ReduceSum", [b.input(0), b.input(1)], b.output_type(), given)]
     axes = _axes(b)
     if axes is None:
         return [b.input(0)]
@@ -74,7 +81,7 @@ def lower_reduce_sum_square(b: Builder) -> Sequence[Value]:
 @lowering("GlobalMaxPool")
 def lower_global_max_pool(b: Builder) -> Sequence[Value]:
     """GlobalMaxPool -> ReduceMaxD over all axes but batch and channel."""
-    axes = tuple(range(2, len(b.source(0).shape)))
+    axes = tuple(range(2, b.source(0).rank))
     attributes: dict[str, AttrValue] = {"axes": axes, "keep_dims": True}
     return [b.op("ReduceMaxD", [b.input(0)], b.output_type(), attributes)]
 
@@ -90,10 +97,10 @@ def lower_position(b: Builder) -> Sequence[Value]:
             "export the model with select_last_index 0, or reverse the axis before the node",
         )
     x = b.input(0)
-    axis = axis_of(b, get_int(b, "axis", 0), len(x.type.shape))
-    if not x.type.shape[axis]:
+    axis = axis_of(b, get_int(b, "axis", 0), x.type.rank)
+    if x.type.dims[axis] == 0:
         raise b.bad(f"needs elements along axis {axis}, found none", "input data")
-    shape = x.type.shape[:axis] + x.type.shape[axis + 1 :]
+    shape = x.type.dims[:axis] + x.type.dims[axis + 1 :]
     attributes: dict[str, AttrValue] = {"dimension": axis, "dtype": DType.INT32}
     counted = TensorType(DType.INT32, shape)
     found = b.op(_POSITIONS[b.node.op_type], [x], counted, attributes, "position")
@@ -112,7 +119,7 @@ def lower_cum_sum(b: Builder) -> Sequence[Value]:
     }
     if b.source(1).const is None:
         return [b.op("Cumsum", [b.input(0), b.input(1)], b.output_type(), attributes)]
-    axis = axis_of(b, _number(b, 1, "axis"), len(b.source(0).shape), "input axis")
+    axis = axis_of(b, _number(b, 1, "axis"), b.source(0).rank, "input axis")
     attributes["axis"] = axis
     return [b.op("CumsumD", [b.input(0)], b.output_type(), attributes)]
 
@@ -125,25 +132,26 @@ def lower_top_k_by_attribute(b: Builder) -> Sequence[Value]:
 
 @lowering("TopK", since=10)
 def lower_top_k_by_input(b: Builder) -> Sequence[Value]:
-    """TopK with the number of elements as constant input."""
-    return _top_k(b, _number(b, 1, "K"))
+    """TopK with the number of elements as an input."""
+    return _top_k(b, None if b.is_computed(1) else _number(b, 1, "K"))
 
 
-def _top_k(b: Builder, k: int) -> Sequence[Value]:
-    """TopK with int32 positions, which then become int64."""
+def _top_k(b: Builder, k: int | None) -> Sequence[Value]:
+    """TopK with int32 positions, which then become int64; k None is the second input."""
     import numpy as np
 
     x = b.input(0)
-    axis = axis_of(b, get_int(b, "axis", -1), len(x.type.shape))
-    if not 0 <= k <= x.type.shape[axis]:
-        raise b.bad(f"takes k from 0 to {x.type.shape[axis]}, found {k}", "K")
-    shape = (*x.type.shape[:axis], k, *x.type.shape[axis + 1 :])
+    axis = axis_of(b, get_int(b, "axis", -1), x.type.rank)
+    extent = x.type.dims[axis]
+    if k is not None and (k < 0 or (extent is not None and k > extent)):
+        raise b.bad(f"takes k from 0 to {extent}, found {k}", "K")
+    shape = (*x.type.dims[:axis], k, *x.type.dims[axis + 1 :])
     attributes: dict[str, AttrValue] = {
         "sorted": True,
         "largest": get_int(b, "largest", 1) != 0,
         "dim": axis,
     }
-    inputs = [x, b.const("k", np.array([k], np.int64))]
+    inputs = [x, b.input(1) if k is None else b.const("k", np.array([k], np.int64))]
     kept, counted = TensorType(x.type.dtype, shape), TensorType(DType.INT32, shape)
     outputs = [(_name(b, 0) or "values", kept), ("positions", counted)]
     values, found = b.ops("TopK", inputs, outputs, attributes)
@@ -164,7 +172,7 @@ def _axes(b: Builder) -> tuple[int, ...] | None:
     axes = get_optional_ints(b, "axes")
     if b.optional_source(1) is not None:
         axes = numbers_of(b, 1, "axes")
-    rank = len(b.source(0).shape)
+    rank = b.source(0).rank
     if not axes:
         return None if get_int(b, "noop_with_empty_axes", 0) else tuple(range(rank))
     return tuple(sorted({axis_of(b, axis, rank, "axes") for axis in axes}))

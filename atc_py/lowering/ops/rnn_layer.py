@@ -51,7 +51,7 @@ class Layer:
         """Read the sizes and hold every operand to them."""
         b = self.b
         for position in range(3):
-            if len(b.source(position).shape) != 3:  # noqa: PLR2004  (the definition's rank)
+            if b.source(position).rank != 3:  # noqa: PLR2004  (the definition's rank)
                 raise b.bad(f"needs rank 3, input {position} has another", f"input {position}")
         steps, batch, width = self._turned(b.source(0).shape)
         self.steps, self.batch = steps, batch

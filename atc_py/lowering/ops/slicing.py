@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.ir import TensorType, Value
 from atc_py.lowering.attributes import get_float, get_int, get_optional_ints, get_string
+from atc_py.lowering.computed import check_pad_mode, pad_computed, slice_computed
 from atc_py.lowering.operands import axis_of, numbers_of
 from atc_py.lowering.registry import lowering
 
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from atc_py.lowering.builder import Builder
 
 __all__: list[str] = []
-
-_PAD_MODES = ("constant", "reflect", "edge")
 
 
 @lowering("Slice")
@@ -32,7 +31,9 @@ def lower_slice_by_attributes(b: Builder) -> Sequence[Value]:
 
 @lowering("Slice", since=10)
 def lower_slice_by_inputs(b: Builder) -> Sequence[Value]:
-    """Slice -> StridedSliceD; bounds must be constants."""
+    """Slice -> StridedSliceD; StridedSliceV2 where only the run knows bounds or extents."""
+    if any(map(b.is_computed, (1, 2, 3, 4))) or None in b.source(0).dims:
+        return [slice_computed(b)]
     starts, ends = numbers_of(b, 1, "starts"), numbers_of(b, 2, "ends")
     if starts is None or ends is None:
         raise b.bad("needs starts and ends", "input starts")
@@ -52,7 +53,9 @@ def lower_pad_by_attributes(b: Builder) -> Sequence[Value]:
 
 @lowering("Pad", since=11)
 def lower_pad_by_inputs(b: Builder) -> Sequence[Value]:
-    """Pad -> PadV3D; pads and value must be constants."""
+    """Pad -> PadV3D; PadV3 where only the run knows the pads. The value must be a constant."""
+    if b.is_computed(1):
+        return [pad_computed(b)]
     pads = numbers_of(b, 1, "pads")
     if pads is None:
         raise b.bad("needs pads, found none", "input pads")
@@ -66,7 +69,7 @@ def lower_pad_by_inputs(b: Builder) -> Sequence[Value]:
 
 def _spread(b: Builder, pads: tuple[int, ...]) -> tuple[int, ...]:
     """`pads` of chosen axes (opset 18) as pads of all axes."""
-    rank = len(b.source(0).shape)
+    rank = b.source(0).rank
     axes = numbers_of(b, 3, "axes") or ()
     if len(pads) != 2 * len(axes):
         raise b.bad(f"needs 2 pads for each of {len(axes)} axes, found {len(pads)}", "input pads")
@@ -80,13 +83,8 @@ def _spread(b: Builder, pads: tuple[int, ...]) -> tuple[int, ...]:
 def _pad(b: Builder, pads: tuple[int, ...], fill: float) -> Sequence[Value]:
     """Crop what negative pads take away, then add what positive pads ask for."""
     x, mode = b.input(0), get_string(b, "mode", "constant")
-    rank = len(x.type.shape)
-    if mode not in _PAD_MODES:
-        raise b.unsupported(
-            f"mode must be one of {', '.join(_PAD_MODES)}, found {mode!r}",
-            "attribute mode",
-            "write the border with Concat, or run this node on the host",
-        )
+    rank = x.type.rank
+    check_pad_mode(b, mode)
     if len(pads) != 2 * rank:
         raise b.bad(f"needs {2 * rank} pads for rank {rank}, found {len(pads)}", "input pads")
     pairs = list(zip(pads[:rank], pads[rank:], strict=True))
@@ -210,12 +208,12 @@ def lower_split_by_input(b: Builder) -> Sequence[Value]:
 def _split(b: Builder, sizes: tuple[int, ...] | None) -> Sequence[Value]:
     """SplitVD with the extent of every part; a part alone is the input itself."""
     x, count = b.input(0), len(b.node.outputs)
-    shape = x.type.shape
+    shape = x.type.dims
     axis = axis_of(b, get_int(b, "axis", 0), len(shape))
-    if sizes is None:
-        sizes = (shape[axis] // count,) * count
     if count == 1:
         return [x]
+    if sizes is None:
+        return _equal_parts(b, x, axis)
     outputs = [
         (
             b.output_name(position),
@@ -229,3 +227,12 @@ def _split(b: Builder, sizes: tuple[int, ...] | None) -> Sequence[Value]:
         "num_split": count,
     }
     return b.ops("SplitVD", [x], outputs, attributes)
+
+
+def _equal_parts(b: Builder, x: Value, axis: int) -> Sequence[Value]:
+    """SplitVD with equal extents; SplitD where only the run knows them."""
+    count, extent = len(b.node.outputs), x.type.dims[axis]
+    if extent is not None:
+        return _split(b, (extent // count,) * count)
+    outputs = [(b.output_name(position), x.type) for position in range(count)]
+    return b.ops("SplitD", [x], outputs, {"split_dim": axis, "num_split": count})

@@ -49,7 +49,7 @@ def lower_concat(b: Builder) -> Sequence[Value]:
     values = [b.input(position) for position in range(len(b.node.inputs))]
     if len(values) == 1:
         return values
-    axis = axis_of(b, get_int(b, "axis", 1), len(b.output_type().shape))
+    axis = axis_of(b, get_int(b, "axis", 1), b.output_type().rank)
     attributes = {"concat_dim": axis, "N": len(values)}
     return [b.op("ConcatD", values, b.output_type(), attributes)]
 
@@ -57,7 +57,7 @@ def lower_concat(b: Builder) -> Sequence[Value]:
 @lowering("Flatten")
 def lower_flatten(b: Builder) -> Sequence[Value]:
     """Flatten -> Flatten; axis may also stand behind the last axis."""
-    rank = len(b.source(0).shape)
+    rank = b.source(0).rank
     axis = get_int(b, "axis", 1)
     if axis != rank:
         axis = axis_of(b, axis, rank)
@@ -66,14 +66,21 @@ def lower_flatten(b: Builder) -> Sequence[Value]:
 
 @lowering("Reshape")
 def lower_reshape(b: Builder) -> Sequence[Value]:
-    """Reshape -> Reshape with the resulting shape as a constant, its 0 and -1 resolved."""
-    return [b.reshape(b.input(0), b.output_type().shape)]
+    """Reshape -> Reshape with the resulting shape as a constant, its 0 and -1 resolved.
+
+    Where only the run knows that shape, with what the node is given for it.
+    """
+    result = b.output_type()
+    if not result.is_open:
+        return [b.reshape(b.input(0), result.shape)]
+    attributes = {"allowzero": get_int(b, "allowzero", 0)}
+    return [b.op("Reshape", [b.input(0), b.input(1)], result, attributes)]
 
 
 @lowering("Transpose")
 def lower_transpose(b: Builder) -> Sequence[Value]:
     """Transpose -> TransposeD; without perm the axes are reversed."""
-    rank = len(b.source(0).shape)
+    rank = b.source(0).rank
     perm = get_optional_ints(b, "perm")
     if perm is None:
         perm = tuple(reversed(range(rank)))
@@ -89,17 +96,22 @@ def lower_unsqueeze(b: Builder) -> Sequence[Value]:
     axes = _axes(b)
     if axes is None:
         raise b.bad("needs axes, found none", "attribute axes")
-    rank = len(result.shape)
+    rank = result.rank
     normal = tuple(sorted(axis_of(b, axis, rank, "attribute axes") for axis in axes))
     return [b.op("Unsqueeze", [b.input(0)], result, {"axes": normal})]
 
 
 @lowering("Squeeze")
 def lower_squeeze(b: Builder) -> Sequence[Value]:
-    """Squeeze -> Squeeze with the axes that go; where none goes, its input is handed on."""
-    shape, result = b.source(0).shape, b.output_type()
+    """Squeeze -> Squeeze with the axes that go; where none goes, its input is handed on.
+
+    SqueezeV3 where only the run knows the axes.
+    """
+    shape, result = b.source(0).dims, b.output_type()
+    if b.is_computed(1):
+        return [b.op("SqueezeV3", [b.input(0), b.input(1)], result)]
     axes = _axes(b)
-    if not axes and len(result.shape) < len(shape):
+    if not axes and result.rank < len(shape):
         axes = tuple(axis for axis, extent in enumerate(shape) if extent == 1)
     if not axes:
         return [b.input(0)]
@@ -109,22 +121,29 @@ def lower_squeeze(b: Builder) -> Sequence[Value]:
 
 @lowering("Shape")
 def lower_shape(b: Builder) -> Sequence[Value]:
-    """Shape -> the extents as a constant; whatever is compiled has a known shape."""
+    """Shape -> the extents as a constant; Shape where only the run knows them."""
     import numpy as np
 
-    return [b.const("extents", np.array(b.source(0).shape, dtype=np.int64))]
+    x = b.source(0)
+    if None in x.dims:
+        return [b.op("Shape", [b.input(0)], b.output_type())]
+    return [b.const("extents", np.array(x.shape, dtype=np.int64))]
 
 
 @lowering("Size")
 def lower_size(b: Builder) -> Sequence[Value]:
-    """Size -> the number of elements as a constant."""
+    """Size -> the number of elements as a constant; Size where only the run knows it."""
     result = b.output_type()
+    if None in b.source(0).dims:
+        return [b.op("Size", [b.input(0)], result)]
     return [b.const("count", SplatConst(element_count(b.source(0).shape), result.dtype, ()))]
 
 
 @lowering("Tile")
 def lower_tile(b: Builder) -> Sequence[Value]:
-    """Tile -> TileD; repeats must be constant."""
+    """Tile -> TileD; Tile where only the run knows the repeats."""
+    if b.is_computed(1):
+        return [b.op("Tile", [b.input(0), b.input(1)], b.output_type())]
     repeats = numbers_of(b, 1, "repeats") or ()
     if all(count == 1 for count in repeats):
         return [b.input(0)]

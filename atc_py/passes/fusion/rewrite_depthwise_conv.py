@@ -36,4 +36,4 @@ def _is_depthwise(node: Node) -> bool:
     if node.op != "Conv2D":
         return False
     groups, x = node.attributes.get("groups", 1), node.input(0)
-    return groups != 1 and x is not None and x.type.shape[1] == groups
+    return groups != 1 and x is not None and x.type.dims[1] == groups

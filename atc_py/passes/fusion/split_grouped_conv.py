@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.ir import DeferredConst, TensorType
 from atc_py.passes.base import Pass, PassContext
+from atc_py.shapes import closed_shape
 
 if TYPE_CHECKING:
     import numpy as np
@@ -81,7 +82,7 @@ class _Cutter:
             return [self._cut_constant(value, axis, group) for group in range(self.groups)]
         type_ = _divided(value.type, axis, self.groups)
         outputs = [(f"{value.name}.part{group}", type_) for group in range(self.groups)]
-        extents = (type_.shape[axis],) * self.groups
+        extents = closed_shape(type_.dims[axis : axis + 1]) * self.groups
         attributes: dict[str, AttrValue] = {
             "size_splits": extents,
             "split_dim": axis,
@@ -109,6 +110,6 @@ def _slice(array: Array, *, axis: int, start: int, extent: int) -> Array:
 
 def _divided(type_: TensorType, axis: int, parts: int) -> TensorType:
     """`type_` with its extent along `axis` divided by `parts`."""
-    shape = list(type_.shape)
-    shape[axis] //= parts
-    return TensorType(type_.dtype, tuple(shape), type_.format)
+    (extent,) = closed_shape(type_.dims[axis : axis + 1])
+    dims = (*type_.dims[:axis], extent // parts, *type_.dims[axis + 1 :])
+    return TensorType(type_.dtype, dims, type_.format)

@@ -73,4 +73,4 @@ def _keeps_axes(node: Node) -> bool:
 
 def _rank_4(value: Value) -> bool:
     """Whether the value has the rank of an image."""
-    return len(value.type.shape) == _IMAGE_RANK
+    return value.type.rank == _IMAGE_RANK

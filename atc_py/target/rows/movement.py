@@ -72,8 +72,13 @@ ROWS = (
         inputs("x", "shape#"),
         Y,
         Unit.LOCAL,
-        "The same elements in the same order under another shape.",
-        attributes=(Attribute("axis", "int", 0), Attribute("num_axes", "int", -1)),
+        "The same elements in the same order under another shape; an extent of 0 stands for that "
+        "of x at its place unless allowzero, one of -1 for what is left.",
+        attributes=(
+            Attribute("axis", "int", 0),
+            Attribute("num_axes", "int", -1),
+            Attribute("allowzero", "int", 0),
+        ),
         columns=tuple(Column((dtype, I64), (dtype,)) for dtype in _NAMED),
     ),
     TargetOp(

@@ -143,18 +143,36 @@ def _suppression_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
             f"center_point_box must be 0 or 1, found {node.integer('center_point_box')}"
         )
     declared = node.outputs[0]
-    if declared.rank != 2 or declared.shape[1] != 3:  # noqa: PLR2004  (image, class, box)
+    if declared.rank != 2 or declared.dims[1] not in {3, None}:  # noqa: PLR2004  (image, class, box)
         raise NodeError(f"the result must have rows of 3, found {declared}")
-    return (TensorFacts(DType.INT32, declared.shape),)
+    return (TensorFacts(DType.INT32, (declared.dims[0], 3)),)
 
 
-@kernel("NonMaxSuppressionV7", _suppression_types)
+def _all_chosen(call: Call) -> tuple[Array, ...]:
+    """As many rows as boxes were found."""
+    _suppression_types(call.node)
+    return (np.array(_chosen(call), np.int32).reshape(-1, 3),)
+
+
+@kernel("NonMaxSuppressionV7", _suppression_types, results=_all_chosen)
 def non_max_suppression(call: Call) -> None:
-    """`keep_best` for each image and class; rows behind those that were found are -1.
+    """`_chosen`; rows behind those that were found are -1.
 
     Raises:
         ValueError: more boxes were found than the result has rows.
     """
+    found = _chosen(call)
+    if len(found) > len(call.out):
+        raise ValueError(
+            f"{len(found)} boxes were found, but the model declares room for {len(call.out)}"
+        )
+    call.out.fill(-1)
+    if found:
+        call.out[: len(found)] = found
+
+
+def _chosen(call: Call) -> list[tuple[int, int, int]]:
+    """Image, class and box by `keep_best` for each image and class."""
     boxes, scores = call.x, call.input(1)
     most = int(_number(call, 2, 0))
     threshold, least = _number(call, 3, 0.0), _optional_number(call, 4)
@@ -164,13 +182,7 @@ def non_max_suppression(call: Call) -> None:
         for kind, each in enumerate(scores[image]):
             kept = keep_best(corners, best_first(each, least), threshold, most)
             found += [(image, kind, box) for box in kept]
-    if len(found) > len(call.out):
-        raise ValueError(
-            f"{len(found)} boxes were found, but the model declares room for {len(call.out)}"
-        )
-    call.out.fill(-1)
-    if found:
-        call.out[: len(found)] = found
+    return found
 
 
 def _number(call: Call, position: int, default: float) -> float:

@@ -21,13 +21,17 @@ __all__: list[str] = []
 
 
 def _reshape_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """The shape that the second input gives; one -1 in it stands for what is left."""
+    """The shape that the second input gives.
+
+    An extent of 0 stands for that of x at its place unless `allowzero`, one -1 for what is left.
+    """
     node.expect("axis", 0)
     node.expect("num_axes", -1)
-    node.required(1)
-    if 1 not in node.numbers:
-        raise NodeError("shape must be a constant")
-    wanted = [int(extent) for extent in node.numbers[1].reshape(-1)]
+    wanted = [int(extent) for extent in node.numbers_of(1, "shape").reshape(-1)]
+    if not node.integer("allowzero"):
+        wanted[: node.x.rank] = [
+            extent or kept for extent, kept in zip(wanted, node.x.shape, strict=False)
+        ]
     if wanted.count(-1) == 1:
         rest = math.prod(extent for extent in wanted if extent != -1)
         wanted[wanted.index(-1)] = node.x.elements // rest if rest else 0

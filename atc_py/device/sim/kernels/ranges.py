@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from atc_py.device.sim.kernel import Call, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.typing_rules import one_dtype
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__: list[str] = []
 
@@ -19,23 +25,43 @@ def _range_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
             raise NodeError(f"{name} must be one element, found {node.required(position)}")
     if node.outputs[0].rank != 1:
         raise NodeError(f"the result must be a vector, found {node.outputs[0]}")
-    return (TensorFacts(node.x.dtype, node.outputs[0].shape),)
+    return (TensorFacts(node.x.dtype, node.outputs[0].dims),)
 
 
-@kernel("Range", _range_types)
+def _counted(call: Call) -> tuple[NDArray[Any], ...]:
+    """As `count_up`, however many there are."""
+    _range_types(call.node)
+    out = np.empty(_length(call), call.x.dtype)
+    _count(call, out)
+    return (out,)
+
+
+@kernel("Range", _range_types, results=_counted)
 def count_up(call: Call) -> None:
     """`y[i] = start + i * delta`, with max(ceil((limit - start) / delta), 0) elements.
 
     Raises:
         ValueError: that is not the number of elements that the model declares.
     """
-    start, limit, delta = (call.input(position).reshape(-1)[0] for position in range(3))
+    length = _length(call)
+    if length != call.out.size:
+        raise ValueError(f"the range has {length} elements, the model says {call.out.size}")
+    _count(call, call.out)
+
+
+def _length(call: Call) -> int:
+    """Number of elements; Python's integers do not overflow, and its floats are wide enough."""
+    start, limit, delta = (call.input(position).reshape(-1)[0].item() for position in range(3))
     if delta == 0:
-        raise ValueError("delta must not be 0")
-    # Python's integers do not overflow, and its floats are wide enough for the quotient.
-    steps = -((start.item() - limit.item()) // delta.item())
-    if max(steps, 0) != call.out.size:
-        found = f"{max(steps, 0):.0f}"
-        raise ValueError(f"the range has {found} elements, the model says {call.out.size}")
-    np.multiply(np.arange(call.out.size, dtype=call.out.dtype), delta, out=call.out)
-    np.add(call.out, start, out=call.out)
+        raise NodeError("delta must not be 0")
+    steps = -((start - limit) // delta)
+    if not math.isfinite(steps):
+        raise NodeError(f"there is no range from {start} to {limit} by {delta}")
+    return max(int(steps), 0)
+
+
+def _count(call: Call, out: NDArray[Any]) -> None:
+    """Fill `out`."""
+    start, delta = (call.input(position).reshape(-1)[0] for position in (0, 2))
+    np.multiply(np.arange(out.size, dtype=out.dtype), delta, out=out)
+    np.add(out, start, out=out)

@@ -68,10 +68,10 @@ def _top_k_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 
 def _k(node: NodeFacts) -> int:
-    """The number of elements, a constant."""
-    numbers = node.numbers.get(1)
-    if numbers is None or numbers.size != 1:
-        raise NodeError(f"k must be one constant number, found {node.required(1)}")
+    """The number of elements."""
+    numbers = node.numbers_of(1, "k")
+    if numbers.size != 1:
+        raise NodeError(f"k must be one number, found {node.required(1)}")
     return int(numbers.reshape(-1)[0])
 
 

@@ -23,7 +23,7 @@ struct Tiling {
 
 constexpr Tiling kRows[] = {
     // x1 7x7, x2 7x7, y 7x7
-    //   Add:out.18
+    //   Add:out.20
     {49, 4, 16, 16, 1, 16, 1, 1,
      {{7, 7}, {7, 7}, {7, 7}}},
 };

@@ -23,7 +23,7 @@ struct Tiling {
 
 constexpr Tiling kRows[] = {
     // x1 2x32x10x12, x2 32x1x1, y 2x32x10x12
-    //   Add:out.17
+    //   Add:out.19
     {7680, 8, 960, 960, 1, 960, 1, 960,
      {{2, 32, 10, 12}, {1, 32, 1, 1}, {2, 32, 10, 12}}},
 };

@@ -24,7 +24,7 @@ struct Tiling {
 constexpr Tiling kRows[] = {
     // x1 2x32x10x12, x2 2x32x10x12, y 2x32x10x12
     //   Add:out.1
-    //   Add:out.19
+    //   Add:out.21
     {7680, 8, 960, 960, 1, 960, 1, 960,
      {{2, 32, 10, 12}, {2, 32, 10, 12}, {2, 32, 10, 12}}},
 };

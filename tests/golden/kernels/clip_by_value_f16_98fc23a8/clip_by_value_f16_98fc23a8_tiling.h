@@ -23,7 +23,7 @@ struct Tiling {
 
 constexpr Tiling kRows[] = {
     // x 2x32x10x12, clip_value_min scalar, clip_value_max scalar, y 2x32x10x12
-    //   ClipByValue:out.16
+    //   ClipByValue:out.18
     {7680, 8, 960, 960, 1, 960, 1, 960,
      {{2, 32, 10, 12}, {1, 1, 1, 1}, {1, 1, 1, 1}, {2, 32, 10, 12}}},
 };

@@ -1,5 +1,5 @@
 // conv2d_f16_6f1fae33: Conv2D on sim.
-// 2-D convolution of NCHW data with an OIHW filter, accumulated in float32.
+// 2-D convolution of NCHW data with an OIHW filter, accumulated in float32 or int32.
 //   x: float16 NCHW
 //   filter: float16 NCHW
 //   bias: float16 ND
@@ -92,7 +92,7 @@ class Kernel {
   __aicore__ inline void CopyIn(Part k1) {
     LocalTensor<half> a1 = a1Queue_.AllocTensor<half>();
     LocalTensor<half> b1 = b1Queue_.AllocTensor<half>();
-    // to write: 2-D convolution of NCHW data with an OIHW filter, accumulated in float32.
+    // to write: 2-D convolution of NCHW data with an OIHW filter, accumulated in float32 or int32.
     // a1: the rows of x that positions [m_.start, m_.start + m_.length) see, channels of k1.
     // b1: filter[n_, k1] as fractals.
     a1Queue_.EnQue(a1);

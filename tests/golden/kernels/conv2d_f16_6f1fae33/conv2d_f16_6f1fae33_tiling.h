@@ -32,7 +32,7 @@ struct Tiling {
 
 constexpr Tiling kRows[] = {
     // x 2x32x10x12, filter 32x32x3x3, bias 32, y 2x32x10x12
-    //   Conv2D:out.20
+    //   Conv2D:out.22
     {2, 120, 32, 288, 16, 16, 16, 32, 32, 288, 288, 4, 1, 1, 1, 8, 8,
      {{2, 32, 10, 12}, {32, 32, 3, 3}, {1, 1, 1, 32}, {2, 32, 10, 12}}},
     // x 2x32x10x12, filter 48x32x3x3, bias 48, y 2x48x10x12

@@ -26,7 +26,7 @@ struct Tiling {
 
 constexpr Tiling kRows[] = {
     // x 2x32x10x12, y 2x32x10x12
-    //   CumsumD:out.14
+    //   CumsumD:out.16
     {2, 32, 120, 2, 1, 1, 1, 3840, 1, 3840, 3840,
      {{2, 32, 10, 12}, {2, 32, 10, 12}}},
 };

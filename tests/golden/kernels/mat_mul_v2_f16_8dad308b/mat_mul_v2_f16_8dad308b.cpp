@@ -1,5 +1,5 @@
 // mat_mul_v2_f16_8dad308b: MatMulV2 on sim.
-// Product of two matrices, with a bias per column, accumulated in float32.
+// Product of two matrices, with a bias per column, accumulated in float32 or int32.
 //   x1: float16 ND
 //   x2: float16 ND
 //   bias: float16 ND

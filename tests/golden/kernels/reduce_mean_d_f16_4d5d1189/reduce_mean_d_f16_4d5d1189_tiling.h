@@ -26,7 +26,7 @@ struct Tiling {
 
 constexpr Tiling kRows[] = {
     // x 2x32x10x12, y 2x32
-    //   ReduceMeanD:out.12
+    //   ReduceMeanD:out.14
     {64, 120, 1, 8, 8, 8, 8, 120, 1, 120, 1024,
      {{2, 32, 10, 12}, {1, 1, 2, 32}}},
 };

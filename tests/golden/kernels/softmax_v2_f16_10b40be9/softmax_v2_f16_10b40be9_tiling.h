@@ -26,7 +26,7 @@ struct Tiling {
 
 constexpr Tiling kRows[] = {
     // x 2x32x10x12, y 2x32x10x12
-    //   SoftmaxV2:out.15
+    //   SoftmaxV2:out.17
     {640, 12, 1, 8, 80, 80, 80, 12, 1, 12, 1280,
      {{2, 32, 10, 12}, {2, 32, 10, 12}}},
 };

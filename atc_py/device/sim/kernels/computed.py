@@ -1,0 +1,190 @@
+"""Operators whose numbers are inputs: each does what its form with attributes does.
+
+The numbers are known when the node is typed: with the model, or else in the run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from atc_py.device.sim.kernel import Call, Rounding, find_kernel, kernel
+from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
+from atc_py.device.sim.typing_rules import axes_of
+from atc_py.dtypes import DType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from typing_extensions import Unpack
+
+    from atc_py.device.sim.kernel import Kernel, Traits
+    from atc_py.target.row import AttributeValue
+
+__all__: list[str] = []
+
+_STRIDES = 4
+"""Position of the strides of StridedSliceV2, behind its axes."""
+
+
+def _numbers(node: NodeFacts, position: int) -> tuple[int, ...]:
+    """The numbers of an input.
+
+    Raises:
+        NodeError: they are not integers.
+        UnknownNumbersError: only the run knows them.
+    """
+    numbers = node.numbers_of(position, f"input {position}")
+    if numbers.dtype.kind not in "iu":
+        raise NodeError(f"input {position} must hold integers, found {node.input(position)}")
+    return tuple(int(number) for number in numbers.reshape(-1))
+
+
+def _tile(node: NodeFacts) -> Mapping[str, AttributeValue]:
+    """How often each axis is repeated."""
+    return {"multiples": _numbers(node, 1)}
+
+
+def _slice(node: NodeFacts) -> Mapping[str, AttributeValue]:
+    """Bounds of every axis, counted from the front, from those of the axes named."""
+    begins, ends = _numbers(node, 1), _numbers(node, 2)
+    given = tuple(range(len(begins))) if node.input(3) is None else _numbers(node, 3)
+    strides = (1,) * len(begins) if node.input(_STRIDES) is None else _numbers(node, _STRIDES)
+    if not len(begins) == len(ends) == len(given) == len(strides) or 0 in strides:
+        raise NodeError(
+            f"begin {list(begins)}, end {list(ends)}, axes {list(given)} and strides "
+            f"{list(strides)} must be of one length, and strides not 0"
+        )
+    ranges = [range(extent) for extent in node.x.shape]
+    for begin, end, axis, stride in zip(
+        begins, ends, axes_of(given, node.x.rank), strides, strict=True
+    ):
+        reached = range(*slice(begin, end, stride).indices(node.x.shape[axis]))
+        ranges[axis] = reached or range(0)
+    return {
+        "begin": tuple(reached.start for reached in ranges),
+        "end": tuple(reached.stop for reached in ranges),
+        "strides": tuple(reached.step for reached in ranges),
+        "begin_mask": 0,
+        "end_mask": 0,
+    }
+
+
+def _pad(node: NodeFacts) -> Mapping[str, AttributeValue]:
+    """Borders, (before, after) of each axis."""
+    paddings = _numbers(node, 1)
+    if len(paddings) != 2 * node.x.rank:
+        raise NodeError(f"paddings must have {2 * node.x.rank} numbers, found {list(paddings)}")
+    if not node.flag("paddings_contiguous"):
+        sides = (paddings[: node.x.rank], paddings[node.x.rank :])
+        paddings = tuple(number for pair in zip(*sides, strict=True) for number in pair)
+    return {"paddings": paddings, "mode": node.text("mode"), "constant_values": 0.0}
+
+
+def _one_hot(node: NodeFacts) -> Mapping[str, AttributeValue]:
+    """The extent of the new axis."""
+    depth = _numbers(node, 1)
+    if len(depth) != 1:
+        raise NodeError(f"depth must be one number, found {list(depth)}")
+    return {"depth": depth[0], "axis": node.integer("axis")}
+
+
+def _reduce(node: NodeFacts) -> Mapping[str, AttributeValue]:
+    """The axes; all of them where none is named, unless that means none."""
+    axes = _numbers(node, 1)
+    if not axes and not node.flag("noop_with_empty_axes"):
+        axes = tuple(range(node.x.rank))
+    # An axis may be named twice: from the front and from the back.
+    distinct = {axis for each in axes for axis in axes_of((each,), node.x.rank)}
+    return {"axes": tuple(sorted(distinct)), "keep_dims": node.flag("keep_dims")}
+
+
+def _squeeze(node: NodeFacts) -> Mapping[str, AttributeValue]:
+    """The axes that go."""
+    return {"axis": _numbers(node, 1)}
+
+
+def _parts(node: NodeFacts) -> Mapping[str, AttributeValue]:
+    """Equal parts of an axis."""
+    (axis,), count = axes_of((node.integer("split_dim"),), node.x.rank), node.integer("num_split")
+    if count < 1 or node.x.shape[axis] % count:
+        raise NodeError(f"an axis of {node.x.shape[axis]} has no {count} equal parts")
+    sizes = (node.x.shape[axis] // count,) * count
+    return {"size_splits": sizes, "split_dim": axis, "num_split": count}
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """The form of an operator that has the numbers as attributes.
+
+    Attributes:
+        op: its name.
+        kept: positions of the inputs that it has, too.
+        read: its attributes, from a node with the numbers.
+    """
+
+    op: str
+    kept: tuple[int, ...]
+    read: Callable[[NodeFacts], Mapping[str, AttributeValue]]
+
+    @property
+    def kernel(self) -> Kernel:
+        """Its kernel, which some module has by the time that nodes are looked at."""
+        found = find_kernel(self.op)
+        if found is None:
+            raise NodeError(f"the device has no operator {self.op!r}")
+        return found
+
+    def node(self, node: NodeFacts) -> NodeFacts:
+        """`node` in this form."""
+        inputs = tuple(node.input(position) for position in self.kept)
+        return replace(node, op=self.op, inputs=inputs, attributes=self.read(node), numbers={})
+
+    def types(self, node: NodeFacts) -> tuple[TensorFacts, ...]:
+        """What it makes of `node`."""
+        return self.kernel.types(self.node(node))
+
+    def run(self, call: Call) -> None:
+        """Run it in place of `call`'s operator."""
+        inputs = tuple(call.inputs[position] for position in self.kept)
+        self.kernel.run(replace(call, node=self.node(call.node), inputs=inputs))
+
+
+def _register(op: str, form: _Form, **traits: Unpack[Traits]) -> None:
+    """Let `op` be done by another form."""
+    kernel(op, form.types, **traits)(form.run)
+
+
+_X = (0,)
+
+_register("OneHot", _Form("OneHotD", (0, 2, 3), _one_hot), rounding=Rounding.ON_GRID)
+_register("PadV3", _Form("PadV3D", _X, _pad), rounding=Rounding.ON_GRID)
+_register("ReduceSum", _Form("ReduceSumD", _X, _reduce))
+_register("SplitD", _Form("SplitVD", _X, _parts), rounding=Rounding.ON_GRID)
+_register("SqueezeV3", _Form("Squeeze", _X, _squeeze), rounding=Rounding.ON_GRID, alias=True)
+_register("StridedSliceV2", _Form("StridedSliceD", _X, _slice), rounding=Rounding.ON_GRID)
+_register("Tile", _Form("TileD", _X, _tile), rounding=Rounding.ON_GRID)
+
+
+def _rank_type(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """A vector with a number for each axis."""
+    node.expect("dtype", DType.INT64)
+    return (TensorFacts(DType.INT64, (node.x.rank,)),)
+
+
+@kernel("Shape", _rank_type, rounding=Rounding.ON_GRID)
+def shape_of(call: Call) -> None:
+    """The extents."""
+    call.out[...] = call.x.shape
+
+
+def _count_type(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """One number."""
+    node.expect("dtype", DType.INT64)
+    return (TensorFacts(DType.INT64, ()),)
+
+
+@kernel("Size", _count_type, rounding=Rounding.ON_GRID)
+def size_of(call: Call) -> None:
+    """The number of elements."""
+    call.out[...] = call.x.size

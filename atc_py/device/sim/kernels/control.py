@@ -1,0 +1,47 @@
+"""Control flow: values that go one way or the other, and meet again."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from atc_py.device.sim.kernel import Call, Rounding, kernel
+from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
+from atc_py.device.sim.typing_rules import one_dtype
+from atc_py.dtypes import DType
+
+__all__: list[str] = []
+
+
+def _switch_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """Both outputs are as the data; the condition is one truth value."""
+    condition = node.required(1)
+    if condition.dtype is not DType.BOOL or condition.elements != 1:
+        raise NodeError(f"pred must be one truth value, found {condition}")
+    return (node.x, node.x)
+
+
+def _open_way(call: Call) -> tuple[bool, ...]:
+    """Which of output_false and output_true is alive."""
+    holds = bool(call.input(1).reshape(-1)[0])
+    return (not holds, holds)
+
+
+@kernel("Switch", _switch_types, rounding=Rounding.ON_GRID, alias=True, gate=_open_way)
+def switch(call: Call) -> None:
+    """The data, on one of two ways."""
+
+
+def _merge_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """As the inputs, which have one dtype and one rank; extents that differ are open."""
+    one_dtype(node.present)
+    if len({facts.rank for facts in node.present}) != 1:
+        raise NodeError(f"inputs must have one rank, found {', '.join(map(str, node.present))}")
+    sides = zip(*(facts.dims for facts in node.present), strict=True)
+    dims = tuple(side[0] if len(set(side)) == 1 else None for side in sides)
+    return (TensorFacts(node.present[0].dtype, dims),)
+
+
+@kernel("Merge", _merge_types, rounding=Rounding.ON_GRID, joins=True)
+def merge(call: Call) -> None:
+    """The input that is alive."""
+    np.copyto(call.out, call.present[0])

@@ -1,0 +1,95 @@
+"""Nodes that cut or pad by numbers that only the run knows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from atc_py.dtypes import DType
+from atc_py.lowering.attributes import get_string
+from atc_py.lowering.operands import numbers_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from atc_py.ir import AttrValue, Value
+    from atc_py.lowering.builder import Builder
+
+__all__ = ["check_pad_mode", "pad_computed", "slice_computed"]
+
+_PAD_MODES = ("constant", "reflect", "edge")
+
+_STARTS, _ENDS, _AXES, _STEPS = 1, 2, 3, 4
+
+
+def check_pad_mode(b: Builder, mode: str) -> None:
+    """Refuse a mode of Pad that the target does not have.
+
+    Raises:
+        AtcError: UNSUPPORTED_FORM.
+    """
+    if mode not in _PAD_MODES:
+        raise b.unsupported(
+            f"mode must be one of {', '.join(_PAD_MODES)}, found {mode!r}",
+            "attribute mode",
+            "write the border with Concat, or run this node on the host",
+        )
+
+
+def pad_computed(b: Builder) -> Value:
+    """PadV3 with the node's own pads, all before those behind."""
+    mode = get_string(b, "mode", "constant")
+    check_pad_mode(b, mode)
+    fill = b.constant_input(2, "constant_value")
+    if b.optional_source(3) is not None or (fill is not None and fill.any()):
+        raise b.unsupported(
+            "pads that are computed go with all axes and the value 0 alone",
+            "input pads",
+            "compute the pads from constants, or run this node on the host",
+        )
+    attributes: dict[str, AttrValue] = {"mode": mode, "paddings_contiguous": False}
+    return b.op("PadV3", [b.input(0), b.input(1)], b.output_type(), attributes)
+
+
+def slice_computed(b: Builder) -> Value:
+    """StridedSliceV2 with the node's own bounds."""
+    import numpy as np
+
+    axes, steps = b.optional_input(_AXES), b.optional_input(_STEPS)
+    if axes is None:
+        (count,) = b.source(_STARTS).shape
+        axes = b.const("axes", np.arange(count, dtype=np.int64))
+    if steps is None:
+        steps = b.const("steps", np.ones(axes.type.shape, dtype=np.int64))
+    starts, ends, axes, steps = (
+        b.cast(each, DType.INT64) for each in (b.input(_STARTS), b.input(_ENDS), axes, steps)
+    )
+    starts = _held_to_front(b, starts, axes)
+    return b.op("StridedSliceV2", [b.input(0), starts, ends, axes, steps], b.output_type())
+
+
+def _held_to_front(b: Builder, starts: Value, axes: Value) -> Value:
+    """`starts` of which none lies before the front.
+
+    With a negative step ONNX begins at the front then, and numpy's slicing has nothing.
+    """
+    import numpy as np
+
+    given = b.optional_source(_STEPS)
+    known = None if given is not None and given.const is None else numbers_of(b, _STEPS, "steps")
+    if given is None or (known is not None and min(known, default=1) > 0):
+        return starts
+    first = b.optional_source(_STARTS)
+    if first is not None and first.const is not None:
+        begins: NDArray[Any] = first.const.numpy()
+        if (begins >= -1).all():
+            return starts
+    extents = b.op(
+        "GatherV2D",
+        [b.shape_of(b.input(0)), axes],
+        axes.type,
+        {"axis": 0, "negative_index_support": True},
+        "extents",
+    )
+    zero = b.const("zero", np.zeros(1, dtype=np.int64))
+    front = b.op("Sub", [zero, extents], extents.type, label="front")
+    return b.op("Maximum", [starts, front], starts.type, label="starts")

@@ -1,0 +1,103 @@
+"""Lowering of control flow: If."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.dtypes import DType
+from atc_py.ir import TensorType
+from atc_py.lowering.registry import lowering
+from atc_py.lowering.scope import Scope
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from atc_py.frontend.model import SourceBranch
+    from atc_py.ir import Value
+    from atc_py.lowering.builder import Builder
+
+__all__: list[str] = []
+
+_BRANCHES = ("else_branch", "then_branch")
+"""In the order of Switch's outputs: condition false, condition true."""
+
+
+@lowering("If")
+def lower_if(b: Builder) -> Sequence[Value]:
+    """If -> the nodes of both branches, a Switch for what enters them, a Merge for each result.
+
+    A node whose input is dead does not run, so the branch that is not taken costs nothing. What a
+    branch computes from constants alone, or hands out as a constant, passes a Switch at its end.
+    """
+    if b.source(0).dtype is not DType.BOOL:
+        raise b.bad(f"needs a bool as cond, found {b.source(0).dtype.value}", "input cond")
+    switches = _Switches(b)
+    results: list[list[Value]] = []
+    for side, name in enumerate(_BRANCHES):
+        branch = b.node.branches.get(name)
+        if branch is None or len(branch.outputs) < len(b.node.outputs):
+            raise b.bad("needs both branches with all of its outputs", f"attribute {name}")
+        results.append(_lower_branch(b, branch, switches, side))
+    merged = []
+    for position, pair in enumerate(zip(*results, strict=False)):
+        if b.wants_output(position):
+            merged.append(_merge(b, pair, position))
+        else:
+            merged.append(pair[0])
+    return merged
+
+
+class _Switches:
+    """The Switch nodes of one If, one for each value that enters a branch."""
+
+    def __init__(self, b: Builder) -> None:
+        self._b = b
+        self._condition = b.input(0)
+        self._made: dict[Value, tuple[Value, ...]] = {}
+
+    def side(self, value: Value, side: int) -> Value:
+        """`value`, alive where the condition is `side`."""
+        if value not in self._made:
+            outputs = [(f"{value.name}.{word}", value.type) for word in ("else", "then")]
+            self._made[value] = self._b.ops("Switch", [value, self._condition], outputs)
+        return self._made[value][side]
+
+
+def _lower_branch(b: Builder, branch: SourceBranch, switches: _Switches, side: int) -> list[Value]:
+    """What a branch hands out, alive only where it is taken."""
+    scope = Scope(b.scope, lambda value: switches.side(value, side))
+    b.lower_nodes(branch.nodes, scope)
+    results = []
+    for source in branch.outputs:
+        value = b.with_scope(scope).value(source)
+        results.append(value if _is_gated(value, scope) else scope.close(value))
+    return results
+
+
+def _is_gated(value: Value, scope: Scope) -> bool:
+    """Whether `value` comes, by whatever way, from one that passed the gate of `scope`."""
+    seen: set[Value] = set()
+    pending = [value]
+    while pending:
+        each = pending.pop()
+        if each in scope.gated:
+            return True
+        if each not in seen and each.producer is not None:
+            seen.add(each)
+            pending.extend(each.producer.present_inputs)
+    return False
+
+
+def _merge(b: Builder, pair: tuple[Value, ...], position: int) -> Value:
+    """The one of two results that is alive."""
+    wanted = b.output_type(position)
+    dtypes = {value.type.dtype for value in pair}
+    if dtypes != {wanted.dtype} or any(value.type.rank != wanted.rank for value in pair):
+        raise b.bad(
+            f"has branches that hand out {pair[1].type} and {pair[0].type} as one output",
+            f"output {position}",
+        )
+    sides = zip(*(value.type.dims for value in pair), strict=True)
+    dims = tuple(side[0] if len(set(side)) == 1 else None for side in sides)
+    name = b.output_name(position)
+    return b.op("Merge", pair, TensorType(wanted.dtype, dims), label=name)

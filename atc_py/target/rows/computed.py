@@ -1,0 +1,162 @@
+"""Operators whose numbers (shapes, axes, counts) are inputs, for those that only the run knows.
+
+Where the numbers are constants the forms whose names end in D have them as attributes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.target.row import Attribute, Column, Operand, TargetOp, Unit
+from atc_py.target.rows.parts import (
+    ANY,
+    BF16,
+    BOOL,
+    F16,
+    F32,
+    F64,
+    I8,
+    I16,
+    I32,
+    I64,
+    STORAGE,
+    U8,
+    U16,
+    U32,
+    U64,
+    Y,
+    inputs,
+)
+
+if TYPE_CHECKING:
+    from atc_py.dtypes import DType
+
+__all__ = ["ROWS"]
+
+_SLICED = (
+    Operand("x"),
+    *inputs("begin#", "end#"),
+    Operand("axes", optional=True, value_depend=True),
+    Operand("strides", optional=True, value_depend=True),
+)
+
+_INT64 = Attribute("dtype", "dtype", I64)
+
+
+def _numbered(*dtypes: DType, numbers: int = 1) -> tuple[Column, ...]:
+    """Columns of operators that take a tensor and some int64 numbers."""
+    return tuple(Column((dtype, *(I64,) * numbers), (dtype,)) for dtype in dtypes)
+
+
+def _marked(indices: tuple[DType, ...], marks: tuple[DType, ...]) -> tuple[Column, ...]:
+    """Columns of OneHot."""
+    return tuple(Column((index, I64, mark, mark), (mark,)) for mark in marks for index in indices)
+
+
+ROWS = (
+    TargetOp(
+        "OneHot",
+        inputs("x", "depth#", "on_value", "off_value"),
+        Y,
+        Unit.MOVE,
+        "on_value where a new axis runs over an index, off_value elsewhere, the axis as long as "
+        "the second input says; negative indices count from there.",
+        attributes=(Attribute("axis", "int", -1),),
+        columns=_marked((I32,), (F16, F32, I32, I8, U8)),
+        aicpu=(
+            *_marked((I32,), (F64, I16, I64, U16, U32, U64, BOOL)),
+            *_marked((I64, U64), ANY),
+        ),
+        family="move",
+    ),
+    # CANN's operator has constant_values as a further input; the list allows 0 alone.
+    TargetOp(
+        "PadV3",
+        inputs("x", "paddings#"),
+        Y,
+        Unit.MOVE,
+        "Borders added: zeros, the edge repeated, or the inside mirrored. The second input has "
+        "(before, after) of each axis, or first all before and then all after.",
+        attributes=(
+            Attribute("mode", "string", "constant"),
+            Attribute("paddings_contiguous", "bool", default=True),
+        ),
+        columns=_numbered(F16, F32, I8, U8, I32),
+        aicpu=_numbered(I16, I64, U16, U32, U64, F64, BOOL),
+        family="move",
+    ),
+    TargetOp(
+        "ReduceSum",
+        inputs("x", "axes#"),
+        Y,
+        Unit.VECTOR,
+        "Sum over the axes of the second input; over all where it has none, unless "
+        "noop_with_empty_axes.",
+        attributes=(
+            Attribute("keep_dims", "bool", default=False),
+            Attribute("noop_with_empty_axes", "bool", default=True),
+        ),
+        columns=_numbered(F16, F32),
+        aicpu=_numbered(I32, I64, U32, U64, F64),
+        family="reduce",
+    ),
+    TargetOp(
+        "Shape",
+        inputs("x"),
+        Y,
+        Unit.MOVE,
+        "The extents of a tensor.",
+        attributes=(_INT64,),
+        aicpu=tuple(Column((dtype,), (I64,)) for dtype in (*ANY, BF16)),
+        family="region",
+    ),
+    TargetOp(
+        "Size",
+        inputs("x"),
+        Y,
+        Unit.MOVE,
+        "The number of elements of a tensor.",
+        attributes=(_INT64,),
+        aicpu=tuple(Column((dtype,), (I64,)) for dtype in (*ANY, BF16)),
+        family="region",
+    ),
+    TargetOp(
+        "SplitD",
+        inputs("x"),
+        (Operand("y", variadic=True),),
+        Unit.MOVE,
+        "A tensor cut along one axis into parts of one extent.",
+        attributes=(Attribute("split_dim", "int"), Attribute("num_split", "int")),
+        columns=tuple(Column((dtype,), (dtype,)) for dtype in STORAGE),
+        aicpu=(F64,),
+        family="move",
+    ),
+    TargetOp(
+        "SqueezeV3",
+        inputs("x", "axes#"),
+        Y,
+        Unit.LOCAL,
+        "Axes of extent 1 taken out, those that the second input names; none named means all.",
+        columns=_numbered(*ANY, BF16),
+    ),
+    # Masks of bits, by which an axis is taken whole, inserted or taken out, are not used.
+    TargetOp(
+        "StridedSliceV2",
+        _SLICED,
+        Y,
+        Unit.MOVE,
+        "Every n-th element between two bounds on chosen axes, numpy's slicing.",
+        aicpu=_numbered(*ANY, numbers=4),
+        family="move",
+    ),
+    TargetOp(
+        "Tile",
+        inputs("x", "multiples#"),
+        Y,
+        Unit.MOVE,
+        "A tensor repeated along each of its axes.",
+        columns=_numbered(*STORAGE),
+        aicpu=_numbered(F64, BF16),
+        family="move",
+    ),
+)

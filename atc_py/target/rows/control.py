@@ -1,0 +1,33 @@
+"""Control flow as the graph engine has it: values that go one way or the other, and meet again.
+
+An If becomes a Switch for each value that its branches take from around them, the nodes of both
+branches side by side, and a Merge for each of its results.
+"""
+
+from __future__ import annotations
+
+from atc_py.target.row import Column, Operand, TargetOp, Unit
+from atc_py.target.rows.parts import ANY, BF16, BOOL, Y, inputs, same
+
+__all__ = ["ROWS"]
+
+ROWS = (
+    # CANN's operator also hands out value_index, the position of the input that was alive.
+    TargetOp(
+        "Merge",
+        inputs("x*"),
+        Y,
+        Unit.MOVE,
+        "The one of its inputs that is alive in this run.",
+        columns=same(*ANY, BF16),
+        family="move",
+    ),
+    TargetOp(
+        "Switch",
+        inputs("data", "pred"),
+        (Operand("output_false"), Operand("output_true")),
+        Unit.LOCAL,
+        "data, alive as output_true where pred holds and as output_false where not.",
+        columns=tuple(Column((dtype, BOOL), (dtype,)) for dtype in (*ANY, BF16)),
+    ),
+)
