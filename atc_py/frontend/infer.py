@@ -13,6 +13,12 @@ from atc_py.diag.codes import BAD_MODEL, BAD_NODE
 from atc_py.frontend.declared import type_of_proto
 from atc_py.frontend.doubtful import LOOKED_AT, doubtful_nodes, has_too_many_axes
 from atc_py.frontend.graph import ValueType
+from atc_py.frontend.quantised_types import (
+    as_casts,
+    integer_layer_types,
+    is_ascend,
+    is_integer_layer,
+)
 from atc_py.frontend.ranks import told_type, told_types
 from atc_py.frontend.tensors import element_of_dtype
 from atc_py.frontend.window_types import (
@@ -85,7 +91,7 @@ def infer_types(graph: WorkGraph) -> None:
         if wrong is not None:
             pinned.update(wrong)
             continue
-        told = told_types(graph)
+        told = {**told_types(graph), **integer_layer_types(graph)}
         if told:
             pinned.update(told)
             continue
@@ -140,6 +146,9 @@ def _looked_at(graph: WorkGraph, node: WorkNode) -> ValueType | None:
 def _corrections(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:
     """The right types of a node's outputs, where inference got one of them wrong."""
     types = corrected_types(graph, node)
+    if is_integer_layer(graph, node):
+        sums = onnx.TensorProto.INT32
+        types = {name: ValueType(sums, known.dims) for name, known in types.items()}
     right = all(graph.types.get(name) == known for name, known in types.items())
     return {} if right else types
 
@@ -219,6 +228,10 @@ def own_complaint(graph: WorkGraph, node: WorkNode) -> str | None:
 
 def _infer_node(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:
     """Types of one node's outputs; raises what onnx raises."""
+    if is_ascend(node):
+        return _infer_casts(graph, node)
+    if is_integer_layer(graph, node):
+        return _infer_integer_layer(graph, node)
     schema = node.schema
     if schema is None or node.holds_graphs:
         return {}
@@ -236,6 +249,35 @@ def _infer_node(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:
     )
     known = ((name, type_of_proto(proto)) for name, proto in found.items())
     return {name: type_ for name, type_ in known if type_ is not None}
+
+
+def _infer_casts(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:
+    """Types of what one of Ascend's operators gives: the shape of its input."""
+    x = known_type(graph, node.inputs[0]) if node.inputs else None
+    dims = None if x is None else x.dims
+    return {
+        name: ValueType(cast.attribute[0].i, dims)
+        for cast in as_casts(node)
+        for name in cast.output
+    }
+
+
+def _infer_integer_layer(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:
+    """Types of a layer on int8: those of the layer on floats, but for the int32 sums."""
+    types = {
+        name: _type_proto(ValueType(onnx.TensorProto.FLOAT, known.dims if known else None))
+        for name in node.reads
+        for known in (known_type(graph, name),)
+    }
+    schema = node.schema
+    if schema is None:
+        return {}
+    found = shape_inference.infer_node_outputs(
+        schema, node.plain, types, opset_imports=_imports(graph.opsets)
+    )
+    known = ((name, type_of_proto(proto)) for name, proto in found.items())
+    sums = onnx.TensorProto.INT32
+    return {name: ValueType(sums, type_.dims) for name, type_ in known if type_ is not None}
 
 
 def _inference_model(
@@ -263,6 +305,9 @@ def _inference_model(
         # Nobody has looked at the nodes of inner graphs; onnx would infer them along.
         left = node in left_out or node in graph.unsound or node.holds_graphs
         if left or any(name in pinned for name in node.writes):
+            continue
+        if is_ascend(node):
+            proto.node.extend(as_casts(node))
             continue
         proto.node.append(node.plain)
         if node.domain not in imported:

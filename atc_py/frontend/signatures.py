@@ -11,6 +11,7 @@ import onnx
 
 from atc_py.diag.codes import BAD_MODEL
 from atc_py.frontend.attributes import attribute_type_name
+from atc_py.frontend.quantised_types import may_be_integer
 from atc_py.frontend.text import text_of
 from atc_py.source import INTERNAL_PREFIX
 
@@ -92,6 +93,8 @@ def type_contradiction(node: WorkNode, dtypes: Sequence[DType | None]) -> str | 
         node: the node.
         dtypes: dtype of each input; None where it is absent or not known.
     """
+    if may_be_integer(node, dtypes):
+        return None  # not ONNX, but what quantised models have; the specification judges it
     signature = _signature(node.op_type, node.opset) if not node.domain else None
     first: dict[str, tuple[int, DType]] = {}
     for position, dtype in enumerate(dtypes if signature else ()):

@@ -16,6 +16,7 @@ __all__ = [
     "AttrInRange",
     "AttrPresent",
     "DtypeListed",
+    "DtypeQuantised",
     "DtypeSame",
     "OperandAbsent",
     "OperandPresent",
@@ -32,10 +33,20 @@ class DtypeListed(Rule, frozen=True, kw_only=True):
 
 
 class DtypeSame(Rule, frozen=True, kw_only=True):
-    """The tensor has the dtype of `other`, or the precision mode gives both the same."""
+    """The tensor has the dtype of `other`, or the precision mode gives both the same.
+
+    Operands of an integer layer have dtypes of their own.
+    """
 
     tensor: str
     other: str
+
+
+class DtypeQuantised(Rule, frozen=True, kw_only=True):
+    """The tensor has this dtype where the node is an integer layer."""
+
+    tensor: str
+    dtype: DType
 
 
 class RankIs(Rule, frozen=True, kw_only=True):
@@ -107,9 +118,13 @@ def _operand_rules(spec: OpSpec, row: Operand, *, is_input: bool) -> Iterator[Ru
     if is_input or row.same_as is None:
         dtypes = spec.dtypes_of(row) or tuple(DType)
         more = row.beyond.dtypes if row.beyond else ()
-        yield DtypeListed(tensor=row.name, dtypes=(*dtypes, *row.carried, *more), line=row.line)
+        quantised = (spec.quantised[row.name],) if row.name in spec.quantised else ()
+        listed = dict.fromkeys((*dtypes, *quantised, *row.carried, *more))
+        yield DtypeListed(tensor=row.name, dtypes=tuple(listed), line=row.line)
     if is_input and row.same_as is not None:
         yield DtypeSame(tensor=row.name, other=row.same_as, line=row.line)
+    if is_input and row.name in spec.quantised:
+        yield DtypeQuantised(tensor=row.name, dtype=spec.quantised[row.name], line=row.line)
     if row.carried:
         yield _rewritten(row, tuple(row.carried), "cast-through")
     if row.beyond:

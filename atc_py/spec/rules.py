@@ -68,6 +68,12 @@ class AttrOdd(Rule, frozen=True, kw_only=True):
     attribute: Text
 
 
+class AttrPositive(Rule, frozen=True, kw_only=True):
+    """The attribute, a number, is more than 0 and finite."""
+
+    attribute: Text
+
+
 class AttrDistinct(Rule, frozen=True, kw_only=True):
     """No two elements of the attribute are equal."""
 
@@ -287,6 +293,22 @@ class ValuesExclude(Rule, frozen=True, kw_only=True):
     value: Number
 
 
+class ScalesPerChannel(Rule, frozen=True, kw_only=True):
+    """The tensor has one element, or as many as `other` has channels."""
+
+    tensor: Text
+    other: Text
+
+
+class ScalesPositive(Rule, frozen=True, kw_only=True):
+    """The factors in the tensor, where they are known, are positive: floats, or in words of 64 bits.
+
+    The words are those of atc_py/deq_scale.py, whose lower half is a float32.
+    """
+
+    tensor: Text
+
+
 class SamePaddingEven(Rule, frozen=True, kw_only=True):
     """Windows of `attribute` that cover the tensor whole take an even padding on each axis."""
 
@@ -306,6 +328,7 @@ Constraint: TypeAlias = (
     AttrOneOf
     | AttrEachInRange
     | AttrOdd
+    | AttrPositive
     | AttrDistinct
     | AttrLength
     | AttrPermutation
@@ -336,6 +359,8 @@ Constraint: TypeAlias = (
     | ValuesKnown
     | ValuesEqual
     | ValuesExclude
+    | ScalesPerChannel
+    | ScalesPositive
     | SamePaddingEven
     | OutputShapeWithinFull
 )

@@ -17,6 +17,7 @@ from atc_py.spec.rules import (
     AttrLength,
     AttrOdd,
     AttrOneOf,
+    AttrPositive,
     ProductAtMost,
 )
 from tests.check.boundaries import boundary, inside, outside
@@ -92,6 +93,16 @@ def _beside(values: tuple[Any, ...]) -> tuple[Any, ...]:
     else:
         near = [*range(min(values) - 1, max(values) + 2)]
     return tuple(value for value in near if value not in values)
+
+
+@boundary(AttrPositive, ATTR_OUT_OF_RANGE)
+def positive(rule: AttrPositive, ground: Ground) -> Iterator[Side]:
+    """The least float32 above 0, and 0; a negative number, infinity and NaN."""
+    start = ground.items(rule.attribute)
+    for value in (2.0**-149, 1.0, 3e38):
+        yield inside(f"{value}", ground.set(rule.attribute, with_item(start, 0, value)))
+    for value in (0.0, -1.0, math.inf, math.nan):
+        yield outside(f"{value}", ground.set(rule.attribute, with_item(start, 0, value)))
 
 
 @boundary(AttrInRange, ATTR_OUT_OF_RANGE)

@@ -13,7 +13,7 @@ import onnx.shape_inference
 from atc_py.spec import AttributeType
 from atc_py.spec.implied import OperandAbsent
 from atc_py.spec.rules import CountPerAxis
-from tests.spec.one_node import OPEN_RANK, build
+from tests.spec.one_node import OPEN_RANK, build, is_stated
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -66,7 +66,7 @@ class Change:
         shapes = dict(self.shapes)
         inputs = {row.name for row in spec.inputs}
         for name, (element, shape) in self.outputs.items():
-            if element is not None and spec.custom:
+            if element is not None and is_stated(spec):
                 dtypes[name] = element
             if name not in inputs:
                 shapes[name] = shape

@@ -13,11 +13,17 @@ from atc_py.dtypes import DType
 from atc_py.source import TensorView
 from atc_py.spec import all_specs, find_spec
 from atc_py.spec.implied import RankIs, rules_of
-from tests.check import boundary_attributes, boundary_axes, boundary_operands, boundary_shapes
+from tests.check import (
+    boundary_attributes,
+    boundary_axes,
+    boundary_operands,
+    boundary_quantisation,
+    boundary_shapes,
+)
 from tests.check.boundaries import Expect, boundary_of, kinds, opsets_of, sides
 from tests.check.boundary_ground import Ground
 from tests.check.one_node_checks import check_node
-from tests.spec.one_node import OPEN_RANK
+from tests.spec.one_node import OPEN_RANK, is_stated
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +33,13 @@ if TYPE_CHECKING:
     from tests.check.boundaries import Side
 
 SPECS = [pytest.param(spec, id=spec.op) for spec in all_specs()]
-REGISTERING = (boundary_attributes, boundary_axes, boundary_operands, boundary_shapes)
+REGISTERING = (
+    boundary_attributes,
+    boundary_axes,
+    boundary_operands,
+    boundary_quantisation,
+    boundary_shapes,
+)
 """The modules that register boundaries; who imports them has all."""
 
 ODD = {
@@ -127,7 +139,7 @@ def _outcome(spec: OpSpec, rule: Rule, side: Side, folder: Path) -> Outcome:
             None if shape == OPEN_RANK else tuple(int(each or 0) for each in shape or ()),
         )
         for name, (element, shape) in side.change.outputs.items()
-        if not spec.custom and (element, shape) != (None, None)
+        if not is_stated(spec) and (element, shape) != (None, None)
     }
     model = side.change.model(spec, side.opset)
     setting = side.setting

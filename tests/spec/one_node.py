@@ -19,10 +19,13 @@ if TYPE_CHECKING:
 
     from atc_py.spec import Attribute, Operand, OpSpec
 
-__all__ = ["CUSTOM_DOMAIN", "OPEN_RANK", "build"]
+__all__ = ["CUSTOM_DOMAIN", "OPEN_RANK", "build", "is_stated"]
 
 CUSTOM_DOMAIN = "custom"
 """Domain of custom operators, which ONNX's own does not have."""
+
+_CHOSEN = {0: DType.FLOAT32, 1: DType.FLOAT16}
+"""What the attribute dtype of quantisation operators counts."""
 
 OPEN_RANK: tuple[str, ...] = ("...",)
 """In place of a shape: not even the rank is known."""
@@ -223,12 +226,20 @@ class _Node:
         row = next(row for row in self.spec.outputs if name in {row.name, f"{row.name}_out"})
         same = self._elements().get(row.same_as or "")
         element = _number(self._listed(row.name)[0]) if same is None else same
-        if row.name in self.changed:
+        if not is_stated(self.spec):
+            chosen = self.attributes.get("dtype")
+            element = _number(_CHOSEN[chosen]) if chosen in _CHOSEN else element
+        elif row.name in self.changed:
             element = _number(self.changed[row.name])
         extents = self.shapes.get(row.name)
         if extents is None:
             extents = OPEN_RANK if row.rank is None else [None] * row.rank
         return _typed(name, element, extents)
+
+
+def is_stated(spec: OpSpec) -> bool:
+    """Whether files state the types of the operator's results: ONNX and atc-py do not tell them."""
+    return spec.custom and spec.group != "quant"
 
 
 def _must_exist(spec: OpSpec, name: str, row: object) -> None:

@@ -6,9 +6,20 @@ from atc_py.check.rules import (
     counts,
     dtypes,
     operands,
+    quantisation,
     shapes,
     values,
     windows,
 )
 
-__all__ = ["attributes", "axes", "counts", "dtypes", "operands", "shapes", "values", "windows"]
+__all__ = [
+    "attributes",
+    "axes",
+    "counts",
+    "dtypes",
+    "operands",
+    "quantisation",
+    "shapes",
+    "values",
+    "windows",
+]

@@ -18,6 +18,7 @@ from atc_py.spec.rules import (
     AttrLength,
     AttrOdd,
     AttrOneOf,
+    AttrPositive,
     ProductAtMost,
 )
 
@@ -125,6 +126,25 @@ def attr_each_in_range(rule: AttrEachInRange, node: BoundNode) -> Answer:
 def attr_odd(rule: AttrOdd, node: BoundNode) -> Answer:
     """{attribute} of {op} must be odd."""
     return _each(node, rule.attribute, lambda item: isinstance(item, int) and item % 2 == 1)
+
+
+@predicate(
+    AttrPositive,
+    ATTR_OUT_OF_RANGE,
+    zh="{op} 的 {attribute} 须为有限正数",
+    help_=Words(
+        "write a positive, finite {attribute}; one of 0 comes from calibration data that are all "
+        "alike",
+        "将 {attribute} 设为有限正数；为 0 通常是校准数据全部相同所致",
+    ),
+)
+def attr_positive(rule: AttrPositive, node: BoundNode) -> Answer:
+    """{attribute} of {op} must be positive and finite."""
+    return _each(
+        node,
+        rule.attribute,
+        lambda item: isinstance(item, int | float) and 0 < item < math.inf,
+    )
 
 
 @predicate(

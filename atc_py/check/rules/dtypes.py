@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from atc_py.check.answers import HOLDS, Answer, all_of, fails, unknown
 from atc_py.check.legality import is_legal
 from atc_py.check.predicate import predicate
+from atc_py.check.rules.quantisation import is_integer_layer
 from atc_py.check.rules.wording import noted
 from atc_py.diag import Words
 from atc_py.diag.codes import DTYPE_NOT_LISTED
@@ -86,7 +87,7 @@ def _excluded(rule: DtypeExcluded, tensor: TensorView) -> Answer:
 def dtype_same(rule: DtypeSame, node: BoundNode) -> Answer:
     """{tensor} of {op} must have the dtype of {other}."""
     other = node.tensor(rule.other)
-    if other is None or other.dtype is None:
+    if other is None or other.dtype is None or is_integer_layer(node):
         return HOLDS  # the rule on its dtypes says what is wrong with it
     return all_of(_same(tensor, other) for tensor in node.tensors(rule.tensor))
 

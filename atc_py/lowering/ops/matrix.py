@@ -35,6 +35,7 @@ def lower_gemm(b: Builder) -> Sequence[Value]:
     """
     result = b.output_type()
     _check_matrices(b)
+    _check_factors(b)
     attributes: dict[str, AttrValue] = {
         "transpose_x1": get_int(b, "transA", 0) != 0,
         "transpose_x2": get_int(b, "transB", 0) != 0,
@@ -76,11 +77,31 @@ def lower_matmul(b: Builder) -> Sequence[Value]:
 
 
 def _open_product(b: Builder, left: Value, right: Value) -> Value:
-    """The product of matrices, or of stacks of them, whose extents only the run knows."""
-    if min(left.type.rank, right.type.rank) < _MATRIX:
-        raise OpenShapeError(f"a vector among {left.type} and {right.type} has open extents")
+    """The product of matrices, or of stacks of them, whose extents only the run knows.
+
+    The axis that makes a vector a row or a column goes from the result.
+    """
+    result = b.output_type()
+    dims, gone = list(result.dims), []
+    if right.type.rank == 1:
+        right = _with_axis(b, right, 1, "B.column")
+        dims.append(1)
+        gone.append(len(dims) - 1)
+    if left.type.rank == 1:
+        left = _with_axis(b, left, 0, "A.row")
+        dims.insert(len(dims) - 1, 1)
+        gone = [len(dims) - 2, *(axis + 1 for axis in gone)]
     matrices = left.type.rank == right.type.rank == _MATRIX
-    return b.op("MatMulV2" if matrices else "BatchMatMulV2", [left, right], b.output_type())
+    op, stacks = "MatMulV2" if matrices else "BatchMatMulV2", TensorType(result.dtype, tuple(dims))
+    product = b.op(op, [left, right], stacks, label="product" if gone else None)
+    return b.op("Squeeze", [product], result, {"axis": tuple(gone)}) if gone else product
+
+
+def _with_axis(b: Builder, vector: Value, axis: int, label: str) -> Value:
+    """A vector as a matrix that has the extent 1 along `axis`."""
+    (extent,) = vector.type.dims
+    dims = (1, extent) if axis == 0 else (extent, 1)
+    return b.op("Unsqueeze", [vector], TensorType(vector.type.dtype, dims), {"axes": (axis,)}, label)
 
 
 def _single(b: Builder, left: Value, right: Value) -> Value:
@@ -90,7 +111,7 @@ def _single(b: Builder, left: Value, right: Value) -> Value:
     left = _as(b, left, (rows, inner), "A.rows")
     shape = (rows, right.type.shape[-1])
     label = None if shape == b.output_type().shape else "product"
-    return b.op("MatMulV2", [left, right], TensorType(left.type.dtype, shape), None, label)
+    return b.op("MatMulV2", [left, right], TensorType(b.output_type().dtype, shape), None, label)
 
 
 def _as(b: Builder, value: Value, shape: Shape, label: str | None = None) -> Value:
@@ -104,6 +125,18 @@ def _check_matrices(b: Builder) -> None:
         rank = b.source(position).rank
         if rank != _MATRIX:
             raise b.bad(f"needs matrices, input {name} has rank {rank}", f"input {name}")
+
+
+def _check_factors(b: Builder) -> None:
+    """Refuse factors of a product of integers, which has no place for them."""
+    for name in ("alpha", "beta"):
+        if b.source(0).dtype.is_integer and get_float(b, name, 1.0) != 1:
+            raise b.unsupported(
+                f"{name} of a layer on {b.source(0).dtype.value} must be 1, "
+                f"found {get_float(b, name, 1.0)}",
+                f"attribute {name}",
+                "take the factor up in the scale of AscendDequant behind the node, or in the bias",
+            )
 
 
 def _with_alpha(b: Builder) -> tuple[list[Value], float]:

@@ -1,0 +1,126 @@
+"""Predicates on quantised nodes: layers on int8, and the scales that go with them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from atc_py.check.answers import HOLDS, Answer, all_of, fails, unknown
+from atc_py.check.predicate import predicate
+from atc_py.check.rules.reading import constant, count_of, dims_of, is_known
+from atc_py.check.rules.wording import described, shown
+from atc_py.deq_scale import channel_axis, decode_graph
+from atc_py.diag import Words
+from atc_py.diag.codes import DTYPE_NOT_LISTED, SHAPES_DISAGREE, VALUE_OUT_OF_RANGE
+from atc_py.dtypes import DType
+from atc_py.shapes import OpenShapeError, closed_shape
+from atc_py.spec.implied import DtypeQuantised
+from atc_py.spec.rules import ScalesPerChannel, ScalesPositive
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from atc_py.check.bound import BoundNode
+    from atc_py.source import TensorView
+
+__all__ = ["is_integer_layer"]
+
+
+@predicate(
+    DtypeQuantised,
+    DTYPE_NOT_LISTED,
+    zh="{op} 为整数层（某一输入为 int8）时，{tensor} 须为 {dtype}",
+    help_=Words(
+        "an integer layer takes int8 data from AscendQuant, int8 weights and an int32 bias, and "
+        "its int32 result goes to AscendDequant; quantise {tensor}, or keep all inputs in floats",
+        "整数层的数据须来自 AscendQuant 的 int8，权重为 int8，偏置为 int32，其 int32 结果交给 "
+        "AscendDequant；请量化 {tensor}，或使所有输入保持浮点",
+    ),
+)
+def dtype_quantised(rule: DtypeQuantised, node: BoundNode) -> Answer:
+    """{tensor} of {op} must be {dtype} in an integer layer, whose other input is int8."""
+    if not is_integer_layer(node):
+        return HOLDS
+    wrong = (each for each in node.tensors(rule.tensor) if each.dtype not in {None, rule.dtype})
+    return all_of(fails(each.element) for each in wrong)
+
+
+def is_integer_layer(node: BoundNode) -> bool:
+    """Whether one of the operands that are int8 in an integer layer is int8."""
+    decisive = (name for name, dtype in node.spec.quantised.items() if dtype is DType.INT8)
+    return any(each.dtype is DType.INT8 for name in decisive for each in node.tensors(name))
+
+
+@predicate(
+    ScalesPerChannel,
+    SHAPES_DISAGREE,
+    zh="{op} 的 {tensor} 须有一个元素，或与 {other} 的通道一样多",
+    help_=Words(
+        "give {tensor} one element, or one for each channel: axis 1 of {other}, or its last axis "
+        "where it has fewer than three",
+        "使 {tensor} 只有一个元素，或每通道一个：{other} 的第 1 轴，少于三轴时为最后一轴",
+    ),
+)
+def scales_per_channel(rule: ScalesPerChannel, node: BoundNode) -> Answer:
+    """{tensor} of {op} must have one element, or as many as {other} has channels."""
+    return all_of(
+        _one_or_channels(rule, tensor, other)
+        for tensor in node.tensors(rule.tensor)
+        for other in node.tensors(rule.other)
+    )
+
+
+def _one_or_channels(rule: ScalesPerChannel, tensor: TensorView, other: TensorView) -> Answer:
+    """The answer for two tensors."""
+    count, dims = count_of(dims_of(tensor)), dims_of(other)
+    if count == 1:
+        return HOLDS
+    if count is None:
+        return unknown(described(rule.tensor, tensor))
+    try:
+        shape = None if dims is None else closed_shape(dims)
+    except OpenShapeError:
+        shape = None
+    if shape is None:
+        return unknown(described(rule.other, other))
+    if channel_axis(shape, count) is not None:
+        return HOLDS
+    extents = list(shape)
+    return fails(
+        Words(
+            f"{count}, {rule.other} has shape {extents}",
+            f"{count}，{rule.other} 的形状为 {extents}",
+        )
+    )
+
+
+@predicate(
+    ScalesPositive,
+    VALUE_OUT_OF_RANGE,
+    zh="{op} 的 {tensor} 为常量时，其比例须为正数",
+    help_=Words(
+        "write positive, finite factors into {tensor}; of a 64-bit word they are the lower 32 "
+        "bits, as float32",
+        "使 {tensor} 的比例为有限正数；64 位字中为低 32 位的 float32",
+    ),
+)
+def scales_positive(rule: ScalesPositive, node: BoundNode) -> Answer:
+    """{tensor} of {op}, where constant, must hold positive factors."""
+    return all_of(
+        _positive(rule.tensor, tensor) for tensor in node.tensors(rule.tensor) if is_known(tensor)
+    )
+
+
+def _positive(name: str, tensor: TensorView) -> Answer:
+    """Whether all factors of a constant are positive."""
+    import numpy as np
+
+    data = constant(name, tensor)
+    if isinstance(data, Words):
+        return unknown(data)
+    if data.dtype.kind not in "uf":
+        return HOLDS  # the rule on its dtypes says what is wrong with it
+    factors: npt.NDArray[Any] = data
+    if data.dtype == np.uint64:
+        factors = decode_graph(data).scale
+    wrong = factors[~((factors > 0) & np.isfinite(factors))]
+    return fails(shown(float(wrong.flat[0]))) if wrong.size else HOLDS

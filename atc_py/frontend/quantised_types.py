@@ -1,0 +1,95 @@
+"""Types of quantised nodes, which ONNX does not define: Ascend's operators, and layers on int8.
+
+An operator of Ascend's family keeps the shape of its first input, so inference is shown a Cast in
+its place. Layers on int8 are Conv, ConvTranspose, Gemm and MatMul as ONNX has them, but for dtypes:
+their sums are int32.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from onnx import TensorProto, helper
+
+from atc_py.dtypes import DType
+from atc_py.frontend.attributes import numeric_attributes
+from atc_py.frontend.graph import ValueType
+from atc_py.frontend.window_types import known_type
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from onnx import NodeProto
+
+    from atc_py.frontend.graph import WorkGraph, WorkNode
+
+__all__ = ["as_casts", "integer_layer_types", "is_ascend", "is_integer_layer", "may_be_integer"]
+
+_LAYERS = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
+
+_FLOATS = {0: TensorProto.FLOAT, 1: TensorProto.FLOAT16}
+"""What the attribute dtype of CANN's operators counts."""
+
+_QUANTISED = {"INT8": TensorProto.INT8, "INT16": TensorProto.INT16}
+
+_FIXED = {
+    "AscendRequant": (TensorProto.INT8,),
+    "AscendRequantS16": (TensorProto.INT8, TensorProto.INT16),
+    "AscendDequantS16": (TensorProto.INT16,),
+}
+_CHOSEN = frozenset({"AscendQuant", "AscendDequant", "AscendAntiQuant"})
+
+
+def is_ascend(node: WorkNode) -> bool:
+    """Whether it is one of the six operators, in whatever domain, and its attributes make sense."""
+    known = node.op_type in _CHOSEN or node.op_type in _FIXED
+    return known and bool(node.inputs and node.inputs[0] and _elements(node))
+
+
+def as_casts(node: WorkNode) -> list[NodeProto]:
+    """Casts that give the outputs of one of the six operators their types."""
+    elements = _elements(node)
+    return [
+        helper.make_node("Cast", [node.inputs[0]], [name], to=element)
+        for name, element in zip(node.outputs, elements, strict=False)
+        if name
+    ]
+
+
+def _elements(node: WorkNode) -> tuple[int, ...]:
+    """ONNX's numbers of the outputs' element types; empty where an attribute is odd."""
+    if node.op_type in _FIXED:
+        return _FIXED[node.op_type]
+    if node.op_type == "AscendQuant":
+        given = (each.s for each in node.proto.attribute if each.name == "dst_type")
+        element = _QUANTISED.get(next(given, b"INT8").decode("utf-8", "replace"))
+    else:
+        dtype = numeric_attributes(node).get("dtype", 0)
+        element = _FLOATS.get(dtype) if isinstance(dtype, int) else None
+    return () if element is None else (element,)
+
+
+def may_be_integer(node: WorkNode, dtypes: Sequence[DType | None]) -> bool:
+    """Whether a node with inputs of these dtypes is meant as a layer on int8."""
+    return not node.domain and node.op_type in _LAYERS and DType.INT8 in dtypes[:2]
+
+
+def is_integer_layer(graph: WorkGraph, node: WorkNode) -> bool:
+    """Whether a node is a layer whose data and weights are int8."""
+    if node.domain or node.op_type not in _LAYERS or len(node.inputs) < len(("X", "W")):
+        return False
+    known = (known_type(graph, name) for name in node.inputs[:2])
+    return all(each is not None and each.element == TensorProto.INT8 for each in known)
+
+
+def integer_layer_types(graph: WorkGraph) -> dict[str, ValueType]:
+    """The right types of the results of layers on int8 that inference took for int8."""
+    found: dict[str, ValueType] = {}
+    for node in graph.nodes:
+        if node.op_type not in _LAYERS or not is_integer_layer(graph, node):
+            continue
+        for name in node.writes:
+            known = graph.types.get(name)
+            if known is not None and known.element != TensorProto.INT32:
+                found[name] = ValueType(TensorProto.INT32, known.dims)
+    return found
