@@ -16,6 +16,8 @@ from tests.frontend import onnx_files
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import numpy.typing as npt
+
 node = helper.make_node
 FLOAT = onnx_files.FLOAT
 QUANT = node("AscendQuant", ["x"], ["q"], scale=20.0, offset=3.0)
@@ -79,7 +81,11 @@ def test_many_layers_are_typed_in_few_inferences(
         return original(proto, **options)
 
     monkeypatch.setattr(shape_inference, "infer_shapes", counted)
-    nodes, consts = [], {"w": np.ones((3, 3), np.int8), "d": np.array([2**30], np.uint64)}
+    nodes = []
+    consts: dict[str, npt.NDArray[Any]] = {
+        "w": np.ones((3, 3), np.int8),
+        "d": np.array([2**30], np.uint64),
+    }
     for position in range(20):
         x, q, s, y = (f"{name}{position}" for name in "xqsy")
         nodes += [
