@@ -209,7 +209,7 @@ FACTORS = (1.0, 0.5, 0.1, 1 / 3, 1e-3, 7.0, 65504.0, 2**-14, 2**-24, 2**-20, 3 *
 
 def dequantised_by_half(x: int, factor: np.float16, *, squared: bool, relu: bool) -> np.float16:
     """Y of one element, with a float16 factor."""
-    y: np.float16 = np.float16(np.float32(x)) * factor
+    y: np.float16 = np.float16(np.float32(x) * np.float32(factor))
     if relu:
         y = y if np.isnan(y) or y > 0 else np.float16(0)
     return y * factor if squared else y

@@ -127,16 +127,14 @@ def _dequant_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 def ascend_dequant(call: Call) -> None:
     """`y = x * factor`, rounded to float16 whatever dtype y has; relu_flag clears what is negative.
 
-    With float16 factors x is rounded to float16 first, to infinity beyond its range, and sqrt_mode
-    multiplies by the factor once more after all else. With words x is rounded to float32, and so is
-    the product before it is rounded to float16.
+    x is rounded to float32, and so is the product before it is rounded to float16: sums beyond
+    65504 are no sums lost. That is Ascend C's conversion of int32 by a deqScale (SetDeqScale). With
+    float16 factors sqrt_mode multiplies the float16 result by the factor once more.
     """
     in_half = call.node.required(1).dtype is F16
     scale = call.input(1) if in_half else decode_hardware(call.input(1)).scale
     factor = along_channels(scale, call.x)
     np.copyto(call.out, call.x, casting="unsafe")
-    if in_half:
-        round_to_grid(call.out, F16, call.out)
     _multiply(call.out, factor)
     if call.node.flag("relu_flag"):
         clear_negative(call.out)
