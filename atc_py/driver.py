@@ -74,7 +74,8 @@ def compile_model(
     with clock.stage("lower"):
         graph = lower_model(source, specs)
     with clock.stage("passes"):
-        passes = _run_passes(graph, soc, options, model)
+        context = PassContext(soc, options.precision_mode, str(model))
+        passes = _run_passes(graph, context, options)
     with clock.stage("emit"):
         kernels = _emit(graph, soc, options)
     facts = _facts(source, graph, kernels, passes, options)
@@ -91,6 +92,7 @@ def compile_model(
         tuple(clock.stages),
         written.weight_bytes,
         written.file_bytes,
+        tuple(context.sink.diagnostics),
     )
 
 
@@ -121,14 +123,14 @@ def _check(folded: FoldedModel, soc: Soc, options: CompileOptions, specs: Librar
     return checked
 
 
-def _run_passes(graph: Graph, soc: Soc, options: CompileOptions, model: Path) -> list[PassRun]:
+def _run_passes(graph: Graph, context: PassContext, options: CompileOptions) -> list[PassRun]:
     """Run the pass pipeline, with a dump after each stage where the user wants one."""
     dumps = None if options.dump_ir is None else _Dumps(options.dump_ir)
     if dumps is not None:
         dumps.write("lowered", graph)
     return run_passes(
         graph,
-        PassContext(soc, options.precision_mode, str(model)),
+        context,
         disabled=options.disabled_passes,
         verify=options.verify,
         after=None if dumps is None else dumps.write,

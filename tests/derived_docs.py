@@ -92,10 +92,13 @@ def target_page() -> Iterator[str]:
     yield ""
     yield "## Passes, in the order in which they run"
     yield ""
-    yield "| pass | can be switched off | what it does |"
-    yield "| --- | --- | --- |"
+    yield "`--disable-pass` takes ATC's names as well."
+    yield ""
+    yield "| pass | can be switched off | what it does | names in ATC |"
+    yield "| --- | --- | --- | --- |"
     for step in PIPELINE:
-        yield f"| {step.name} | {'yes' if step.optional else 'no'} | {step.summary} |"
+        optional, names = "yes" if step.optional else "no", ", ".join(step.atc_names)
+        yield f"| {step.name} | {optional} | {step.summary} | {names} |"
     yield ""
     yield "## SoCs"
     yield ""

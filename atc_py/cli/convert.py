@@ -22,8 +22,16 @@ def _list_passes(context: click.Context, _option: click.Parameter, wanted: bool)
     from atc_py.passes.manager import PIPELINE
     from atc_py.report.tables import Table
 
-    rows = [(row.name, "optional" if row.optional else "required", row.summary) for row in PIPELINE]
-    print_tables([Table("Passes, in order", ("name", "", "what it does"), tuple(rows))])
+    rows = [
+        (
+            row.name,
+            "optional" if row.optional else "required",
+            row.summary + "".join(f" {name}." for name in row.atc_names),
+        )
+        for row in PIPELINE
+    ]
+    head = ("name", "", "what it does, and ATC's name")
+    print_tables([Table("Passes, in order", head, tuple(rows))])
     context.exit()
 
 
@@ -64,6 +72,7 @@ def convert(  # noqa: PLR0913  (one parameter an option)
     from atc_py.check.refusal import RulesBrokenError
     from atc_py.report.conversion import conversion_tables
     from atc_py.report.conversion_check import found_lines
+    from atc_py.report.diagnostics import diagnostic_text
 
     try:
         with progress(quiet=as_json) as on_stage:
@@ -91,6 +100,8 @@ def convert(  # noqa: PLR0913  (one parameter an option)
         return
     for line in found_lines(done.check):
         print_line(line)
-    if done.check.findings:
+    for warning in done.warnings:
+        print_line(diagnostic_text(warning))
+    if done.check.findings or done.warnings:
         print_line()
     print_tables(conversion_tables(done))

@@ -267,6 +267,42 @@ NOT_LOWERED = _code(
     "way to compile it.",
     "`atc-py ops list` shows what compiles; export the model without the operator.",
 )
+LAYER_ON_INT8 = _code(
+    3009,
+    "layer-on-int8",
+    ExitCode.MODEL,
+    "A layer of a quantised model is rewritten into the form that Ascend's toolkit takes: data "
+    "from AscendQuant, int8 weights, int32 sums, AscendDequant.",
+    "Nothing has to be done.",
+    Severity.WARNING,
+)
+LAYER_ON_FLOATS = _code(
+    3010,
+    "quantised-layer-on-floats",
+    ExitCode.MODEL,
+    "A layer of a quantised model has no integer form and is computed in floats, for the reason "
+    "that the message gives. Its results differ slightly from those of integers.",
+    "Quantise the layer's data and weights to 8 bits, the data as a whole, if it should run on "
+    "int8.",
+    Severity.WARNING,
+)
+NOT_QUANTISED = _code(
+    3011,
+    "nothing-to-rewrite",
+    ExitCode.MODEL,
+    "The model has no quantised nodes of the form that was to be rewritten: it is not quantised at "
+    "all, or it is in the wanted form already.",
+    "`atc-py check MODEL` lists the model's operators. Models that are not quantised are quantised "
+    "by other tools, onnxruntime's for instance.",
+)
+NO_QDQ_FORM = _code(
+    3012,
+    "no-qdq-form",
+    ExitCode.MODEL,
+    "A quantised node of the Ascend form says what QuantizeLinear and DequantizeLinear cannot: "
+    "another rounding, an offset that is no whole number within int8, int16, computed factors.",
+    "Follow the help line, or keep the model in the Ascend form: `check` and `convert` take it.",
+)
 
 # 4: rules on nodes ----------------------------------------------------------------------------
 
@@ -427,6 +463,15 @@ BROKEN_INVARIANT = _code(
     ExitCode.BUG,
     "After a pass the graph breaks an invariant of the target IR. This is a bug in atc-py.",
     "Report it with the pass, the node and, if you can, the model; --disable-pass may avoid it.",
+)
+QUANT_OFFSET = _code(
+    6002,
+    "quant-offset-unclear",
+    ExitCode.DONE,
+    "A quantised layer needs an offset of its data or of its weights, and the model does not say one "
+    "that the layer can have. The layer computes without it, so results will be off.",
+    "Quantise what meets in the layer with one offset, or with offset 0.",
+    Severity.WARNING,
 )
 
 # 7: the device --------------------------------------------------------------------------------

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
+from atc_py.diag import Place, Sink
 from atc_py.ir import Phase
 
 if TYPE_CHECKING:
     from atc_py.config import PrecisionMode
-    from atc_py.ir import Graph
+    from atc_py.ir import Graph, Node
     from atc_py.target import Soc
 
 __all__ = ["Pass", "PassContext"]
@@ -24,11 +25,20 @@ class PassContext:
         soc: the SoC that is compiled for.
         precision_mode: how dtypes may change.
         file: the source model's path, for diagnostics.
+        sink: takes findings that do not stop the compilation.
     """
 
     soc: Soc
     precision_mode: PrecisionMode
     file: str
+    sink: Sink = field(default_factory=Sink, compare=False)
+
+    def place(self, node: Node) -> Place:
+        """Where a finding about `node` lies: at the first source node that it came from."""
+        if not node.origins:
+            return Place(self.file, op_type=node.op)
+        origin = node.origins[0]
+        return Place(self.file, origin.index, origin.name, origin.op_type)
 
 
 class Pass(ABC):
@@ -36,6 +46,7 @@ class Pass(ABC):
 
     Attributes:
         name: kebab-case name for options and reports.
+        atc_names: names that ATC has for it, with which options know it as well.
         summary: what it does, one sentence.
         optional: whether a user may switch it off.
         requires: the phase that the graph must have reached.
@@ -43,6 +54,7 @@ class Pass(ABC):
     """
 
     name: ClassVar[str]
+    atc_names: ClassVar[tuple[str, ...]] = ()
     summary: ClassVar[str]
     optional: ClassVar[bool] = True
     requires: ClassVar[Phase] = Phase.LOWERED

@@ -17,6 +17,13 @@ from atc_py.passes.layout.assign_formats import AssignFormatsPass
 from atc_py.passes.precision.assign_precision import AssignPrecisionPass
 from atc_py.passes.precision.fold_constant_casts import FoldConstantCastsPass
 from atc_py.passes.precision.rules import verifier_rules
+from atc_py.passes.quant.apply_offset_w import ApplyOffsetWPass
+from atc_py.passes.quant.cancel_quant_pairs import CancelQuantPairsPass
+from atc_py.passes.quant.float16_quant_scales import Float16QuantScalesPass
+from atc_py.passes.quant.fold_relu_into_dequant import FoldReluIntoDequantPass
+from atc_py.passes.quant.fuse_requant import FuseRequantPass
+from atc_py.passes.quant.merge_quants import MergeQuantsPass
+from atc_py.passes.quant.set_offset_x import SetOffsetXPass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -28,6 +35,13 @@ __all__ = ["PIPELINE", "PassRun", "check_names", "run_passes"]
 
 PIPELINE: tuple[type[Pass], ...] = (
     EliminateDeadCodePass,
+    CancelQuantPairsPass,
+    MergeQuantsPass,
+    ApplyOffsetWPass,
+    SetOffsetXPass,
+    FoldReluIntoDequantPass,
+    FuseRequantPass,
+    Float16QuantScalesPass,
     FuseConvBatchNormPass,
     BatchNormToBNInferPass,
     RewriteDepthwiseConvPass,
@@ -36,7 +50,11 @@ PIPELINE: tuple[type[Pass], ...] = (
     FoldConstantCastsPass,
     AssignFormatsPass,
 )
-"""Every pass, in the order in which they run."""
+"""Every pass, in the order in which they run.
+
+Those on quantisation come while dtypes are the model's own: nodes that they make find their columns
+like all others. Offsets leave the words of AscendDequant before these become other words.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +67,15 @@ class PassRun:
 
 
 def check_names(disabled: Iterable[str]) -> None:
-    """Hold names that a user wants switched off against the pipeline.
+    """Hold names that a user wants switched off, ours or ATC's, against the pipeline.
 
     Raises:
         AtcError: UNKNOWN_PASS or REQUIRED_PASS.
     """
-    by_name = {row.name: row for row in PIPELINE}
+    by_name = {name: row for row in PIPELINE for name in (row.name, *row.atc_names)}
     for name in sorted(disabled):
         if name not in by_name:
-            known = ", ".join(by_name)
+            known = ", ".join(row.name for row in PIPELINE)
             raise UNKNOWN_PASS.error(f"no pass is called {name!r}", help=f"passes are {known}")
         if not by_name[name].optional:
             raise REQUIRED_PASS.error(f"{name} cannot be switched off")
@@ -76,7 +94,7 @@ def run_passes(
     Args:
         graph: phase `lowered`.
         context: SoC, precision mode and file.
-        disabled: names of optional passes that do not run.
+        disabled: names of optional passes that do not run, ours or ATC's.
         verify: check the graph after every pass; at phase changes it is checked always.
         after: called with the pass's name and the graph after each pass that ran.
 
@@ -88,7 +106,7 @@ def run_passes(
     verify_graph(graph, rules)
     runs = []
     for row in PIPELINE:
-        if row.name in disabled:
+        if not disabled.isdisjoint((row.name, *row.atc_names)):
             continue
         runs.append(_run(row(), graph, context))
         if verify or row.ensures is not None:

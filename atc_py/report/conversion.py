@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from atc_py.report.conversion_check import finding_json
+from atc_py.report.diagnostics import diagnostic_json
+from atc_py.report.quantisation import quantisation_json, quantisation_rows
 from atc_py.report.tables import Table, format_bytes, format_seconds
 
 if TYPE_CHECKING:
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from atc_py.check.findings import ModelCheck
+    from atc_py.diag import Diagnostic
 
 __all__ = ["Conversion", "Facts", "PassEffect", "Stage", "conversion_tables"]
 
@@ -86,6 +89,7 @@ class Conversion:
         stages: in the order in which they ran.
         weights_out: bytes of weights in the offline model.
         file_bytes: size of the offline model.
+        warnings: what passes found that does not stop the conversion.
     """
 
     model: Path
@@ -95,6 +99,7 @@ class Conversion:
     stages: tuple[Stage, ...]
     weights_out: int
     file_bytes: int
+    warnings: tuple[Diagnostic, ...] = ()
 
     def as_json(self) -> dict[str, object]:
         """Everything, as JSON values; seconds are floats."""
@@ -102,6 +107,8 @@ class Conversion:
             "model": str(self.model),
             "output": str(self.output),
             "findings": finding_json(self.check),
+            "warnings": [diagnostic_json(each) for each in self.warnings],
+            **quantisation_json(self.check),
             **self.facts.as_json(),
             "stages": {stage.name: stage.seconds for stage in self.stages},
             "weights_out": self.weights_out,
@@ -156,6 +163,7 @@ def _summary(done: Conversion) -> Table:
         ("precision mode", facts.precision_mode),
         ("engines (nodes)", engines),
         ("passes (changes)", changed or "none"),
+        *quantisation_rows(done.check),
         ("kernel stubs", str(facts.kernels)),
         ("weights", f"{before} in the ONNX file, {after} compiled"),
         ("output", f"{done.output} ({format_bytes(done.file_bytes)})"),

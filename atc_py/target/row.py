@@ -36,6 +36,7 @@ class Resource(Enum):
 
     CUBE_FLOAT32 = "cube_float32"
     BFLOAT16 = "bfloat16"
+    DEQ_WORDS = "deq_words"
     QUANT_FLOAT32 = "quant_float32"
     REQUANT = "requant"
     REQUANT_S16 = "requant_s16"

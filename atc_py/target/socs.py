@@ -38,6 +38,7 @@ class Soc:
         gm_write: bytes written to device memory per cycle and core.
         cube_float32: whether the cube multiplies float32.
         bfloat16: whether cube and vector take bfloat16.
+        deq_words: whether AscendDequant takes 64-bit words; only float16 factors elsewhere.
         quant_float32: whether AscendQuant computes in float32; in float16 elsewhere.
         requant: whether there is a kernel that goes from int32 to int8 in one step.
         requant_s16: whether there are kernels that go from int32 to int8 over int16.
@@ -58,6 +59,7 @@ class Soc:
     gm_write: int
     cube_float32: bool = False
     bfloat16: bool = False
+    deq_words: bool = True
     quant_float32: bool = False
     requant: bool = False
     requant_s16: bool = False
@@ -95,12 +97,20 @@ def _m300(name: str, mhz: int, rate: int) -> Soc:
 
 def _c100(name: str, cores: int, mhz: int) -> Soc:
     """A row of the first training generation."""
-    return Soc(name, "dav-c100", cores, 0, 4, mhz, 32768, 64, 256, 1024, 256, 32, 32)
+    return Soc(
+        name, "dav-c100", cores, 0, 4, mhz, 32768, 64, 256, 1024, 256, 32, 32,
+        deq_words=False,
+    )  # fmt: skip
 
 
 _SIM = Soc(
     "sim", "sim", 8, 7, 8, 1060, 16384, 64, 256, 1024, 256, 17, 17,
     cube_float32=True, requant=True, requant_s16=True,
+)  # fmt: skip
+
+_M100 = Soc(
+    "Ascend310", "dav-m100", 2, 0, 4, 680, 8192, 64, 256, 1024, 248, 67, 64,
+    deq_words=False,
 )  # fmt: skip
 
 _C310 = Soc(
@@ -115,7 +125,7 @@ _S200 = Soc(
 
 _ROWS = (
     _SIM,
-    Soc("Ascend310", "dav-m100", 2, 0, 4, 680, 8192, 64, 256, 1024, 248, 67, 64),
+    _M100,
     _m300("Ascend310B1", 1224, 17),
     _m300("Ascend310B4", 500, 8),
     _m200("Ascend310P1", (10, 8), 8, 1060),

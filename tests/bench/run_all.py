@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.bench.checking import checking
+from tests.bench.integers import integers
 from tests.bench.measuring import MIB, ROUNDS, cheapest, measure, say, say_costs
 from tests.bench.networks import networks
 
@@ -48,6 +49,7 @@ def main() -> None:
         checking(Path(folder) / "deep.onnx")
         inference(Path(folder) / "resnet50.onnx")
     networks()
+    integers()
 
 
 def conversion(name: str, path: Path) -> None:

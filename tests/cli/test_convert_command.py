@@ -295,3 +295,29 @@ def test_killed_conversion_leaves_the_old_file_or_the_new_one(model: Path, tmp_p
 def test_folder_without_permission(atc: Atc, model: Path) -> None:
     Path("locked").mkdir(mode=0o500)
     refused(atc("convert", model, "-o", "locked/a.om"), 3, "ATC2007")
+
+
+def test_convert_tells_what_passes_warn_of(atc: Atc) -> None:
+    node = onnx.helper.make_node
+    nodes = [
+        node("AscendQuant", ["x"], ["a"], scale=1.0, offset=3.0),
+        node("AscendQuant", ["x"], ["b"], scale=1.0, offset=5.0),
+        node("Concat", ["a", "b"], ["q"], axis=1),
+        node("Conv", ["q", "w"], ["s"], name="layer", pads=[1, 1, 1, 1]),
+        node("AscendDequant", ["s", "d"], ["y"]),
+    ]
+    weights = {"w": np.ones((2, 2, 3, 3), np.int8), "d": np.array([0x3F800000], np.uint64)}
+    ports = [
+        onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape)
+        for name, shape in (("x", [1, 1, 4, 4]), ("y", [1, 2, 4, 4]))
+    ]
+    tensors = [numpy_helper.from_array(array, name) for name, array in weights.items()]
+    graph = onnx.helper.make_graph(nodes, "g", ports[:1], ports[1:], tensors)
+    proto = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 13)])
+    onnx.save(proto, "two.onnx")
+    done = atc("convert", "two.onnx")
+    assert done.status == 0
+    assert "warning[ATC6002 quant-offset-unclear]" in done.out
+    assert 'node 3 "layer" (Conv)' in done.out
+    (warning,) = atc("convert", "two.onnx", "--json").json["warnings"]
+    assert (warning["code"], warning["place"]["node_name"]) == ("ATC6002", "layer")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 import pytest
 
 from atc_py.config import PrecisionMode
+from atc_py.diag import Sink
 from atc_py.ir.parser import parse_graph
 from atc_py.ir.verifier import verify_graph
 from atc_py.passes.base import Pass, PassContext
@@ -18,10 +19,16 @@ if TYPE_CHECKING:
 
 
 class RunPass(Protocol):
-    """Parses a graph, runs one pass on it and verifies the result."""
+    """Parses a graph, runs one pass on it and verifies the result; findings go to `sink`."""
 
     def __call__(
-        self, step: type[Pass], text: str, *, mode: str = "force_fp16", soc: str = "sim"
+        self,
+        step: type[Pass],
+        text: str,
+        *,
+        mode: str = "force_fp16",
+        soc: str = "sim",
+        sink: Sink | None = None,
     ) -> tuple[Graph, int]: ...
 
 
@@ -30,13 +37,19 @@ def run_pass() -> RunPass:
     """The graph after one pass, and how many changes the pass reported."""
 
     def run(
-        step: type[Pass], text: str, *, mode: str = "force_fp16", soc: str = "sim"
+        step: type[Pass],
+        text: str,
+        *,
+        mode: str = "force_fp16",
+        soc: str = "sim",
+        sink: Sink | None = None,
     ) -> tuple[Graph, int]:
         graph = parse_graph(text)
         row = find_soc(soc)
         rules = verifier_rules(row)
         verify_graph(graph, rules)
-        changes = step().run(graph, PassContext(row, PrecisionMode(mode), "model.onnx"))
+        context = PassContext(row, PrecisionMode(mode), "model.onnx", sink or Sink())
+        changes = step().run(graph, context)
         graph.sort()
         if step.ensures is not None:
             graph.phase = step.ensures

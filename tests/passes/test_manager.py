@@ -46,9 +46,34 @@ def test_disabled_pass_does_not_run() -> None:
     assert "BNInfer" in [node.op for node in graph.nodes]
 
 
+def test_names_of_atc_are_known(seen: list[str]) -> None:
+    names = frozenset({"ConvBatchnormFusionPass", "V200RequantFusionPass"})
+    graph = parse_graph(TEXT)
+    run_passes(graph, CONTEXT, disabled=names, after=lambda name, _graph: seen.append(name))
+    left_out = [row.name for row in PIPELINE if row.name not in seen]
+    assert left_out == ["fuse-requant", "fuse-conv-batch-norm"]
+
+
+@pytest.fixture
+def seen() -> list[str]:
+    """Names of passes, in the order in which they ran."""
+    return []
+
+
+def test_every_name_is_of_one_pass() -> None:
+    names = [name for row in PIPELINE for name in (row.name, *row.atc_names)]
+    assert len(set(names)) == len(names)
+    assert all(name[0].isupper() and name.endswith("Pass") for name in names if "-" not in name)
+
+
 @pytest.mark.parametrize(
     ("name", "code"),
-    [("no-such-pass", "unknown-pass"), ("assign-precision", "pass-is-required")],
+    [
+        ("no-such-pass", "unknown-pass"),
+        ("NoSuchFusionPass", "unknown-pass"),
+        ("assign-precision", "pass-is-required"),
+        ("V100RequantFusionPass", "pass-is-required"),
+    ],
 )
 def test_wrong_name_is_refused(name: str, code: str) -> None:
     with pytest.raises(AtcError) as caught:

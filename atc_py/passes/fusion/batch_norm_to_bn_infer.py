@@ -13,12 +13,10 @@ __all__ = ["BatchNormToBNInferPass"]
 
 
 class BatchNormToBNInferPass(Pass):
-    """BatchNorm(x, scale, offset, mean, variance) = BNInfer of the same, at inference.
-
-    CANN's BatchNormBnInferFusionPass.
-    """
+    """BatchNorm(x, scale, offset, mean, variance) = BNInfer of the same, at inference."""
 
     name = "batch-norm-to-bn-infer"
+    atc_names = ("BatchNormBnInferFusionPass",)
     summary = "Turns BatchNorm with given statistics into BNInfer."
 
     def run(self, graph: Graph, context: PassContext) -> int:

@@ -26,11 +26,12 @@ _OUTPUT_AXIS = {"Conv2D": 0, "DepthwiseConv2D": 0, "Conv2DTransposeD": 1}
 class FuseConvBatchNormPass(Pass):
     """W' = W * k and b' = (b - mean) * k + offset, where k = scale / sqrt(variance + epsilon).
 
-    CANN's ConvBatchnormFusionPass. k and b' are worked out in float64, W' in float32 at
-    least; both are rounded to the filter's dtype once.
+    k and b' are worked out in float64, W' in float32 at least; both are rounded to the filter's
+    dtype once.
     """
 
     name = "fuse-conv-batch-norm"
+    atc_names = ("ConvBatchnormFusionPass", "Conv2DTransposeBatchnormFusionPass")
     summary = "Folds BatchNorm into the filter and bias of the convolution before it."
 
     def run(self, graph: Graph, context: PassContext) -> int:

@@ -16,10 +16,11 @@ class RewriteDepthwiseConvPass(Pass):
     """Conv2D(groups = C) = DepthwiseConv2D when the filter has one input channel.
 
     The operator list allows Conv only with group 1; this is one of the two rewrites into what it
-    allows. CANN's ADepthwiseFusionPass.
+    allows.
     """
 
     name = "rewrite-depthwise-conv"
+    atc_names = ("ADepthwiseFusionPass",)
     summary = "Turns Conv2D with one group per input channel into DepthwiseConv2D."
 
     def run(self, graph: Graph, context: PassContext) -> int:

@@ -22,10 +22,11 @@ __all__ = ["SplitGroupedConvPass"]
 
 
 class SplitGroupedConvPass(Pass):
-    """Conv2D(x, W, b; groups = G) = Concat_g Conv2D(x_g, W_g, b_g) along channels.
+    """Conv2D(x, W, b, o; groups = G) = Concat_g Conv2D(x_g, W_g, b_g, o_g) along channels.
 
-    x_g are C / G channels of x, W_g and b_g the O / G output channels of group g. The operator
-    list allows Conv only with group 1; this is one of the two rewrites into what it allows.
+    x_g are C / G channels of x, W_g and b_g the O / G output channels of group g, and o_g the
+    offsets of their weights; one for all channels serves each group. The operator list allows Conv
+    only with group 1; this is one of the two rewrites into what it allows.
     """
 
     name = "split-grouped-conv"
@@ -54,12 +55,15 @@ def _split(graph: Graph, conv: Node) -> Value:
     cutter = _Cutter(graph, conv, groups)
     xs = cutter.cut(x, axis=1)
     filters = cutter.cut(filter_, axis=0)
-    biases = cutter.cut(bias, axis=0) if bias is not None else None
+    biases = cutter.cut(bias, axis=0) if bias is not None else [None] * groups
+    offsets = cutter.cut_offsets(conv.input(3))
     attributes = {**conv.attributes, "groups": 1}
     type_ = _divided(conv.output.type, 1, groups)
     parts = []
     for group in range(groups):
-        inputs = [xs[group], filters[group], *([biases[group]] if biases else [])]
+        inputs = [xs[group], filters[group], biases[group], offsets[group]]
+        while inputs[-1] is None:
+            inputs.pop()
         name = f"{conv.output.name}.group{group}"
         node = graph.add_node("Conv2D", inputs, [(name, type_)], attributes, conv.origins)
         parts.append(node.output)
@@ -90,6 +94,12 @@ class _Cutter:
         }
         node = self.graph.add_node("SplitVD", [value], outputs, attributes, self.conv.origins)
         return list(node.outputs)
+
+    def cut_offsets(self, offset: Value | None) -> list[Value | None]:
+        """offset_w in parts, where it is there; a single element is for all channels."""
+        if offset is None or offset.type.dims == (1,):
+            return [offset] * self.groups
+        return [*self.cut(offset, axis=0)]
 
     def _cut_constant(self, value: Value, axis: int, group: int) -> Value:
         """Part `group` of a constant, cut when it is written."""

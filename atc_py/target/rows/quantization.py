@@ -49,8 +49,8 @@ ROWS = (
         "int32 times a factor, one for all or one per channel, in float16.",
         attributes=(_SQRT_MODE, _RELU_FLAG, Attribute("dtype", "dtype", F32)),
         columns=tuple(
-            Column((I32, scale), (y,), attributes=(("dtype", y),))
-            for scale in (U64, F16)
+            Column((I32, scale), (y,), needs, (("dtype", y),))
+            for scale, needs in ((U64, Resource.DEQ_WORDS), (F16, None))
             for y in FLOATS
         ),
         family="quant",

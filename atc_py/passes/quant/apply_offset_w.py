@@ -1,0 +1,165 @@
+"""Brings the offset of weights from the words of a dequantisation to the layer that has them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING
+
+from atc_py.deq_scale import channel_axis, decode_graph
+from atc_py.diag.codes import QUANT_OFFSET
+from atc_py.dtypes import DType
+from atc_py.passes.base import Pass, PassContext
+from atc_py.passes.quant.constants import constant_like, constant_words
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from atc_py.ir import Graph, Node, Value
+
+__all__ = ["ApplyOffsetWPass"]
+
+_CHANNELS = {
+    "Conv2D": 1,
+    "DepthwiseConv2D": 1,
+    "Conv2DTransposeD": 1,
+    "MatMulV2": -1,
+    "BatchMatMulV2": -1,
+}
+"""The axis of a layer's result that counts output channels, by operator."""
+
+_MOVES = frozenset({"Flatten", "Reshape", "Squeeze", "TransposeD", "Unsqueeze"})
+
+_OFFSET_W = 3
+_SIGNED_RESULT = 64
+"""What bit 46 of a hardware word, set in every one, looks like as an offset of weights."""
+
+_HELP = "quantise the weights with offset 0, or put the AscendDequant right behind its layer"
+
+
+class ApplyOffsetWPass(Pass):
+    """AscendDequant(layer(x, w), words(d, o)) = AscendDequant(layer(x, w, o), words(d)).
+
+    o is the offset_w field of the words, one for all channels or one for each, and w - o what the
+    weights stand for. Between the two may stand the addition of a bias and data movement that
+    keeps channels. Where no layer can take o, it stays and a finding says so.
+
+    Words of the hardware's packing may stand in AscendDequant, too. They have a 1 in bit 46, which
+    reads as an offset of 64: words that have just that in all their fields, and factors of 19
+    bits, are taken for such.
+    """
+
+    name = "apply-offset-w"
+    summary = "Moves offsets of weights from AscendDequant to the layer whose weights they are of."
+    optional = False
+
+    def run(self, graph: Graph, context: PassContext) -> int:
+        """Move the offsets of every AscendDequant; returns how many had some."""
+        changes = 0
+        for node in graph.nodes:
+            words = constant_words(node.input(1)) if node.op == "AscendDequant" else None
+            if words is None or not _has_offsets(words):
+                continue
+            offsets = decode_graph(words).offset_w.reshape(-1)
+            layer = _layer_of(graph, node, offsets.size)
+            if layer is None:
+                found = offsets[offsets != 0][0]
+                message = f"no layer before {node.op} can take offset_w, found {found} in its words"
+                place = context.place(node)
+                context.sink.add(QUANT_OFFSET.diagnostic(message, place=place, help=_HELP))
+                continue
+            _move(graph, node, layer, words)
+            changes += 1
+        return changes
+
+
+def _has_offsets(words: npt.NDArray[np.uint64]) -> bool:
+    """Whether graph words carry offsets of weights."""
+    parts = decode_graph(words)
+    if not parts.offset_w.any():
+        return False
+    low_bits = words & words.dtype.type(0x1FFF)
+    is_hardware = (parts.offset_w == _SIGNED_RESULT).all() and not low_bits.any()
+    return not (is_hardware and not parts.shift.any())
+
+
+def _move(graph: Graph, dequant: Node, layer: Node, words: npt.NDArray[np.uint64]) -> None:
+    """Give the layer its offsets, and the dequantisation words without them."""
+    import numpy as np
+
+    old = dequant.input(1)
+    offsets = decode_graph(words).offset_w.astype(np.int8).reshape(-1)
+    operand = constant_like(graph, old, "offset_w", offsets)
+    inputs = [*layer.inputs, None, None][:_OFFSET_W]
+    layer.set_inputs([*inputs, operand])
+    cleared = words & ~np.uint64(0xFF << 40)
+    dequant.set_input(1, constant_like(graph, old, "scale", cleared))
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """A value on the way up from a dequantisation, and its axis of channels; None for no axis."""
+
+    value: Value
+    axis: int | None
+
+
+def _layer_of(graph: Graph, dequant: Node, count: int) -> Node | None:
+    """The layer whose sums `dequant` alone reads, and that takes `count` offsets; or None."""
+    x = dequant.input(0)
+    if x is None or (count > 1 and x.type.is_open):
+        return None
+    axis = None if count == 1 else channel_axis(x.type.shape, count)
+    if count > 1 and axis is None:
+        return None
+    step: _Step | None = _Step(x, axis)
+    while step is not None:
+        node = step.value.producer
+        if node is None or len(step.value.uses) != 1 or graph.is_output(step.value):
+            return None
+        if node.op in _CHANNELS:
+            return node if _takes_offsets(node, step.axis) else None
+        step = _before(node, step.axis)
+    return None
+
+
+def _takes_offsets(layer: Node, axis: int | None) -> bool:
+    """Whether a layer of int8 has no offsets yet, and counts its channels along `axis`."""
+    if any(v is None or v.type.dtype is not DType.INT8 for v in (layer.input(0), layer.input(1))):
+        return False
+    if layer.input(_OFFSET_W) is not None:
+        return False
+    return axis is None or axis == _CHANNELS[layer.op] % layer.output.type.rank
+
+
+def _before(node: Node, axis: int | None) -> _Step | None:
+    """What `node` adds a bias to or moves, with the axis that becomes `axis`; None for others."""
+    x = _data_of(node)
+    if x is None or axis is None:
+        return None if x is None else _Step(x, None)
+    before = _axis_before(node, x, axis)
+    return None if before is None else _Step(x, before)
+
+
+def _data_of(node: Node) -> Value | None:
+    """What `node` adds a constant to or moves, or None where it does something else."""
+    if node.op in _MOVES:
+        return node.input(0)
+    computed = [value for value in node.present_inputs if value.const is None]
+    return computed[0] if node.op == "Add" and len(computed) == 1 else None
+
+
+def _axis_before(node: Node, x: Value, axis: int) -> int | None:
+    """The axis of `x` whose elements lie along `axis` of the result of `node`, or None."""
+    if node.op == "Add":
+        return axis if x.type.dims == node.output.type.dims else None
+    if node.op == "TransposeD":
+        perm = node.attributes["perm"]
+        return int(perm[axis]) if isinstance(perm, tuple) else None
+    if x.type.is_open or node.output.type.is_open:
+        return None
+    old, new = x.type.shape, node.output.type.shape
+    steps = ((extent, prod(old[:position])) for position, extent in enumerate(old))
+    wanted = new[axis], prod(new[:axis])
+    return next((position for position, found in enumerate(steps) if found == wanted), None)

@@ -1,0 +1,99 @@
+"""Quantising what was quantised before gives it back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from atc_py.dtypes import DType
+from atc_py.passes.base import Pass, PassContext
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from atc_py.ir import Graph, Node
+
+__all__ = ["CancelQuantPairsPass"]
+
+
+class CancelQuantPairsPass(Pass):
+    """AscendQuant(AscendAntiQuant(x; s, o); 1 / s, -o) = x.
+
+    The two are each other's inverse where they give back each of the 256 numbers of int8, with
+    every step rounded as the kernels round it; all 256 are tried. The other order,
+    AscendAntiQuant(AscendQuant(x)), rounds x and stays.
+    """
+
+    name = "cancel-quant-pairs"
+    summary = "Removes AscendQuant behind AscendAntiQuant where the two give back what was there."
+
+    def run(self, graph: Graph, context: PassContext) -> int:
+        """Cancel every match; returns how many."""
+        single = context.soc.quant_float32
+        matches = [node for node in graph.nodes if _gives_back(node, single=single)]
+        for quant in matches:
+            (floats,) = quant.present_inputs
+            anti = floats.producer
+            x = anti.input(0) if anti is not None else None
+            if anti is None or x is None:
+                continue
+            graph.replace_value(quant.output, x)
+            quant.drop_inputs()
+            if not floats.uses and not graph.is_output(floats):
+                graph.remove_nodes([anti])
+        graph.remove_nodes(matches)
+        return len(matches)
+
+
+def _gives_back(quant: Node, *, single: bool) -> bool:
+    """Whether `quant` undoes an AscendAntiQuant before it; `single` where it has float32."""
+    floats = quant.input(0)
+    anti = floats.producer if floats is not None else None
+    if quant.op != "AscendQuant" or anti is None or anti.op != "AscendAntiQuant":
+        return False
+    if quant.output.type.dtype is not DType.INT8:
+        return False
+    if quant.attributes.get("round_mode", "Round") != "Round":
+        return False
+    import numpy as np
+
+    numbers = np.arange(-128, 128)
+    with np.errstate(all="ignore"):
+        values = _anti_quantised(anti, numbers)
+        found = _before_rounding(quant, values, np.dtype(np.float32 if single else np.float16))
+    return np.array_equal(np.clip(np.rint(found.astype(np.float32)), -128, 127), numbers)
+
+
+def _anti_quantised(anti: Node, numbers: npt.NDArray[Any]) -> npt.NDArray[np.float16]:
+    """(x + offset) * scale, with sqrt_mode times scale once more, all in float16."""
+    import numpy as np
+
+    scale, offset = _scale_and_offset(anti)
+    values: npt.NDArray[np.float16] = (numbers.astype(np.float16) + np.float16(offset)) * (
+        np.float16(scale)
+    )
+    return values * np.float16(scale) if anti.attributes.get("sqrt_mode", False) else values
+
+
+def _before_rounding(
+    quant: Node, values: npt.NDArray[np.float16], dtype: np.dtype[Any]
+) -> npt.NDArray[Any]:
+    """Values * scale + offset in `dtype`; with sqrt_mode times scale twice, or the square of it."""
+    import numpy as np
+
+    scale, offset = (dtype.type(number) for number in _scale_and_offset(quant))
+    found = values.astype(dtype)
+    if not quant.attributes.get("sqrt_mode", False):
+        found = found * scale
+    elif dtype == np.float16:
+        found = found * scale * scale
+    else:
+        found = found * (scale * scale)
+    shifted: npt.NDArray[Any] = found + offset
+    return shifted
+
+
+def _scale_and_offset(node: Node) -> tuple[float, float]:
+    """The two numbers of a node."""
+    scale, offset = (node.attributes[name] for name in ("scale", "offset"))
+    return float(scale), float(offset)  # type: ignore[arg-type]  # verified: floats

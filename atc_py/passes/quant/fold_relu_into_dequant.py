@@ -1,0 +1,64 @@
+"""Relu behind a dequantisation becomes a flag of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.ir import OpaqueConst
+from atc_py.passes.base import Pass, PassContext
+
+if TYPE_CHECKING:
+    from atc_py.ir import Graph, Node
+
+__all__ = ["FoldReluIntoDequantPass"]
+
+
+class FoldReluIntoDequantPass(Pass):
+    """Relu(AscendDequant(x)) = AscendDequant(x; relu_flag).
+
+    Both clear negative values of the same rounded products. With sqrt_mode the flag comes before
+    the second multiplication, which gives the same for factors above 0 alone.
+    """
+
+    name = "fold-relu-into-dequant"
+    summary = "Turns Relu behind AscendDequant into its relu_flag."
+
+    def run(self, graph: Graph, context: PassContext) -> int:
+        """Fold every match; returns how many."""
+        folded = []
+        for relu in graph.nodes:
+            dequant = _dequant_before(graph, relu)
+            if dequant is None:
+                continue
+            dequant.attributes["relu_flag"] = True
+            dequant.origins += relu.origins
+            graph.replace_value(relu.output, dequant.output)
+            relu.drop_inputs()
+            dequant.output.name = relu.output.name
+            folded.append(relu)
+        graph.remove_nodes(folded)
+        return len(folded)
+
+
+def _dequant_before(graph: Graph, relu: Node) -> Node | None:
+    """The dequantisation whose results `relu` alone reads, or None."""
+    x = relu.input(0)
+    dequant = x.producer if x is not None else None
+    if relu.op != "Relu" or x is None or dequant is None or dequant.op != "AscendDequant":
+        return None
+    if len(x.uses) != 1 or graph.is_output(x) or relu.output.type != x.type:
+        return None
+    if dequant.attributes.get("sqrt_mode", False) and not _is_positive(dequant):
+        return None
+    return dequant
+
+
+def _is_positive(dequant: Node) -> bool:
+    """Whether all factors are known to be above 0 and finite."""
+    scale = dequant.input(1)
+    if scale is None or scale.const is None or isinstance(scale.const, OpaqueConst):
+        return False
+    import numpy as np
+
+    factors = np.asarray(scale.const.numpy(), np.float32)
+    return bool(((factors > 0) & np.isfinite(factors)).all())

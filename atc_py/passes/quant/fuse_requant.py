@@ -1,0 +1,182 @@
+"""Dequantising and quantising again become one step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from atc_py.deq_scale import HardwareWords, decode_graph, encode_hardware
+from atc_py.dtypes import DType
+from atc_py.passes.base import Pass, PassContext
+from atc_py.passes.quant.constants import constant_like, constant_words
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from atc_py.ir import Graph, Node, Value
+
+    Words = npt.NDArray[np.uint64]
+
+__all__ = ["FuseRequantPass"]
+
+_MOVES = frozenset({"Flatten", "Reshape", "Squeeze", "StridedSliceD", "TransposeD", "Unsqueeze"})
+"""What may stand between: one tensor's elements, in another order or shape, or some of them."""
+
+_OFFSETS = range(-256, 256)
+
+
+class FuseRequantPass(Pass):
+    """AscendQuant(Relu?(AscendDequant(x, words(d))); s, o) = AscendRequant(x, words(d * s, o)).
+
+    d * s is a float32 product, with sqrt_mode of AscendQuant d * (s * s), which the word cuts off
+    to 19 bits. Then y = saturate(round(x * (d * s)) + o): what the chain rounds to float16 on the
+    way is not rounded, and o is added after rounding, so results may be one step apart.
+    Data movement between the two moves the int8 result instead. An AscendDequant may have several
+    AscendQuants behind it, and stays if others read it.
+    """
+
+    name = "fuse-requant"
+    atc_names = ("V200RequantFusionPass",)
+    summary = "Turns AscendDequant, Relu and AscendQuant into AscendRequant where the SoC has it."
+
+    def run(self, graph: Graph, context: PassContext) -> int:
+        """Fuse every chain; returns how many."""
+        if not context.soc.requant:
+            return 0
+        dead: list[Node] = []
+        chains = (_chain_to(node) for node in graph.nodes if node.op == "AscendQuant")
+        fused = 0
+        for chain in [chain for chain in chains if chain is not None]:
+            words = _requant_words(chain)
+            if words is not None:
+                dead += _fuse(graph, chain, words)
+                fused += 1
+        graph.remove_nodes(dead)
+        return fused
+
+
+@dataclass(frozen=True, slots=True)
+class _Chain:
+    """A quantisation and where its data come from.
+
+    Attributes:
+        dequant: the dequantisation at the start.
+        between: Relu and data movement, in order.
+        quant: the quantisation at the end.
+    """
+
+    dequant: Node
+    between: tuple[Node, ...]
+    quant: Node
+
+    @property
+    def relu(self) -> bool:
+        """Whether negative values are cleared on the way."""
+        flag = self.dequant.attributes.get("relu_flag", False) is True
+        return flag or any(node.op == "Relu" for node in self.between)
+
+    @property
+    def moves(self) -> tuple[Node, ...]:
+        """The data movement, in order."""
+        return tuple(node for node in self.between if node.op != "Relu")
+
+
+def _chain_to(quant: Node) -> _Chain | None:
+    """The chain that ends in `quant`, or None where none begins with a dequantisation."""
+    between: list[Node] = []
+    node: Node | None = quant
+    while node is not None:
+        x = node.input(0)
+        node = x.producer if x is not None else None
+        if node is not None and node.op == "AscendDequant":
+            return _Chain(node, tuple(reversed(between)), quant)
+        if node is None or (node.op != "Relu" and node.op not in _MOVES):
+            return None
+        between.append(node)
+    return None
+
+
+def _requant_words(chain: _Chain) -> Words | None:
+    """Hardware words that do what the chain does, or None where there are none."""
+    old = constant_words(chain.dequant.input(1))
+    attributes = chain.quant.attributes
+    scale, offset = attributes["scale"], attributes["offset"]
+    if old is None or not isinstance(scale, float) or not isinstance(offset, float):
+        return None
+    if attributes.get("round_mode", "Round") != "Round":
+        return None
+    if chain.quant.output.type.dtype is not DType.INT8 or offset not in _OFFSETS:
+        return None
+    parts = decode_graph(old)
+    factors = _factors(parts.scale, scale, squared=attributes.get("sqrt_mode", False) is True)
+    if factors is None or parts.shift.any():
+        return None
+    import numpy as np
+
+    return encode_hardware(
+        HardwareWords(
+            scale=factors,
+            shift=np.ones(old.shape, np.int64),
+            offset=np.full(old.shape, int(offset), np.int64),
+            relu=np.full(old.shape, chain.relu),
+            signed=np.ones(old.shape, np.bool_),
+        )
+    )
+
+
+def _factors(
+    dequant: npt.NDArray[np.float32], scale: float, *, squared: bool
+) -> npt.NDArray[np.float32] | None:
+    """The float32 products, or None where one is not finite or too small, or `scale` turns signs."""
+    import numpy as np
+
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        factor = np.float32(scale)
+        factors: npt.NDArray[np.float32] = dequant * (factor * factor if squared else factor)
+    lost = (np.abs(factors) < np.finfo(np.float32).tiny) & (dequant != 0)
+    if not factor > 0 or not np.isfinite(factors).all() or lost.any():
+        return None
+    return factors
+
+
+def _fuse(graph: Graph, chain: _Chain, words: Words) -> list[Node]:
+    """Put a requantisation and the data movement in the chain's place; the nodes that go."""
+    dequant, quant = chain.dequant, chain.quant
+    x, name = dequant.input(0), quant.output.name
+    scale = constant_like(graph, dequant.input(1), "requant", words)
+    relus = [node for node in chain.between if node.op == "Relu"]
+    origins = [origin for node in (dequant, *relus, quant) for origin in node.origins]
+    type_ = dequant.output.type.with_dtype(DType.INT8)
+    value = graph.add_node(
+        "AscendRequant",
+        [x, scale],
+        [(f"{name}.requant", type_)],
+        {"relu_flag": chain.relu},
+        dict.fromkeys(origins),
+    ).output
+    for move in chain.moves:
+        value = _moved(graph, move, value)
+    graph.replace_value(quant.output, value)
+    dead = _without_readers(graph, chain)
+    value.name = name
+    return dead
+
+
+def _moved(graph: Graph, move: Node, value: Value) -> Value:
+    """`value` moved as `move` does."""
+    name = f"{move.output.name}.{DType.INT8.value}"
+    type_ = move.output.type.with_dtype(DType.INT8)
+    inputs = [value, *move.inputs[1:]]
+    return graph.add_node(move.op, inputs, [(name, type_)], move.attributes, move.origins).output
+
+
+def _without_readers(graph: Graph, chain: _Chain) -> list[Node]:
+    """The nodes of a chain that nothing reads any more, from its end; they let go of their inputs."""
+    dead = []
+    for node in (chain.quant, *reversed(chain.between), chain.dequant):
+        if node.output.uses or graph.is_output(node.output):
+            break
+        node.drop_inputs()
+        dead.append(node)
+    return dead

@@ -1,0 +1,45 @@
+"""Equal quantisations of one value become one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.passes.base import Pass, PassContext
+from atc_py.target import find_operator
+
+if TYPE_CHECKING:
+    from atc_py.ir import AttrValue, Graph, Node, Value
+
+    Key = tuple[Value | None, tuple[AttrValue | None, ...]]
+
+__all__ = ["MergeQuantsPass"]
+
+
+class MergeQuantsPass(Pass):
+    """AscendQuant(x; a) = AscendQuant(x; b) where a = b, defaults written out: one node for both."""
+
+    name = "merge-quants"
+    summary = "Merges AscendQuant nodes that quantise one value alike."
+
+    def run(self, graph: Graph, context: PassContext) -> int:
+        """Merge all that are equal; returns how many went."""
+        first: dict[Key, Node] = {}
+        merged = []
+        for node in graph.nodes:
+            if node.op != "AscendQuant":
+                continue
+            kept = first.setdefault(_key(node), node)
+            if kept is not node:
+                kept.origins += tuple(o for o in node.origins if o not in kept.origins)
+                graph.replace_value(node.output, kept.output)
+                merged.append(node)
+        graph.remove_nodes(merged)
+        return len(merged)
+
+
+def _key(node: Node) -> Key:
+    """What a node computes: its input and every attribute that its operator has."""
+    row = find_operator(node.op)
+    declared = row.attributes if row is not None else ()
+    values = tuple(node.attributes.get(each.name, each.default) for each in declared)
+    return node.input(0), values
