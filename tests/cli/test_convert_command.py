@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
@@ -306,7 +306,10 @@ def test_convert_tells_what_passes_warn_of(atc: Atc) -> None:
         node("Conv", ["q", "w"], ["s"], name="layer", pads=[1, 1, 1, 1]),
         node("AscendDequant", ["s", "d"], ["y"]),
     ]
-    weights = {"w": np.ones((2, 2, 3, 3), np.int8), "d": np.array([0x3F800000], np.uint64)}
+    weights: dict[str, np.ndarray[Any, Any]] = {
+        "w": np.ones((2, 2, 3, 3), np.int8),
+        "d": np.array([0x3F800000], np.uint64),
+    }
     ports = [
         onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape)
         for name, shape in (("x", [1, 1, 4, 4]), ("y", [1, 2, 4, 4]))
