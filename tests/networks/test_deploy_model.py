@@ -59,7 +59,8 @@ class Layer:
     @property
     def integers(self) -> Array:
         """The weights in int8."""
-        return np.rint(self.weights / self.weight_scale).astype(np.int8)
+        steps: Array = np.rint(self.weights / self.weight_scale)
+        return steps.astype(np.int8)
 
     @property
     def factors(self) -> Array:
@@ -70,7 +71,8 @@ class Layer:
     def corrected_bias(self) -> Array:
         """The bias in sums, less what the data's offset adds to them."""
         sums = self.integers.reshape(len(self.bias), -1).sum(axis=1, dtype=np.int64)
-        return (np.rint(self.bias / self.factors) - self.offset * sums).astype(np.int32)
+        bias: Array = np.rint(self.bias / self.factors) - self.offset * sums
+        return bias.astype(np.int32)
 
     def quantised(self, data: Array, *, half: bool) -> Array:
         """The data rounded to the grid, in floats; with `half` the steps are found in float16."""
@@ -80,7 +82,8 @@ class Layer:
         else:
             moved = data / self.scale + self.offset
         steps = np.clip(np.rint(moved.astype(np.float64)), -128, 127)
-        return (steps - self.offset) * self.scale
+        found: Array = (steps - self.offset) * self.scale
+        return found
 
     @property
     def rounded_weights(self) -> Array:
