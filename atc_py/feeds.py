@@ -140,6 +140,13 @@ def _meant(array: Array, port: Port, path: Path) -> Array:
 
 def _load_raw(path: Path, port: Port) -> Array:
     """A raw file of little-endian elements, as long as the port's type says."""
+    if None in port.shape:
+        raise BAD_RUN_INPUT.error(
+            f"{path} has no shape, and only the run knows that of {port.name}, "
+            f"{port.dtype.value} {format_shape(port.shape)}",
+            place=Place(str(path)),
+            help="save the array as .npy, which has one",
+        )
     wanted = element_count(closed_shape(port.shape)) * port.dtype.itemsize
     with opened(path) as file:
         # One byte more than wanted tells a file that is too long; a device never ends.

@@ -5,16 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from atc_py.dtypes import DType
+from atc_py.ir import TensorType
 from atc_py.lowering.attributes import get_string
 from atc_py.lowering.operands import numbers_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from atc_py.ir import AttrValue, Value
     from atc_py.lowering.builder import Builder
 
-__all__ = ["check_pad_mode", "pad_computed", "slice_computed"]
+__all__ = ["check_pad_mode", "crop", "pad_computed", "slice_computed"]
 
 _PAD_MODES = ("constant", "reflect", "edge")
 
@@ -46,8 +49,21 @@ def pad_computed(b: Builder) -> Value:
             "input pads",
             "compute the pads from constants, or run this node on the host",
         )
+    return _padded(b, b.input(0), b.input(1), mode)
+
+
+def crop(b: Builder, x: Value, pads: Sequence[int]) -> Value:
+    """PadV3 of `x`, extents of which are open, with pads all of which take elements away."""
+    import numpy as np
+
+    return _padded(b, x, b.const("crop", np.array(pads, dtype=np.int64)), "constant", "cropped")
+
+
+def _padded(b: Builder, x: Value, pads: Value, mode: str, label: str | None = None) -> Value:
+    """PadV3 with pads in ONNX's order."""
+    result = b.output_type() if label is None else TensorType(x.type.dtype, (None,) * x.type.rank)
     attributes: dict[str, AttrValue] = {"mode": mode, "paddings_contiguous": False}
-    return b.op("PadV3", [b.input(0), b.input(1)], b.output_type(), attributes)
+    return b.op("PadV3", [x, pads], result, attributes, label)
 
 
 def slice_computed(b: Builder) -> Value:

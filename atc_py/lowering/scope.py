@@ -18,15 +18,12 @@ class Scope:
 
     A branch runs only where it is taken, so what it takes from around it passes a gate: `gate`
     gives the value that is alive only then. Constants need none.
-
-    Attributes:
-        gated: the values that have passed this scope's gate.
     """
 
     def __init__(
         self, outer: Scope | None = None, gate: Callable[[Value], Value] | None = None
     ) -> None:
-        self.gated: set[Value] = set()
+        self._gated: set[Value] = set()
         self._outer = outer
         self._gate = gate
         self._values: dict[SourceValue, Value] = {}
@@ -37,23 +34,50 @@ class Scope:
             return self._values[source]
         found = None if self._outer is None else self._outer.find(source)
         if found is not None:
-            found = self._values[source] = self.pass_gate(found)
+            found = self._values[source] = self._captured(found)
         return found
 
     def bind(self, source: SourceValue, value: Value) -> None:
-        """Let `value` stand for `source` from here on."""
-        self._values[source] = value
+        """Let `value` stand for `source` from here on; a constant in the graphs around as well.
 
-    def pass_gate(self, value: Value) -> Value:
-        """`value` as it is alive in this scope only; a constant and what is in no branch as is."""
-        if self._gate is None or value.const is not None:
-            return value
-        return self.close(value)
+        So branches that take one constant from around them share it.
+        """
+        if value.const is not None and self._outer is not None:
+            self._outer.bind(source, value)
+        else:
+            self._values[source] = value
 
     def close(self, value: Value) -> Value:
-        """`value`, whatever it is, behind the gate of this scope."""
+        """`value`, whatever it is, alive in this scope only: behind the gate unless it is there."""
+        if self._gate is None or self._is_gated(value):
+            return value
+        return self._passed(value)
+
+    def _captured(self, value: Value) -> Value:
+        """`value` from around this scope as it is alive in it only; a constant as it is."""
+        return value if value.const is not None else self._passed(value)
+
+    def _passed(self, value: Value) -> Value:
+        """`value` behind the gate; as it is in a graph that is no branch."""
         if self._gate is None:
             return value
         passed = self._gate(value)
-        self.gated.add(passed)
+        self._gated.add(passed)
         return passed
+
+    def _is_gated(self, value: Value) -> bool:
+        """Whether `value` comes, by whatever way, from one that passed the gate.
+
+        That is enough, since every way into a Merge is dead where one is: what leaves a branch is
+        behind its gate, and the condition of an If in this scope is behind the gate of the scope.
+        """
+        seen: set[Value] = set()
+        pending = [value]
+        while pending:
+            each = pending.pop()
+            if each in self._gated:
+                return True
+            if each not in seen and each.producer is not None:
+                seen.add(each)
+                pending.extend(each.producer.present_inputs)
+        return False

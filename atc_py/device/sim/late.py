@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from atc_py.device.sim.program import Step
 
-__all__ = ["empty_results", "held_results", "typed_by_inputs"]
+__all__ = ["empty_results", "held_results", "typed_by_inputs", "types_in_run"]
 
 
 def typed_by_inputs(step: Step, inputs: Sequence[NDArray[Any] | None]) -> NodeFacts:
@@ -37,14 +37,20 @@ def typed_by_inputs(step: Step, inputs: Sequence[NDArray[Any] | None]) -> NodeFa
     return replace(node, inputs=facts, numbers=numbers)
 
 
-def empty_results(step: Step, node: NodeFacts) -> tuple[NDArray[Any], ...]:
-    """Arrays for the results of a late step, of the types that its kernel's rule tells.
+def types_in_run(step: Step, node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """The types of the results of a late step, as its kernel's rule tells them.
 
     Raises:
         NodeError: the inputs do not go together, or make something else than the model declares.
     """
     types = step.kernel.types(node)
     _hold(types, node.outputs)
+    return types
+
+
+def empty_results(step: Step, node: NodeFacts) -> tuple[NDArray[Any], ...]:
+    """Arrays for the results of a late step, of their types in this run; raises NodeError."""
+    types = types_in_run(step, node)
     return tuple(np.empty(facts.shape, carrier_dtype(facts.dtype)) for facts in types)
 
 

@@ -13,7 +13,12 @@ import numpy as np
 from atc_py.device.backend import NodeProfile
 from atc_py.device.sim.feeds import read_feeds
 from atc_py.device.sim.kernel import Call, Rounding, Workspace
-from atc_py.device.sim.late import empty_results, held_results, typed_by_inputs
+from atc_py.device.sim.late import (
+    empty_results,
+    held_results,
+    typed_by_inputs,
+    types_in_run,
+)
 from atc_py.device.sim.loading import build_program
 from atc_py.device.sim.node import NodeError
 from atc_py.device.sim.numerics import (
@@ -148,7 +153,7 @@ class SimModel:
         """What a step's kernel makes, rounded to the grid of its dtype."""
         kernel, node = step.kernel, call.node
         if kernel.alias:
-            facts = kernel.types(node) if step.is_late else node.outputs
+            facts = types_in_run(step, node) if step.is_late else node.outputs
             return tuple(call.x.reshape(each.shape) for each in facts)
         if step.is_late and kernel.results is not None:
             return held_results(kernel.results(call), node.outputs)

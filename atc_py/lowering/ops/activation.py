@@ -59,14 +59,15 @@ def lower_thresholded_relu(b: Builder) -> Sequence[Value]:
 def lower_prelu(b: Builder) -> Sequence[Value]:
     """PRelu -> PRelu with a vector of slopes, where they differ by channel if at all.
 
-    Slopes that vary along other axes have no counterpart: x is chosen where it is not negative,
-    slope * x elsewhere.
+    Slopes that vary along other axes, or along axes that only the run knows, have no counterpart: x
+    is chosen where it is not negative, slope * x elsewhere.
     """
     x, slope, result = b.input(0), b.input(1), b.output_type()
-    count = element_count(slope.type.shape)
-    if count == 1 or _differ_by_channel(b, slope.type.shape, x.type.dims):
-        vector = slope if slope.type.rank == 1 else b.reshape(slope, (count,), "slope")
-        return [b.op("PRelu", [x, vector], result)]
+    if not slope.type.is_open:
+        count = element_count(slope.type.shape)
+        if count == 1 or _differ_by_channel(b, slope.type.shape, x.type.dims):
+            vector = slope if slope.type.rank == 1 else b.reshape(slope, (count,), "slope")
+            return [b.op("PRelu", [x, vector], result)]
     zero = b.const("zero", SplatConst(0.0, result.dtype, ()))
     negative = b.op("Less", [x, zero], result.with_dtype(DType.BOOL), label="negative")
     scaled = b.op("Mul", [x, slope], result, label="scaled")

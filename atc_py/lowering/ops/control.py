@@ -52,7 +52,8 @@ class _Switches:
 
     def __init__(self, b: Builder) -> None:
         self._b = b
-        self._condition = b.input(0)
+        # In a branch that is not taken, both branches of an If in it must be dead.
+        self._condition = b.scope.close(b.input(0))
         self._made: dict[Value, tuple[Value, ...]] = {}
 
     def side(self, value: Value, side: int) -> Value:
@@ -67,25 +68,8 @@ def _lower_branch(b: Builder, branch: SourceBranch, switches: _Switches, side: i
     """What a branch hands out, alive only where it is taken."""
     scope = Scope(b.scope, lambda value: switches.side(value, side))
     b.lower_nodes(branch.nodes, scope)
-    results = []
-    for source in branch.outputs:
-        value = b.with_scope(scope).value(source)
-        results.append(value if _is_gated(value, scope) else scope.close(value))
-    return results
-
-
-def _is_gated(value: Value, scope: Scope) -> bool:
-    """Whether `value` comes, by whatever way, from one that passed the gate of `scope`."""
-    seen: set[Value] = set()
-    pending = [value]
-    while pending:
-        each = pending.pop()
-        if each in scope.gated:
-            return True
-        if each not in seen and each.producer is not None:
-            seen.add(each)
-            pending.extend(each.producer.present_inputs)
-    return False
+    inner = b.with_scope(scope)
+    return [scope.close(inner.value(source)) for source in branch.outputs]
 
 
 def _merge(b: Builder, pair: tuple[Value, ...], position: int) -> Value:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.ir import SplatConst, TensorType, Value
 from atc_py.lowering.attributes import get_float, get_int
+from atc_py.lowering.operands import numbers_of
 from atc_py.lowering.registry import lowering
 
 if TYPE_CHECKING:
@@ -73,8 +74,16 @@ def lower_sub(b: Builder) -> Sequence[Value]:
 
 @lowering("Expand")
 def lower_expand(b: Builder) -> Sequence[Value]:
-    """Expand -> ExpandD with the resulting shape."""
-    return [_expanded(b, b.input(0), b.output_type().shape, None)]
+    """Expand -> ExpandD with the resulting shape.
+
+    Where only the run knows that, Mul by ones of the shape that x is broadcast with.
+    """
+    result = b.output_type()
+    if not result.is_open:
+        return [_expanded(b, b.input(0), result.shape, None)]
+    shape = numbers_of(b, 1, "shape") or ()
+    ones = b.const("ones", SplatConst(1, result.dtype, shape))
+    return [b.op("Mul", [b.input(0), ones], result)]
 
 
 @lowering("Clip")
@@ -103,7 +112,8 @@ def _sum(b: Builder, label: str | None) -> Value:
     """The sum of all inputs; called after the node's output where there is no label."""
     values = [b.input(position) for position in range(len(b.node.inputs))]
     result = b.output_type()
-    if len(values) > 1 and all(value.type.dims == result.dims for value in values):
+    alike = not result.is_open and all(value.type.dims == result.dims for value in values)
+    if len(values) > 1 and alike:
         name = None if label is None else _part(b, label)
         return b.op("AccumulateNV2", values, result, {"N": len(values)}, name)
     return _chain(b, "Add", label)

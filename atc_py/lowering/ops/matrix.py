@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from atc_py.ir import DeferredConst, TensorType, Value
 from atc_py.lowering.attributes import get_float, get_int
 from atc_py.lowering.registry import lowering
-from atc_py.shapes import OpenShapeError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -101,7 +100,9 @@ def _with_axis(b: Builder, vector: Value, axis: int, label: str) -> Value:
     """A vector as a matrix that has the extent 1 along `axis`."""
     (extent,) = vector.type.dims
     dims = (1, extent) if axis == 0 else (extent, 1)
-    return b.op("Unsqueeze", [vector], TensorType(vector.type.dtype, dims), {"axes": (axis,)}, label)
+    return b.op(
+        "Unsqueeze", [vector], TensorType(vector.type.dtype, dims), {"axes": (axis,)}, label
+    )
 
 
 def _single(b: Builder, left: Value, right: Value) -> Value:

@@ -9,7 +9,7 @@ from atc_py.ir import SplatConst, Value
 from atc_py.lowering.attributes import get_float, get_int, get_ints, get_optional_ints, get_string
 from atc_py.lowering.registry import lowering
 from atc_py.lowering.windows import AUTO_PADS, Window, cann_pads, forward_pads, transposed_pads
-from atc_py.shapes import closed_shape, element_count, format_shape
+from atc_py.shapes import OpenShapeError, closed_shape, element_count, format_shape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,7 +49,10 @@ def lower_conv(b: Builder) -> Sequence[Value]:
 
 @lowering("ConvTranspose")
 def lower_conv_transpose(b: Builder) -> Sequence[Value]:
-    """ConvTranspose -> Conv2DTransposeD with the output size and explicit pads worked out."""
+    """ConvTranspose -> Conv2DTransposeD with the output size and explicit pads worked out.
+
+    In the size -1 stands for an extent that only the run knows.
+    """
     x, w = b.source(0), b.source(1)
     _need_rank_4(b, x, "X")
     _need_rank_4(b, w, "W")
@@ -59,7 +62,7 @@ def lower_conv_transpose(b: Builder) -> Sequence[Value]:
     output_padding = get_ints(b, "output_padding", (0,) * _AXES, _AXES)
     pads = _transposed_pads(b, x, windows, output_padding)
     attributes: dict[str, AttrValue] = {
-        "input_size": b.output_type().shape,
+        "input_size": tuple(-1 if extent is None else extent for extent in b.output_type().dims),
         "strides": (1, 1, *(window.stride for window in windows)),
         "pads": cann_pads(pads),
         "dilations": (1, 1, *(window.dilation for window in windows)),
@@ -191,7 +194,9 @@ def _channels(x: SourceValue, wanted: int, group: int) -> int:
     """Channels of an image; where only the run knows them and they need no cutting, as wanted."""
     if x.dims[1] is None and group == 1:
         return wanted
-    return closed_shape(x.dims[1:2])[0]
+    if x.dims[1] is None:
+        raise OpenShapeError(f"the channels of {format_shape(x.dims)} are open")
+    return x.dims[1]
 
 
 def _check_channels(b: Builder, found: int, wanted: int, outputs: int, group: int) -> None:
@@ -260,11 +265,20 @@ def _pads(b: Builder, x: SourceValue, windows: list[Window]) -> list[tuple[int, 
     auto_pad = _auto_pad(b)
     if auto_pad == "NOTSET":
         return _explicit_pads(b)
-    spatial = closed_shape(x.dims[2:])
     return [
-        forward_pads(extent, window, auto_pad)
-        for extent, window in zip(spatial, windows, strict=True)
+        forward_pads(_padded_extent(x, axis, window, auto_pad), window, auto_pad)
+        for axis, window in enumerate(windows, 2)
     ]
+
+
+def _padded_extent(x: SourceValue, axis: int, window: Window, auto_pad: str) -> int:
+    """An extent to pad; where only the run knows it and the pads are the same for all, any."""
+    extent = x.dims[axis]
+    if extent is not None:
+        return extent
+    if auto_pad == "VALID" or window.stride == 1:
+        return 1
+    raise OpenShapeError(f"{auto_pad} pads by extents of {format_shape(x.dims)} that are open")
 
 
 def _explicit_pads(b: Builder) -> list[tuple[int, int]]:

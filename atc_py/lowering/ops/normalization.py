@@ -9,12 +9,14 @@ from atc_py.ir import TensorType, Value
 from atc_py.lowering.attributes import get_int, get_optional_ints
 from atc_py.lowering.operands import axis_of
 from atc_py.lowering.registry import lowering
+from atc_py.shapes import closed_shape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from atc_py.ir import AttrValue
     from atc_py.lowering.builder import Builder
+    from atc_py.shapes import Dims
 
 __all__: list[str] = []
 
@@ -46,9 +48,15 @@ def lower_hardmax_of_rows(b: Builder) -> Sequence[Value]:
     result, axis = b.output_type(), _axis(b, 1)
     if axis == result.rank - 1:
         return _hardmax(b, axis)
-    matrix = TensorType(result.dtype, (prod(result.shape[:axis]), prod(result.shape[axis:])))
-    rows = b.reshape(b.input(0), matrix.shape, "rows")
-    return [b.reshape(b.op("HardMax", [rows], matrix, {"axis": 1}, "chosen"), result.shape)]
+    x, dims = b.input(0), (_product(result.dims[:axis]), _product(result.dims[axis:]))
+    matrix = TensorType(result.dtype, dims)
+    rows = b.op("Flatten", [x], matrix, {"axis": axis}, "rows")
+    return [b.shaped_like(b.op("HardMax", [rows], matrix, {"axis": 1}, "chosen"), x)]
+
+
+def _product(dims: Dims) -> int | None:
+    """The product of extents; None where one is open."""
+    return None if None in dims else prod(closed_shape(dims))
 
 
 @lowering("Hardmax", since=13)

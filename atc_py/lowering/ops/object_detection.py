@@ -35,7 +35,8 @@ def lower_roi_align(b: Builder) -> Sequence[Value]:
             "export the model at opset 10 to 15, or with output_half_pixel",
         )
     _check_rois(b, 4)
-    if b.source(2).dims != b.source(1).dims[:1]:
+    regions, images = b.source(1).dims[:1], b.source(2).dims
+    if images != regions and None not in {*regions, *images}:
         raise b.bad("needs one of batch_indices for each of rois", "input batch_indices")
     attributes: dict[str, AttrValue] = {
         "spatial_scale": get_float(b, "spatial_scale", 1.0),
@@ -99,7 +100,10 @@ def _five_columns(b: Builder) -> Value:
     """Rois with the image that each lies in as their first column."""
     rois = b.input(1)
     count, dtype = rois.type.dims[0], rois.type.dtype
-    if b.source(0).shape[0] > _LARGEST_EXACT:
+    batch = b.source(0).dims[0]
+    if batch is None:
+        raise OpenShapeError(f"the number of images in {format_shape(b.source(0).dims)} is open")
+    if batch > _LARGEST_EXACT:
         raise b.unsupported(
             f"images are counted in float16, which is exact up to {_LARGEST_EXACT}",
             "input X",
@@ -116,9 +120,7 @@ def _check_rois(b: Builder, columns: int) -> None:
     x, rois = b.source(0), b.source(1)
     if x.rank != 4:  # noqa: PLR2004  (N, C, H, W)
         raise b.bad(f"needs X of rank 4, found {format_shape(x.dims)}", "input X")
-    if rois.rank == 2 and rois.dims[1] is None:  # noqa: PLR2004  (a table)
-        raise OpenShapeError(f"the shape {format_shape(rois.dims)} of rois has open extents")
-    if rois.rank != 2 or rois.dims[1] != columns:  # noqa: PLR2004  (a table)
+    if rois.rank != 2 or rois.dims[1] not in {None, columns}:  # noqa: PLR2004  (a table)
         raise b.bad(
             f"needs rois of {columns} columns, found {format_shape(rois.dims)}", "input rois"
         )

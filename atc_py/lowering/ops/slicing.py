@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.ir import TensorType, Value
 from atc_py.lowering.attributes import get_float, get_int, get_optional_ints, get_string
-from atc_py.lowering.computed import check_pad_mode, pad_computed, slice_computed
+from atc_py.lowering.computed import check_pad_mode, crop, pad_computed, slice_computed
 from atc_py.lowering.operands import axis_of, numbers_of
 from atc_py.lowering.registry import lowering
 
@@ -98,7 +98,13 @@ def _pad(b: Builder, pads: tuple[int, ...], fill: float) -> Sequence[Value]:
 
 
 def _crop(b: Builder, x: Value, pairs: list[tuple[int, int]]) -> Value:
-    """`x` without the elements that negative (begin, end) pads take away."""
+    """`x` without the elements that negative (begin, end) pads take away.
+
+    Where only the run knows the extents, they are pads of a node of their own.
+    """
+    if x.type.is_open:
+        taken = [[min(extent, 0) for extent in pair] for pair in pairs]
+        return crop(b, x, [extent for side in zip(*taken, strict=True) for extent in side])
     kept = [
         range(max(-first, 0), extent - max(-last, 0))
         for extent, (first, last) in zip(x.type.shape, pairs, strict=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atc_py.ir import SplatConst
+from atc_py.ir import ConstData, SplatConst
 from atc_py.lowering.attributes import get_int, get_optional_ints
 from atc_py.lowering.operands import axis_of, numbers_of
 from atc_py.lowering.registry import lowering
@@ -26,14 +26,28 @@ def lower_identity(b: Builder) -> Sequence[Value]:
 
 
 @lowering("Constant")
-@lowering("ConstantOfShape")
 def lower_constant(b: Builder) -> Sequence[Value]:
-    """Constants fold in the front end; what is left has a shape that only the run knows."""
+    """Constants fold in the front end; what is left holds no tensor."""
     raise b.unsupported(
-        "its shape is computed at run time",
-        "input 0",
-        "fix the input shapes with --input-shape so that the shape folds",
+        "it holds no dense tensor of numbers",
+        None,
+        "write it as a dense tensor, or run what uses it on the host",
     )
+
+
+@lowering("ConstantOfShape")
+def lower_constant_of_shape(b: Builder) -> Sequence[Value]:
+    """ConstantOfShape -> Tile of its one element; with a known shape it folds in the front end."""
+    result = b.output_type()
+    value = b.node.attributes.get("value")
+    element: float = 0.0
+    if isinstance(value, ConstData):
+        count = element_count(value.shape)
+        if count != 1:
+            raise b.bad(f"needs one element to repeat, found {count}", "attribute value")
+        element = value.numpy().reshape(()).item()
+    single = b.const("element", SplatConst(element, result.dtype, (1,) * result.rank))
+    return [b.op("Tile", [single, b.input(0)], result)]
 
 
 @lowering("Cast")

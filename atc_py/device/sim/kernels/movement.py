@@ -23,7 +23,8 @@ __all__: list[str] = []
 def _reshape_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     """The shape that the second input gives.
 
-    An extent of 0 stands for that of x at its place unless `allowzero`, one -1 for what is left.
+    An extent of 0 stands for that of x at its place unless `allowzero`, one -1 for what is left,
+    which nothing tells beside an extent of 0.
     """
     node.expect("axis", 0)
     node.expect("num_axes", -1)
@@ -32,9 +33,9 @@ def _reshape_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
         wanted[: node.x.rank] = [
             extent or kept for extent, kept in zip(wanted, node.x.shape, strict=False)
         ]
-    if wanted.count(-1) == 1:
-        rest = math.prod(extent for extent in wanted if extent != -1)
-        wanted[wanted.index(-1)] = node.x.elements // rest if rest else 0
+    rest = math.prod(extent for extent in wanted if extent != -1)
+    if wanted.count(-1) == 1 and rest:
+        wanted[wanted.index(-1)] = node.x.elements // rest
     if min(wanted, default=0) < 0 or math.prod(wanted) != node.x.elements:
         raise NodeError(f"{node.x} cannot be reshaped to {wanted}")
     return (TensorFacts(node.x.dtype, tuple(wanted)),)
@@ -178,16 +179,17 @@ def _borders(node: NodeFacts) -> list[tuple[int, int]]:
 
 
 def _pad_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """The extents of x and their borders."""
+    """The extents of x and their borders; what negative ones cut off is mirrored nowhere."""
     mode, borders = node.text("mode"), _borders(node)
     if mode not in {"constant", "edge", "reflect"}:
         raise NodeError(f"mode must be constant, edge or reflect, found {mode!r}")
     shape = tuple(extent + sum(pair) for extent, pair in zip(node.x.shape, borders, strict=True))
     for extent, pair in zip(node.x.shape, borders, strict=True):
-        if mode == "reflect" and max(pair) >= max(extent, 1):
-            raise NodeError(f"an axis of {extent} cannot be mirrored by {max(pair)}")
-        if extent + min(*pair, sum(pair)) < 0 or (mode == "edge" and not extent and max(pair) > 0):
+        left = extent + sum(min(border, 0) for border in pair)
+        if left < 0 or (mode == "edge" and not left and max(pair) > 0):
             raise NodeError(f"an axis of {extent} cannot have borders {list(pair)}")
+        if mode == "reflect" and max(pair) >= max(left, 1):
+            raise NodeError(f"an axis of {left} cannot be mirrored by {max(pair)}")
     return (TensorFacts(node.x.dtype, shape),)
 
 

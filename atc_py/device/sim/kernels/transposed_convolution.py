@@ -36,7 +36,10 @@ _SPREAD = 4 * 1024 * 1024
 
 
 def _transpose_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """The shape that `input_size` gives, if strides, pads and output_padding lead to it."""
+    """The shape that `input_size` gives, if strides, pads and output_padding lead to it.
+
+    An extent of -1 is what they lead to.
+    """
     x, weights, dtype = convolution_operands(node)
     groups = node.integer("groups")
     batch, channels, *extents = x.shape
@@ -57,9 +60,10 @@ def _transpose_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
         ),
     )
     found = node.integers("input_size", 4)
-    if found != implied or min(implied[2:]) < 1:
+    fits = all(size in {-1, extent} for size, extent in zip(found, implied, strict=True))
+    if not fits or min(implied[2:]) < 1:
         raise NodeError(f"input_size must be {list(implied)}, found {list(found)}")
-    return (TensorFacts(dtype, found),)
+    return (TensorFacts(dtype, implied),)
 
 
 @kernel("Conv2DTransposeD", _transpose_types)

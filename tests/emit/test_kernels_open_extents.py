@@ -1,0 +1,79 @@
+"""Kernel stubs for nodes whose extents only the run knows: the source is that of known ones."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from atc_py.emit.kernels import emit_kernels
+from atc_py.formats import Format
+from atc_py.ir import Engine, Graph, Phase, TensorType
+from atc_py.target import TargetOp, find_operator, find_soc, operators
+
+if TYPE_CHECKING:
+    from tests.emit.conftest import AddNode
+
+SIM = find_soc("sim")
+LAUNCHING = [row for row in operators() if row.launches_kernel and row.name != "Cast"]
+KNOWN_WEIGHTS = {"conv"}
+"""Families whose second operand is never open: lowering needs the filter's extents."""
+
+
+def engines(row: TargetOp) -> list[Engine]:
+    """What runs a row."""
+    return [Engine.AICORE] * bool(row.columns) + [Engine.AICPU] * bool(row.aicpu)
+
+
+def opened(graph: Graph, row: TargetOp) -> Graph:
+    """`graph` with all extents of operands open but those of filters."""
+    (node,) = graph.nodes
+    for position, value in enumerate((*node.present_inputs, *node.outputs)):
+        if not (row.family in KNOWN_WEIGHTS and position == 1):
+            dims = (None,) * value.type.rank
+            value.type = TensorType(value.type.dtype, dims, value.type.format)
+    return graph
+
+
+@pytest.mark.parametrize(
+    ("op", "engine"), [(row.name, engine) for row in LAUNCHING for engine in engines(row)]
+)
+def test_stub_is_that_of_known_extents(op: str, engine: Engine, add_node: AddNode) -> None:
+    """Only the tiling table differs, and in it only the row's numbers and its comment."""
+    graph, row = Graph("test", Phase.TYPED), find_operator(op)
+    assert row is not None
+    add_node(graph, op, engine=engine)
+    closed = emit_kernels(graph, SIM)
+    found = emit_kernels(opened(graph, row), SIM)
+    assert found.kernel_of == closed.kernel_of
+    assert sorted(found.files) == sorted(closed.files)
+    for path, text in found.files.items():
+        if path.endswith("_tiling.h"):
+            _check_table(text, closed.files[path])
+        else:
+            assert text == closed.files[path], path
+
+
+def _check_table(text: str, closed: str) -> None:
+    """As many numbers as in the table of known extents, no `?` outside comments, none negative."""
+    table, other = (re.sub(r"//[^\n]*", "", each) for each in (text, closed))
+    assert "?" not in table
+    assert "??" not in text
+    assert "is known to the run alone" in text
+    assert re.sub(r"\d+", "1", table) == re.sub(r"\d+", "1", other)
+    assert "None" not in text
+    assert not re.search(r"[ \t]\n|\t|\r", text)
+
+
+def test_row_of_open_extents_comes_first_and_names_its_nodes(add_node: AddNode) -> None:
+    graph = Graph("test", Phase.TYPED)
+    for shape in ((4, 5), (2, 3)):
+        add_node(graph, "Add", [shape] * 2, [shape])
+    late = add_node(graph, "Add", [(2, 3)] * 2, [(2, 3)])
+    for value in (*late.present_inputs, *late.outputs):
+        value.type = TensorType(value.type.dtype, (None, 3), Format.ND)
+    kernels = emit_kernels(graph, SIM)
+    (name,) = set(kernels.kernel_of.values())
+    rows = re.findall(r"// (x1 .*)", kernels.files[f"{name}/{name}_tiling.h"])
+    assert [row.split(",")[0] for row in rows] == ["x1 ?x3", "x1 2x3", "x1 4x5"]
