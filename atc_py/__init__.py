@@ -11,17 +11,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from atc_py.api import Model, check_models, convert, load
+    from atc_py.api import Model, check_models, convert, load, quantize_model
     from atc_py.diag import AtcError
 
-__all__ = ["AtcError", "Model", "__version__", "check_models", "convert", "load"]
+__all__ = [
+    "AtcError",
+    "Model",
+    "__version__",
+    "check_models",
+    "convert",
+    "load",
+    "quantize_model",
+]
 
 __version__ = "0.1.0"
 
 
 def __getattr__(name: str) -> Any:
     """Import the public names when they are first used, so that `import atc_py` is instant."""
-    if name in {"Model", "check_models", "convert", "load"}:
+    if name in {"Model", "check_models", "convert", "load", "quantize_model"}:
         from atc_py import api
 
         return getattr(api, name)

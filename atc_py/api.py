@@ -25,9 +25,10 @@ if TYPE_CHECKING:
     from atc_py.device.backend import NodeProfile
     from atc_py.package.schema import OmModel, OmPort
     from atc_py.report.conversion import Conversion
+    from atc_py.report.quantised_files import Quantisation
     from atc_py.shapes import Dims, Shape
 
-__all__ = ["Model", "Port", "check_models", "convert", "load"]
+__all__ = ["Model", "Port", "check_models", "convert", "load", "quantize_model"]
 
 
 def check_models(
@@ -116,6 +117,35 @@ def convert(  # noqa: PLR0913  (the options of the tool's main job)
     )
     path = Path(model)
     return compile_model(path, default_output(path, output), options, on_stage)
+
+
+def quantize_model(
+    model: str | os.PathLike[str],
+    output: str | os.PathLike[str] | None = None,
+    *,
+    format: str = "ascend",  # noqa: A002  (the option's name)
+    external_data: bool = False,
+    on_stage: Callable[[str], None] | None = None,
+) -> Quantisation:
+    """Write a quantised ONNX model in another form; it quantises nothing that is not quantised.
+
+    Args:
+        model: path of the .onnx file.
+        output: path of the .onnx file to write; by default `NAME.FORMAT.onnx` beside the model.
+        format: `ascend`, the form that Ascend's toolkit takes, or `qdq`, that of ONNX runtimes.
+        external_data: put weights into a file beside the output, as is done from 1.8 GB on anyway.
+        on_stage: called with the name of each stage as it begins.
+
+    Returns:
+        The record of the rewrite: files and their sizes, which layers run on int8, which do not
+        and why.
+
+    Raises:
+        AtcError: the model has nothing to rewrite, or a form that the other cannot say.
+    """
+    from atc_py.quantize import rewrite_quantised
+
+    return rewrite_quantised(Path(model), output, format, external=external_data, on_stage=on_stage)
 
 
 def load(path: str | os.PathLike[str], *, device: str = "sim") -> Model:

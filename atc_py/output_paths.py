@@ -13,7 +13,7 @@ from atc_py.diag.codes import BAD_OPTION, CANNOT_WRITE
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["default_output", "output_folder", "report_output"]
+__all__ = ["default_output", "output_folder", "report_output", "rewritten_output"]
 
 _SUFFIX = ".om"
 _NO_NAMES = {"", ".", "..", _SUFFIX}
@@ -36,6 +36,49 @@ def default_output(model: Path, output: str | os.PathLike[str] | None = None) ->
     _refuse_no_file(Path(given), model)
     path = _with_suffix(Path(given))
     _refuse_no_file(path, model)
+    if _is_same(path, model):
+        raise BAD_OPTION.error(
+            f"the output {path} is the model itself",
+            place=Place(str(path)),
+            help="give another name with -o; the model would be lost",
+        )
+    return path
+
+
+def rewritten_output(
+    model: Path, output: str | os.PathLike[str] | None, form: str, forms: Iterable[str]
+) -> Path:
+    """Where the model goes that `model` is rewritten to when the user says `output` or nothing.
+
+    Args:
+        model: the ONNX file.
+        output: what the user says; by default the file beside the model that is named after it
+            and `form`.
+        form: the form that it is rewritten to.
+        forms: all of them; the name of another one in the model's own is left out.
+
+    Raises:
+        AtcError: BAD_OPTION for a text that names no file and for the model itself, CANNOT_WRITE
+            for what is there and no file.
+    """
+    stem = model.stem
+    for other in forms:
+        stem = stem.removesuffix(f".{other}") or stem
+    default = model.with_name(f"{stem}.{form}.onnx")
+    path = default if output is None else Path(output)
+    if output is not None and os.path.split(os.fspath(output))[1] in {"", ".", ".."}:
+        raise BAD_OPTION.error(
+            f"the output {os.fspath(output)!r} names no file",
+            help=f"give a file name such as {default.name}",
+        )
+    mode = _mode(path)
+    if mode and not stat.S_ISREG(mode):
+        what = "a folder" if stat.S_ISDIR(mode) else "a device, a pipe or a socket, not a file"
+        raise CANNOT_WRITE.error(
+            f"cannot write {path}: it is {what}",
+            place=Place(str(path)),
+            help=f"give the name of a file, such as {default.name}",
+        )
     if _is_same(path, model):
         raise BAD_OPTION.error(
             f"the output {path} is the model itself",

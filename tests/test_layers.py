@@ -27,7 +27,7 @@ LEVELS = {
             "frontend check passes package",
             "lowering emit device report",
             *(
-                "rehearsal checking",
+                "rehearsal checking quantize",
                 "driver",
                 "api",
                 "feeds backend __init__",

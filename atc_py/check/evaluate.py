@@ -12,6 +12,7 @@ from atc_py.check.conclusions import Conclusions, operator_label
 from atc_py.check.conditions import ask, concerns
 from atc_py.check.findings import ModelCheck, NodeCount, NodeRow, Standing, worst
 from atc_py.check.predicate import predicate_of
+from atc_py.check.quantised import QuantisedModel
 from atc_py.check.restating import Placement, place_node
 from atc_py.source import INTERNAL_PREFIX
 from atc_py.spec.implied import rules_of
@@ -66,6 +67,7 @@ class _Checker:
         places = [fault.place for fault in model.faults]
         self._faulty = {place.node for place in places if place and place.node is not None}
         self._conclude = Conclusions(model, self._common_opsets())
+        self._quantised = QuantisedModel(model)
 
     def run(self) -> Checked:
         """The findings of all nodes."""
@@ -74,6 +76,7 @@ class _Checker:
         rows: list[NodeRow] = []
         for view in self._model.nodes:
             found, placement = self._node(view)
+            found += self._quantised.findings(view, listed=self._spec(view) is not None)
             if view.index in self._faulty:
                 # What is not known of a node that breaks ONNX's rules follows from that.
                 found = [each for each in found if each.standing is not Standing.UNKNOWN]
@@ -91,6 +94,7 @@ class _Checker:
             operators=self._operators(rows),
             shape_hint=self._conclude.shape_hint,
             rows=tuple(rows),
+            layers=self._quantised.layers,
         )
         return Checked(check, tuple(placements))
 

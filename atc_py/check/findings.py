@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from atc_py.diag import Code, Place
+    from atc_py.source import QuantisedNode
     from atc_py.spec import Level
 
 __all__ = [
@@ -183,6 +184,7 @@ class ModelCheck:
         operators: by operator, the ones with the worst standing first.
         shape_hint: text for --input-shape with a 1 for every extent that is open; "" where none is.
         rows: every node that was held against the list, in the order of the network.
+        layers: of a model that came quantised, its layers and what became of them.
     """
 
     path: str
@@ -195,6 +197,7 @@ class ModelCheck:
     operators: tuple[NodeCount, ...] = ()
     shape_hint: str = ""
     rows: tuple[NodeRow, ...] = ()
+    layers: tuple[QuantisedNode, ...] = ()
 
     @property
     def standing(self) -> Standing:

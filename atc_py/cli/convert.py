@@ -98,10 +98,7 @@ def convert(  # noqa: PLR0913  (one parameter an option)
     if as_json:
         print_json(done.as_json())
         return
-    for line in found_lines(done.check):
+    lines = [*found_lines(done.check), *map(diagnostic_text, done.warnings)]
+    for line in [*lines, ""] if lines else []:
         print_line(line)
-    for warning in done.warnings:
-        print_line(diagnostic_text(warning))
-    if done.check.findings or done.warnings:
-        print_line()
     print_tables(conversion_tables(done))

@@ -15,6 +15,7 @@ from atc_py.cli.convert import convert
 from atc_py.cli.explain import explain
 from atc_py.cli.info import info
 from atc_py.cli.ops import ops
+from atc_py.cli.quantize import quantize
 from atc_py.cli.run import run
 from atc_py.cli.streams import prepare_streams, silence, stdout_failure
 from atc_py.diag import AtcError, ExitCode
@@ -43,7 +44,7 @@ def cli(context: click.Context) -> None:
     show_help_of_bare_group(context)
 
 
-for _command in (convert, check, run, info, ops, explain):
+for _command in (convert, check, run, info, quantize, ops, explain):
     cli.add_command(_command)
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from atc_py.diag import Place
 
-__all__ = ["ExternalFiles", "Stretch"]
+__all__ = ["ExternalFiles", "Stretch", "number_entry"]
 
 _MAX_DIGITS = 18
 """Offsets and lengths of more digits are refused; no file is that long."""
@@ -45,8 +45,8 @@ class ExternalFiles:
         location = entries.get("location", "")
         if not location:
             raise BAD_TENSOR.error("external data without a location", place=place)
-        start = _number(entries, "offset", 0, place)
-        size = _number(entries, "length", wanted, place)
+        start = number_entry(entries, "offset", 0, place)
+        size = number_entry(entries, "length", wanted, place)
         if size != wanted:
             message = f"{size} bytes of external data, but dtype and shape ask for {wanted}"
             raise BAD_TENSOR.error(message, place=place)
@@ -89,7 +89,7 @@ class ExternalFiles:
         return real
 
 
-def _number(entries: Mapping[str, str], key: str, default: int, place: Place) -> int:
+def number_entry(entries: Mapping[str, str], key: str, default: int, place: Place) -> int:
     """The whole number under `key`."""
     text = entries.get(key)
     if text is None:

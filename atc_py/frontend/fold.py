@@ -19,7 +19,7 @@ from atc_py.ir import ConstData, DenseConst, SplatConst
 from atc_py.shapes import MAX_RANK, element_count, format_shape
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from atc_py.diag import Diagnostic
     from atc_py.frontend.graph import ValueType, WorkGraph, WorkNode
@@ -68,13 +68,21 @@ def fold_graph(graph: WorkGraph, tensors: TensorReader, limit: int) -> None:
         raise AtcError(*folder.errors)
 
 
-def fold_what_can_be(graph: WorkGraph, tensors: TensorReader, limit: int) -> list[Diagnostic]:
+def fold_what_can_be(
+    graph: WorkGraph, tensors: TensorReader, limit: int, held: Collection[str] = ()
+) -> list[Diagnostic]:
     """As `fold_graph`, of a graph that need not be sound; what cannot be folded stays.
+
+    Args:
+        graph: the graph.
+        tensors: reads the tensors of attributes.
+        limit: bytes that folding one node may make.
+        held: operators that are not folded, although they could be.
 
     Returns:
         What `fold_graph` would raise, of every node.
     """
-    folder = _Folder(graph, tensors, limit)
+    folder = _Folder(graph, tensors, limit, held)
     graph.drop_dead_nodes()
     folder.fold_leniently()
     found = infer_what_can_be(graph)
@@ -95,7 +103,10 @@ class _SizeUnknownError(Exception):
 class _Folder:
     """Folds one graph; nodes that did not fold with all inputs known are not tried again."""
 
-    def __init__(self, graph: WorkGraph, tensors: TensorReader, limit: int) -> None:
+    def __init__(
+        self, graph: WorkGraph, tensors: TensorReader, limit: int, held: Collection[str] = ()
+    ) -> None:
+        self._held = held
         self._graph = graph
         self._tensors = tensors
         self._limit = limit
@@ -136,6 +147,8 @@ class _Folder:
     def _try(self, node: WorkNode) -> dict[str, ConstData] | None:
         """The node's outputs as constants, or None."""
         if node.domain or node in self._given_up or node in self._graph.unsound:
+            return None
+        if node.op_type in self._held:
             return None
         if node.op_type in {"Shape", "Size"}:
             return self._fold_shape(node)

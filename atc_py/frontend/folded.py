@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from atc_py.frontend.graph import ValueType, WorkGraph, WorkNode
     from atc_py.frontend.inner import Branch, FoldedGraph
     from atc_py.frontend.tensors import TensorReader
+    from atc_py.source import QuantisedNode
 
 __all__ = ["FoldedModel"]
 
@@ -34,6 +35,7 @@ class FoldedModel:
         tensors: reads the tensors of its nodes' attributes.
         file_nodes: number of nodes in the file's graph.
         weight_bytes: bytes of weights in the file.
+        quantised: of a model that came quantised, what became of its layers.
     """
 
     name: str
@@ -41,6 +43,7 @@ class FoldedModel:
     tensors: TensorReader
     file_nodes: int
     weight_bytes: int
+    quantised: tuple[QuantisedNode, ...] = ()
 
     @property
     def graph(self) -> WorkGraph:

@@ -15,7 +15,7 @@ from atc_py.frontend.validate import sort_nodes
 from atc_py.frontend.window_types import known_type
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterable, Iterator
 
     from onnx import GraphProto
 
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from atc_py.ir import ConstData
 
 __all__ = ["Branch", "FoldedGraph", "fold_with_branches"]
-
-_ROUNDS = 16
-"""Looking into branches and folding around them in turn; a round can settle many If nodes."""
 
 _NOTHING = ValueType(0, None)
 
@@ -61,39 +58,64 @@ class FoldedGraph:
 
 
 def fold_with_branches(graph: WorkGraph, tensors: TensorReader, limit: int) -> FoldedGraph:
-    """Fold `graph` as far as it can be, and look into the branches that are left.
+    """Fold `graph` as far as it can be, and look into the branches of the If nodes that are left.
 
-    What branches hand out tells the types of what comes behind them, and those may tell more of
-    other branches; both are done in turn until nothing changes.
+    What branches hand out tells the types of what comes behind them. So branches are looked into in
+    the order of their nodes, each once, and the graph is folded again before the first node that
+    depends on what has been learnt since.
     """
-    found = _fold_once(graph, tensors, limit)
-    for _ in range(_ROUNDS):
-        pinned = _handed_out(found)
-        if pinned == graph.pinned:
-            break
-        graph.pinned = pinned
-        found = _fold_once(graph, tensors, limit)
-    return found
-
-
-def _fold_once(graph: WorkGraph, tensors: TensorReader, limit: int) -> FoldedGraph:
-    """Fold the graph, and then the branches of what is left; each of them once."""
     faults = fold_what_can_be(graph, tensors, limit)
     branches: dict[WorkNode, tuple[Branch, ...]] = {}
-    for node in graph.nodes:
-        if not node.is_if or node in graph.unsound:
+    bad: dict[WorkNode, list[Diagnostic]] = {}
+    news: set[str] = set()
+    while (node := _next_if(graph, branches)) is not None:
+        if news and _depends(graph, node, news):
+            faults, news = fold_what_can_be(graph, tensors, limit), set()
             continue
-        inner: list[Branch] = []
-        for name, proto in _graphs(node):
-            try:
-                folded = _fold_branch(graph, node, proto, tensors, limit)
-            except AtcError as error:
-                faults += error.diagnostics
-                continue
-            inner.append(Branch(name, folded))
-            faults += folded.faults
-        branches[node] = tuple(inner)
-    return FoldedGraph(graph, branches, tuple(faults))
+        branches[node], bad[node] = _look_into(graph, node, tensors, limit)
+        told = _handed_out(node, branches[node])
+        graph.pinned.update(told)
+        news.update(told)
+    if news:
+        faults = fold_what_can_be(graph, tensors, limit)
+    left = [node for node in graph.nodes if node in branches]
+    inner = [fault for node in left for fault in bad[node]]
+    return FoldedGraph(graph, {node: branches[node] for node in left}, (*faults, *inner))
+
+
+def _next_if(graph: WorkGraph, known: Container[WorkNode]) -> WorkNode | None:
+    """The first If node that nobody has looked into."""
+    left = (each for each in graph.nodes if each.is_if and each not in known)
+    return next((each for each in left if each not in graph.unsound), None)
+
+
+def _depends(graph: WorkGraph, wanted: WorkNode, names: Iterable[str]) -> bool:
+    """Whether a node reads one of `names`, or what is computed from them."""
+    reached = set(names)
+    for node in graph.nodes:
+        reads = not reached.isdisjoint(node.reads)
+        if node is wanted:
+            return reads
+        if reads:
+            reached.update(node.writes)
+    return False
+
+
+def _look_into(
+    graph: WorkGraph, node: WorkNode, tensors: TensorReader, limit: int
+) -> tuple[tuple[Branch, ...], list[Diagnostic]]:
+    """The branches of a node, and what is wrong with them."""
+    found: list[Branch] = []
+    faults: list[Diagnostic] = []
+    for name, proto in _graphs(node):
+        try:
+            folded = _fold_branch(graph, node, proto, tensors, limit)
+        except AtcError as error:
+            faults += error.diagnostics
+            continue
+        found.append(Branch(name, folded))
+        faults += folded.faults
+    return tuple(found), faults
 
 
 def _graphs(node: WorkNode) -> Iterator[tuple[str, GraphProto]]:
@@ -126,12 +148,9 @@ def _fold_branch(
         kinds={name: kind for name, kind in outer.kinds.items() if name in taken},
         unsound=frozenset(faults),
     )
-    folded = _fold_once(graph, tensors, limit)
-    graph.pinned = _handed_out(folded)
-    # Inner branches are not looked into again: each level twice would be 2^depth times.
-    later = fold_what_can_be(graph, tensors, limit) if graph.pinned else []
+    folded = fold_with_branches(graph, tensors, limit)
     own = [fault for found in faults.values() for fault in found]
-    return FoldedGraph(graph, folded.branches, (*own, *(later or folded.faults)))
+    return FoldedGraph(graph, folded.branches, (*own, *folded.faults))
 
 
 def _captured_consts(outer: WorkGraph, node: WorkNode) -> dict[str, ConstData]:
@@ -139,15 +158,14 @@ def _captured_consts(outer: WorkGraph, node: WorkNode) -> dict[str, ConstData]:
     return {name: outer.consts[name] for name in node.captured if name in outer.consts}
 
 
-def _handed_out(folded: FoldedGraph) -> dict[str, ValueType]:
-    """Types of what If nodes hand out, as far as both branches agree."""
-    pinned: dict[str, ValueType] = {}
-    for node, branches in folded.branches.items():
-        for position, name in enumerate(node.outputs):
-            types = [_output_type(branch, position) for branch in branches]
-            if name and types:
-                pinned[name] = _agreed(types)
-    return {name: found for name, found in pinned.items() if found != _NOTHING}
+def _handed_out(node: WorkNode, branches: tuple[Branch, ...]) -> dict[str, ValueType]:
+    """Types of what an If node hands out, as far as both branches agree."""
+    told: dict[str, ValueType] = {}
+    for position, name in enumerate(node.outputs):
+        types = [_output_type(branch, position) for branch in branches]
+        if name and types:
+            told[name] = _agreed(types)
+    return {name: found for name, found in told.items() if found != _NOTHING}
 
 
 def _output_type(branch: Branch, position: int) -> ValueType:

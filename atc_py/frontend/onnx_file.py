@@ -13,6 +13,7 @@ from atc_py.frontend.fold import FOLD_LIMIT, fold_graph
 from atc_py.frontend.folded import FoldedModel
 from atc_py.frontend.graph import WorkGraph
 from atc_py.frontend.inner import FoldedGraph, fold_with_branches
+from atc_py.frontend.qdq.importing import import_quantised
 from atc_py.frontend.tensors import dtype_of_element
 from atc_py.ir import DenseConst
 from atc_py.shapes import MAX_RANK, is_addressable
@@ -20,6 +21,8 @@ from atc_py.shapes import MAX_RANK, is_addressable
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+
+    from onnx import ModelProto
 
     from atc_py.diag import Diagnostic
     from atc_py.frontend.contents import Contents
@@ -47,6 +50,7 @@ class OnnxFile:
         contents: its initializers.
         tensors: reads the tensors of its nodes' attributes.
         file_nodes: number of nodes in the file's graph.
+        proto: the file's message without its large data, its functions put in.
         faults: what breaks ONNX's structural rules.
         unsound: the nodes among `nodes` that break their operator's definition.
     """
@@ -61,6 +65,7 @@ class OnnxFile:
     contents: Contents
     tensors: TensorReader
     file_nodes: int
+    proto: ModelProto
     faults: tuple[Diagnostic, ...] = ()
     unsound: frozenset[WorkNode] = frozenset()
 
@@ -86,6 +91,7 @@ class OnnxFile:
         """
         self.refuse_faults()
         graph = self.graph(bind_inputs(self.path, self.inputs, input_shapes))
+        quantised = import_quantised(graph, self.tensors, limit)
         fold_graph(graph, self.tensors, limit)
         folded = FoldedGraph(graph)
         if any(node.is_if for node in graph.nodes):
@@ -93,7 +99,12 @@ class OnnxFile:
         if folded.faults:
             raise AtcError(*dict.fromkeys(folded.faults))
         return FoldedModel(
-            self.name, folded, self.tensors, self.file_nodes, self.contents.weight_bytes
+            self.name,
+            folded,
+            self.tensors,
+            self.file_nodes,
+            self.contents.weight_bytes,
+            quantised,
         )
 
     def graph(self, inputs: dict[str, ValueType]) -> WorkGraph:

@@ -93,6 +93,7 @@ def _located(
         contents=contents,
         tensors=tensors,
         file_nodes=file_nodes,
+        proto=model,
         faults=tuple(sink.errors),
         unsound=frozenset(broken),
     )

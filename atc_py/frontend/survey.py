@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from atc_py.frontend.bind import observe_inputs
 from atc_py.frontend.fold import FOLD_LIMIT
 from atc_py.frontend.inner import fold_with_branches
+from atc_py.frontend.qdq.importing import import_quantised
 from atc_py.frontend.views import view_nodes
 from atc_py.source import InputView, ModelView
 
@@ -33,7 +34,9 @@ def survey(file: OnnxFile, input_shapes: Mapping[str, Shape], limit: int = FOLD_
         AtcError: BAD_INPUT_SHAPE for shapes that fit no input.
     """
     inputs = observe_inputs(file.path, file.inputs, input_shapes)
-    folded = fold_with_branches(file.graph(inputs), file.tensors, limit)
+    graph = file.graph(inputs)
+    quantised = import_quantised(graph, file.tensors, limit)
+    folded = fold_with_branches(graph, file.tensors, limit)
     views = tuple(
         InputView(each.name, input_shapes.get(each.name, each.dims)) for each in file.inputs
     )
@@ -47,6 +50,7 @@ def survey(file: OnnxFile, input_shapes: Mapping[str, Shape], limit: int = FOLD_
         inputs=views,
         file_nodes=file.file_nodes,
         faults=_once((*file.faults, *folded.faults, *faults)),
+        quantised=quantised,
     )
 
 
@@ -61,6 +65,7 @@ def view_of(model: FoldedModel) -> ModelView:
         inputs=tuple(InputView(name, known.shape) for name, known in model.graph.inputs.items()),
         file_nodes=model.file_nodes,
         faults=_once(faults),
+        quantised=model.quantised,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from onnx import TensorProto
@@ -10,6 +10,7 @@ from onnx import TensorProto
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_MODEL, BAD_TENSOR
 from atc_py.dtypes import DType
+from atc_py.frontend.external import Stretch, number_entry
 from atc_py.frontend.mapped import MappedConst
 from atc_py.frontend.text import text_of
 from atc_py.frontend.wire import CutField
@@ -17,6 +18,8 @@ from atc_py.ir import DenseConst
 from atc_py.shapes import MAX_RANK, element_count, format_shape, is_addressable
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import numpy.typing as npt
 
     from atc_py.diag import Diagnostic
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from atc_py.shapes import Shape
 
 __all__ = [
+    "Elsewhere",
     "TensorReader",
     "decode_inline",
     "dtype_of_element",
@@ -139,6 +143,13 @@ def decode_inline(tensor: TensorProto, place: Place) -> npt.NDArray[Any]:
     return _narrow(numbers, dtype, place).reshape(shape)
 
 
+class Elsewhere(NamedTuple):
+    """Data outside the message that it belongs to, as the field of the tensor that it would be."""
+
+    field: CutField
+    stretch: Stretch
+
+
 class TensorReader:
     """Makes constants of the tensors of one file."""
 
@@ -166,6 +177,24 @@ class TensorReader:
         stretch = self._external.stretch(entries, size, place)
         return MappedConst(stretch.file, stretch.start, dtype, shape)
 
+    def elsewhere(self, tensor: TensorProto, place: Place) -> Elsewhere | None:
+        """Where the data of a tensor of any dtype lies that does not stand in the message itself.
+
+        Raises:
+            AtcError: BAD_TENSOR, EXTERNAL_DATA_MISSING or EXTERNAL_DATA_OUTSIDE.
+        """
+        entries = {
+            text_of(entry.key, place): text_of(entry.value, place) for entry in tensor.external_data
+        }
+        markers = [v for v in entries.values() if v.startswith(self._slimmed.token)]
+        if markers:
+            cut = self._slimmed.cuts[int(markers[0].removeprefix(self._slimmed.token))]
+            return Elsewhere(cut.field, Stretch(self._file, cut.start, cut.size))
+        if tensor.data_location != TensorProto.EXTERNAL:
+            return None
+        stretch = self._external.stretch(entries, _stored_bytes(tensor, entries, place), place)
+        return Elsewhere(CutField.RAW_DATA, stretch)
+
     def _cut(self, tensor: TensorProto, entries: int, marker: str, place: Place) -> ConstData:
         """The tensor whose data was cut out of the model's file."""
         dtype, shape = _type_of(tensor, place)
@@ -189,6 +218,14 @@ def _type_of(tensor: TensorProto, place: Place) -> tuple[DType, Shape]:
     if tensor.HasField("segment"):
         raise BAD_TENSOR.error("tensors in segments are not supported", place=place)
     return dtype, tensor_shape(tensor, place)
+
+
+def _stored_bytes(tensor: TensorProto, entries: Mapping[str, str], place: Place) -> int:
+    """How many bytes the data of a tensor in another file has."""
+    dtype = dtype_of_element(tensor.data_type)
+    if dtype is not None:
+        return element_count(tuple(tensor.dims)) * dtype.itemsize
+    return number_entry(entries, "length", 0, place)
 
 
 def _has_inline_data(tensor: TensorProto) -> bool:

@@ -17,7 +17,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from mmap import mmap
 
-__all__ = ["THRESHOLD", "Cut", "CutField", "Slimmed", "WireError", "cut_large_data"]
+__all__ = [
+    "THRESHOLD",
+    "Cut",
+    "CutField",
+    "Slimmed",
+    "WireError",
+    "bytes_field",
+    "cut_large_data",
+    "opening",
+]
 
 Buffer: TypeAlias = "bytes | mmap"
 
@@ -139,7 +148,7 @@ class _Slimmer:
                 continue
             slim = self.message(child, found.body, found.end, depth + 1)
             if slim is not None:
-                chunks += [self._buffer[kept : found.start], _bytes_field(found.number, slim)]
+                chunks += [self._buffer[kept : found.start], bytes_field(found.number, slim)]
                 kept = found.end
         return b"".join([*chunks, self._buffer[kept:end]]) if chunks else None
 
@@ -165,8 +174,8 @@ class _Slimmer:
         """Fields external_data and data_location of a tensor, standing for `cut`."""
         location = f"{self.result.token}{len(self.result.cuts)}"
         self.result.cuts.append(cut)
-        entry = _bytes_field(1, b"location") + _bytes_field(2, location.encode())
-        return _bytes_field(13, entry) + _tag(14, _VARINT) + b"\x01"
+        entry = bytes_field(1, b"location") + bytes_field(2, location.encode())
+        return bytes_field(13, entry) + _tag(14, _VARINT) + b"\x01"
 
     def _fields(self, start: int, end: int) -> Iterator[_Field]:
         """The fields of the message between `start` and `end`."""
@@ -210,9 +219,14 @@ def _tag(number: int, wire: int) -> bytes:
     return _encode_varint(number << 3 | wire)
 
 
-def _bytes_field(number: int, body: bytes) -> bytes:
+def bytes_field(number: int, body: bytes) -> bytes:
     """A whole length-delimited field."""
-    return _tag(number, _BYTES) + _encode_varint(len(body)) + body
+    return opening(number, len(body)) + body
+
+
+def opening(number: int, size: int) -> bytes:
+    """What stands before a body of `size` bytes that is field `number` of a message."""
+    return _tag(number, _BYTES) + _encode_varint(size)
 
 
 def _encode_varint(value: int) -> bytes:

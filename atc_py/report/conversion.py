@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.report.conversion_check import finding_json
 from atc_py.report.diagnostics import diagnostic_json
-from atc_py.report.quantisation import quantisation_json, quantisation_rows
+from atc_py.report.quantised_layers import quantised_json, quantised_rows
 from atc_py.report.tables import Table, format_bytes, format_seconds
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class Conversion:
             "output": str(self.output),
             "findings": finding_json(self.check),
             "warnings": [diagnostic_json(each) for each in self.warnings],
-            **quantisation_json(self.check),
+            **quantised_json(self.check),
             **self.facts.as_json(),
             "stages": {stage.name: stage.seconds for stage in self.stages},
             "weights_out": self.weights_out,
@@ -163,7 +163,7 @@ def _summary(done: Conversion) -> Table:
         ("precision mode", facts.precision_mode),
         ("engines (nodes)", engines),
         ("passes (changes)", changed or "none"),
-        *quantisation_rows(done.check),
+        *quantised_rows(done.check),
         ("kernel stubs", str(facts.kernels)),
         ("weights", f"{before} in the ONNX file, {after} compiled"),
         ("output", f"{done.output} ({format_bytes(done.file_bytes)})"),

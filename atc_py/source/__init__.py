@@ -3,6 +3,7 @@
 The front end fills these in; checking reads them. Nothing here knows protobuf.
 """
 
+from atc_py.source.quantised import Outcome, QuantisedNode
 from atc_py.source.schema import (
     AttributeSchema,
     FormalParameter,
@@ -30,6 +31,8 @@ __all__ = [
     "ModelView",
     "NodeView",
     "OperatorSchema",
+    "Outcome",
+    "QuantisedNode",
     "SchemaHistory",
     "TensorView",
     "scope_name",

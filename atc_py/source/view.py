@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from atc_py.diag import Diagnostic
     from atc_py.shapes import Shape
+    from atc_py.source.quantised import QuantisedNode
 
 __all__ = [
     "INTERNAL_PREFIX",
@@ -141,6 +142,7 @@ class ModelView:
         inputs: what is fed at run time.
         file_nodes: number of nodes in the file's graph, before folding.
         faults: what breaks ONNX's own rules, or cannot be read.
+        quantised: of a model that came quantised, what became of its layers.
     """
 
     path: Path
@@ -150,3 +152,4 @@ class ModelView:
     inputs: tuple[InputView, ...]
     file_nodes: int
     faults: tuple[Diagnostic, ...] = ()
+    quantised: tuple[QuantisedNode, ...] = ()

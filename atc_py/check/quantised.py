@@ -1,0 +1,98 @@
+"""What a check says of a model that came quantised: its layers, and what cannot be rewritten."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.check.findings import Finding, Standing
+from atc_py.diag import Place, Words
+from atc_py.diag.codes import LAYER_ON_FLOATS, LAYER_ON_INT8, UNSUPPORTED_FORM
+from atc_py.source import Outcome
+
+if TYPE_CHECKING:
+    from atc_py.source import ModelView, NodeView, QuantisedNode
+
+__all__ = ["QuantisedModel"]
+
+_QUANTISED = {
+    Outcome.INTEGER: (
+        LAYER_ON_INT8,
+        Standing.REWRITE,
+        Words(" of a quantised model runs on int8", " 属于量化模型，将以 int8 运行"),
+        Words(
+            "nothing has to be done: it is rewritten with AscendQuant and AscendDequant",
+            "无需处理：将以 AscendQuant 和 AscendDequant 改写",
+        ),
+    ),
+    Outcome.FLOAT: (
+        LAYER_ON_FLOATS,
+        Standing.ACCURACY,
+        Words(
+            " takes quantised data and weights to run on int8",
+            " 以 int8 运行时，数据和权重须已量化",
+        ),
+        Words(
+            "it runs on floats, and results may differ; quantise it as a whole, to 8 bits, where "
+            "the model is quantised",
+            "该层以浮点运行，结果可能有偏差；如需 int8，请在量化模型时将其整体量化为 8 位",
+        ),
+    ),
+    Outcome.KEPT: (
+        UNSUPPORTED_FORM,
+        Standing.ERROR,
+        Words(
+            " is rewritten where its codes are int8 or uint8 and its parameters constants",
+            " 仅在量化类型为 int8 或 uint8 且参数为常量时可改写",
+        ),
+        Words(
+            "quantise to 8 bits with constant scales and zero points",
+            "请以常量比例和零点量化为 8 位",
+        ),
+    ),
+}
+"""Code, standing, rule and way out by what became of a node of a quantised model."""
+
+
+class QuantisedModel:
+    """What is to be said of quantisation, node by node.
+
+    Attributes:
+        layers: the layers that constant folding has left.
+    """
+
+    def __init__(self, model: ModelView) -> None:
+        left = {view.index for view in model.nodes if not view.scope}
+        layers = (each for each in model.quantised if each.outcome is not Outcome.KEPT)
+        self.layers = tuple(each for each in layers if each.index in left)
+        self._path = str(model.path)
+        self._untold: dict[int, list[QuantisedNode]] = {}
+        for each in model.quantised:
+            self._untold.setdefault(each.index, []).append(each)
+
+    def findings(self, view: NodeView, *, listed: bool) -> list[Finding]:
+        """What is to be said at a node: once, at the first of those that a node of the file became.
+
+        Args:
+            view: the node.
+            listed: whether its operator is on the list. What quantises is not; so it is told there
+                that it stays, and nowhere where folding has taken it.
+        """
+        here = [] if view.scope else self._untold.get(view.index, [])
+        told = [each for each in here if each.outcome is not Outcome.KEPT or not listed]
+        self._untold[view.index] = [each for each in here if each not in told]
+        return [self._finding(each) for each in told]
+
+    def _finding(self, node: QuantisedNode) -> Finding:
+        """What became of a node."""
+        code, standing, allowed, help_ = _QUANTISED[node.outcome]
+        return Finding(
+            code=code,
+            standing=standing,
+            rule=f"{node.op_type}/quantised/{node.outcome.value}",
+            source="",
+            place=Place(self._path, node.index, node.name, node.op_type),
+            scope="",
+            observed=node.reason or Words("", ""),
+            allowed=Words.same(node.op_type) + allowed,
+            help=help_,
+        )

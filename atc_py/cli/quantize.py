@@ -1,0 +1,46 @@
+"""`atc-py quantize`: write a quantised ONNX model in another form."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from atc_py.cli.console import print_json, print_tables, progress
+from atc_py.cli.options import AS_JSON
+
+__all__ = ["quantize"]
+
+
+@click.command()
+@click.argument("model", type=click.Path(path_type=Path))
+@click.option(
+    "--format", "form", type=click.Choice(["ascend", "qdq"]), default="ascend", show_default=True,
+    help="ascend: AscendQuant, layers on int8, AscendDequant, as Ascend's toolkit takes them; "
+    "qdq: QuantizeLinear and DequantizeLinear, as ONNX runtimes do.",
+)  # fmt: skip
+@click.option(
+    "-o", "--output", type=click.Path(),
+    help="ONNX file to write; by default NAME.FORMAT.onnx beside MODEL.",
+)  # fmt: skip
+@click.option("--external-data", is_flag=True, help="Put weights into a file beside the ONNX file.")
+@AS_JSON
+def quantize(
+    *, model: Path, form: str, output: str | None, external_data: bool, as_json: bool
+) -> None:
+    """Write MODEL, a quantised ONNX file, in another form.
+
+    It changes the form and quantises nothing: MODEL has QuantizeLinear or QLinear... operators of
+    another tool, or those of the Ascend form.
+    """
+    import atc_py
+    from atc_py.report.quantised_files import quantisation_tables
+
+    with progress(quiet=as_json) as on_stage:
+        done = atc_py.quantize_model(
+            model, output, format=form, external_data=external_data, on_stage=on_stage
+        )
+    if as_json:
+        print_json(done.as_json())
+        return
+    print_tables(quantisation_tables(done))

@@ -1,0 +1,44 @@
+"""What became of the nodes of a quantised model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from atc_py.diag import Words
+
+__all__ = ["Outcome", "QuantisedNode"]
+
+
+class Outcome(Enum):
+    """What became of a node of a quantised model."""
+
+    INTEGER = "integer"
+    """A layer that runs on int8."""
+
+    FLOAT = "float"
+    """A layer that runs on floats."""
+
+    KEPT = "kept"
+    """A node that stays as it is, because the device has no such form."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuantisedNode:
+    """A node of a quantised model: a layer, or one that cannot be rewritten.
+
+    Attributes:
+        index: position in the file's graph, from 0.
+        name: its name in the file, possibly empty.
+        op_type: its operator in the file.
+        outcome: what became of it.
+        reason: why it is not on int8, without full stop; None where it is.
+    """
+
+    index: int
+    name: str
+    op_type: str
+    outcome: Outcome
+    reason: Words | None = None

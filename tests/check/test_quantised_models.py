@@ -1,0 +1,127 @@
+"""What `check` and `convert` say of models that come quantised."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+import atc_py
+from atc_py.check.findings import Standing
+from atc_py.check.refusal import RulesBrokenError
+from atc_py.diag.codes import LAYER_ON_FLOATS, LAYER_ON_INT8, UNKNOWN_OPERATOR, UNSUPPORTED_FORM
+from atc_py.report.conversion import conversion_tables
+from tests.check.checks import checked
+from tests.frontend.qdq.quantised_models import Sketch
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from atc_py.report.conversion import Conversion
+
+I8, I16 = np.int8, np.int16
+
+
+def mixed(*, batch: int | str = 1) -> Sketch:
+    """Two layers on int8 and one whose weights are not quantised."""
+    s = Sketch()
+    x = s.qdq(s.input("x", [batch, 2, 4, 4]), 0.5)
+    for _ in range(2):
+        w = s.dq(s.weight(np.ones((2, 2, 3, 3)), I8), 0.25)
+        x = s.qdq(s.op("Conv", x, w, pads=[1] * 4), 0.5)
+    s.output(s.op("Conv", x, s.weight(np.ones((2, 2, 3, 3))), to="y"))
+    return s
+
+
+@pytest.mark.parametrize("batch", [1, "n"])
+def test_layers_are_told_with_what_became_of_them(tmp_path: Path, batch: int | str) -> None:
+    model = checked(mixed(batch=batch).model(), tmp_path)
+    told = [each for each in model.findings if each.code in {LAYER_ON_INT8, LAYER_ON_FLOATS}]
+    assert [(each.code.name, each.standing, each.place.node) for each in told] == [
+        ("layer-on-int8", Standing.REWRITE, 3),
+        ("layer-on-int8", Standing.REWRITE, 7),
+        ("quantised-layer-on-floats", Standing.ACCURACY, 10),
+    ]
+    assert {each.rule for each in told} == {"Conv/quantised/integer", "Conv/quantised/float"}
+    assert told[0].message.en == "Conv of a quantised model runs on int8"
+    assert told[0].message.zh == "Conv 属于量化模型，将以 int8 运行"
+    assert told[2].message.en == (
+        "Conv takes quantised data and weights to run on int8, found its weights are not quantised"
+    )
+    assert "其权重未量化" in told[2].message.zh
+    assert all(each.help.en and each.help.zh for each in told)
+    assert not any(each.standing is Standing.ERROR for each in model.findings)
+    assert [each.outcome.value for each in model.layers] == ["integer", "integer", "float"]
+
+
+def test_an_operator_that_is_opened_keeps_its_name(tmp_path: Path) -> None:
+    s = Sketch()
+    inputs = [s.input("x", [1, 2, 4, 4], I8), *s.scales(0.5, 0, I8)]
+    inputs += [s.weight(np.ones((2, 2, 3, 3)), I8), *s.scales(0.5, 0, I8), *s.scales(4.0, 0, I8)]
+    s.output(s.op("QLinearConv", *inputs), I8)
+    model = checked(s.model(), tmp_path)
+    (found,) = (each for each in model.findings if each.code is LAYER_ON_INT8)
+    assert found.rule == "QLinearConv/quantised/integer"
+    assert (found.place.op_type, found.place.node_name) == ("QLinearConv", "QLinearConv_0")
+    assert model.standing is Standing.REWRITE
+
+
+def test_what_has_no_counterpart_is_an_error_with_its_reason(tmp_path: Path) -> None:
+    s = Sketch(21)
+    s.output(s.qdq(s.input("x", [2, 3]), 0.5, 0, I16))
+    model = checked(s.model(), tmp_path)
+    assert [each.code for each in model.findings] == [UNKNOWN_OPERATOR, UNSUPPORTED_FORM] * 2
+    assert "its codes are int16, the device has int8 alone" in model.findings[1].message.en
+    assert "其量化类型为 int16" in model.findings[1].message.zh
+    assert model.layers == ()
+
+
+def test_what_is_folded_away_is_not_told(tmp_path: Path) -> None:
+    # Blocks have no counterpart, but constants of them can be worked out.
+    s = Sketch(21)
+    table = s.dq(s.weight([[1, 2, 3, 4]], I8), [[1.0, 2.0]], [[0, 0]], axis=1, block_size=2)
+    s.output(s.op("Add", s.qdq(s.input("x", [1, 4]), 0.5), table))
+    model = checked(s.model(), tmp_path)
+    assert UNSUPPORTED_FORM not in {each.code for each in model.findings}
+
+
+def converted(s: Sketch, folder: Path) -> Conversion:
+    """The conversion of a sketch."""
+    import onnx
+
+    onnx.save(s.model(), folder / "model.onnx")
+    return atc_py.convert(folder / "model.onnx", folder / "model.om")
+
+
+def test_a_conversion_counts_the_layers(tmp_path: Path) -> None:
+    done = converted(mixed(), tmp_path)
+    assert done.as_json()["quantised"] == {
+        "layers": 3,
+        "on_int8": 2,
+        "on_floats": [
+            {
+                "node": 10,
+                "name": "Conv_10",
+                "op_type": "Conv",
+                "reason": "its weights are not quantised",
+            }
+        ],
+    }
+    expected = "2 of 3; on floats 1 because its weights are not quantised"
+    assert ("layers on int8", expected) in conversion_tables(done)[-1].rows
+
+
+def test_a_conversion_of_another_model_does_not_speak_of_it(tmp_path: Path) -> None:
+    s = Sketch()
+    s.output(s.op("Relu", s.input("x", [2, 3])))
+    done = converted(s, tmp_path)
+    assert "quantised" not in done.as_json()
+    assert "layers on int8" not in [row[0] for row in conversion_tables(done)[-1].rows]
+
+
+def test_quantisation_without_counterpart_is_not_converted(tmp_path: Path) -> None:
+    s = Sketch(21)
+    s.output(s.qdq(s.input("x", [2, 3]), 0.5, 0, I16))
+    with pytest.raises(RulesBrokenError):
+        converted(s, tmp_path)

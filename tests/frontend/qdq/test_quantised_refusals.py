@@ -1,0 +1,247 @@
+"""Quantised layers that stay in floats, and quantisation that stays as it is, each with a reason."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from onnx import TensorProto, helper
+
+from atc_py.source import Outcome
+from tests.frontend.qdq.quantised_models import Sketch, operators
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from atc_py.source import QuantisedNode
+
+I8, U8, I16, I32 = np.int8, np.uint8, np.int16, np.int32
+
+
+def data(s: Sketch, shape: tuple[int, ...] = (1, 2, 4, 4), scale: Any = 0.5, zero: int = 0) -> str:
+    """Quantised data."""
+    return s.qdq(s.input("x", shape), scale, zero)
+
+
+def filters(s: Sketch, scale: Any = 0.5, **more: Any) -> str:
+    """Quantised filters."""
+    return s.dq(s.weight(np.ones((2, 2, 3, 3)), I8), scale, np.zeros(np.shape(scale)), **more)
+
+
+def unquantised_data(s: Sketch) -> str:
+    return s.op("Conv", s.input("x", (1, 2, 4, 4)), filters(s))
+
+
+def data_by_channel(s: Sketch) -> str:
+    scales, zeros = [0.5, 0.25], [0, 0]
+    x = s.q(s.input("x", (1, 2, 4, 4)), scales, zeros, axis=1)
+    return s.op("Conv", s.dq(x, scales, zeros, axis=1), filters(s))
+
+
+def unquantised_weights(s: Sketch) -> str:
+    return s.op("Conv", data(s), s.weight(np.ones((2, 2, 3, 3))))
+
+
+def fed_weights(s: Sketch) -> str:
+    return s.op("Conv", data(s), s.input("w", (2, 2, 3, 3)))
+
+
+def computed_weights(s: Sketch) -> str:
+    return s.op("Conv", data(s), s.qdq(s.input("w", (2, 2, 3, 3)), 0.5))
+
+
+def weights_by_input(s: Sketch) -> str:
+    return s.op("Conv", data(s), filters(s, [0.5, 0.25], axis=1))
+
+
+def fed_bias(s: Sketch) -> str:
+    return s.op("Conv", data(s), filters(s), s.input("b", (2,)))
+
+
+def large_bias(s: Sketch) -> str:
+    return s.op("Conv", data(s), filters(s), s.weight([0.0, 1e9]))
+
+
+def large_sums(s: Sketch) -> str:
+    x = s.dq(s.input("x", (1, 2, 4, 4), I8), 0.5, -128)
+    bias = s.dq(s.weight([0, 2**31 - 1], I32), 0.25, 0, I32)
+    return s.op("Conv", x, filters(s), bias)
+
+
+def tiny_product(s: Sketch) -> str:
+    return s.op("Conv", s.qdq(s.input("x", (1, 2, 4, 4)), 2.0**-20), filters(s, 2.0**-26))
+
+
+def huge_product(s: Sketch) -> str:
+    return s.op("Conv", s.qdq(s.input("x", (1, 2, 4, 4)), 256.0), filters(s, 256.0))
+
+
+def groups(s: Sketch) -> str:
+    w = s.dq(s.weight(np.ones((2, 1, 3, 3)), I8), 0.5)
+    return s.op("ConvTranspose", data(s), w, group=2)
+
+
+def one_side(s: Sketch) -> str:
+    return s.op("MatMul", data(s, (2, 3)), s.input("w", (3, 4)))
+
+
+def rows_of_left_weights(s: Sketch) -> str:
+    a = s.dq(s.weight(np.ones((2, 3)), I8), [0.5, 0.25], [0, 0], axis=0)
+    return s.op("MatMul", a, data(s, (3, 4)))
+
+
+def vector(s: Sketch) -> str:
+    return s.op("MatMul", data(s, (2, 3), zero=1), s.qdq(s.input("v", (3,)), 0.5))
+
+
+def vector_by_stack(s: Sketch) -> str:
+    w = s.dq(s.weight(np.ones((2, 3, 4)), I8), 0.5)
+    return s.op("MatMul", data(s, (3,), zero=1), w)
+
+
+def rows_of_data(s: Sketch) -> str:
+    inputs = [s.input("x", (2, 3), U8), *s.scales([0.5, 0.25], [1, 2], U8)]
+    inputs += [s.weight(np.ones((3, 4)), I8), *s.scales(0.5, 0, I8), *s.scales(1.0, 0, U8)]
+    y = s.op("QLinearMatMul", *inputs)
+    return s.dq(y, 1.0, 0, U8)
+
+
+CASES: dict[str, tuple[Callable[[Sketch], str], str]] = {
+    "unquantised data": (unquantised_data, "its data is not quantised"),
+    "data by channel": (data_by_channel, "its data is quantised per channel"),
+    "unquantised weights": (unquantised_weights, "its weights are not quantised"),
+    "fed weights": (fed_weights, "its weights are computed at run time"),
+    "computed weights": (computed_weights, "its weights are computed at run time"),
+    "weights by input": (weights_by_input, "quantised along axis 1, its channels lie along axis 0"),
+    "fed bias": (fed_bias, "its bias is computed at run time"),
+    "large bias": (large_bias, "its bias leaves int32: 4e+09"),
+    "large sums": (large_sums, "its bias leaves int32: 2.14749e+09"),
+    "tiny product": (tiny_product, "is 1.42e-14, its results lie beyond float16"),
+    "huge product": (huge_product, "is 6.55e+04, its results lie beyond float16"),
+    "groups": (groups, "it is a transposed convolution in groups"),
+    "one side": (one_side, "one of its operands is not quantised as a whole"),
+    "rows of left weights": (rows_of_left_weights, "its data is quantised per channel"),
+    "vector": (vector, "one of its operands is a vector"),
+    "vector by stack": (vector_by_stack, "one of its operands is a vector"),
+    "rows of data": (rows_of_data, "its data is quantised per channel"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_layer_without_integer_form_stays_in_floats(tmp_path: Path, case: str) -> None:
+    make, reason = CASES[case]
+    s = Sketch()
+    s.output(make(s))
+    folded = s.folded(tmp_path)
+    (told,) = folded.quantised
+    assert told.outcome is Outcome.FLOAT
+    assert told.reason is not None
+    assert reason in told.reason.en
+    assert told.reason.zh
+    names = operators(folded.to_source())
+    assert told.op_type.removeprefix("QLinear") in names
+    assert "AscendDequant" not in names
+    assert "DequantizeLinear" not in names
+
+
+def test_layers_in_floats_have_the_numbers_of_the_file(tmp_path: Path) -> None:
+    s = Sketch()
+    s.output(weights_by_input(s))
+    x = (np.arange(32, dtype=np.float32).reshape(1, 2, 4, 4) - 16) / 2
+    ours, theirs = s.run(tmp_path, {"x": x})
+    for name, expected in theirs.items():
+        np.testing.assert_allclose(ours[name], expected, rtol=2e-3)
+
+
+def test_layers_that_are_folded_are_not_told(tmp_path: Path) -> None:
+    s = Sketch()
+    y = s.op(
+        "MatMul", s.dq(s.weight(np.ones((2, 2)), I8), 0.5), s.dq(s.weight(np.ones((2, 2)), I8), 1.0)
+    )
+    s.output(s.op("Add", y, s.qdq(s.input("x", (2, 2)), 0.5)))
+    folded = s.folded(tmp_path)
+    assert folded.quantised == ()
+    assert "MatMul" not in operators(folded.to_source())
+
+
+# What has no counterpart ------------------------------------------------------------------------
+
+
+def of_int16(s: Sketch) -> str:
+    return s.qdq(s.input("x", (2, 4)), 0.5, 0, I16)
+
+
+def with_computed_scale(s: Sketch) -> str:
+    scale, zero = s.input("s", ()), s.weight(0, I8)
+    x = s.op("QuantizeLinear", s.input("x", (2, 4)), scale, zero)
+    return s.op("DequantizeLinear", x, scale, zero)
+
+
+def in_blocks(s: Sketch) -> str:
+    scales, zeros = np.ones((2, 2)), np.zeros((2, 2))
+    x = s.q(s.input("x", (2, 4)), scales, zeros, axis=1, block_size=2)
+    return s.dq(x, scales, zeros, axis=1, block_size=2)
+
+
+def of_scale_zero(s: Sketch) -> str:
+    return s.qdq(s.input("x", (2, 4)), [0.5, 0.0, 1.0, 1.0], [0, 0, 0, 0])
+
+
+def of_subnormal_scale(s: Sketch) -> str:
+    return s.q(s.input("x", (2, 4)), 1e-40)
+
+
+def of_computed_int32(s: Sketch) -> str:
+    return s.dq(s.input("x", (2, 4), I32), 0.5, 0, I32)
+
+
+KEPT: dict[str, tuple[Callable[[Sketch], str], str]] = {
+    "int16": (of_int16, "its codes are int16, the device has int8 alone"),
+    "computed scale": (with_computed_scale, "its scale or zero point is computed at run time"),
+    "blocks": (in_blocks, "it quantises in blocks"),
+    "scale zero": (of_scale_zero, "its scale must be positive float32 or float16, found 0.0"),
+    "subnormal scale": (of_subnormal_scale, "found one too small (9.99995e-41)"),
+    "computed int32": (of_computed_int32, "it reads int32 that is computed at run time"),
+}
+
+
+def kept(told: tuple[QuantisedNode, ...]) -> list[tuple[str, str]]:
+    """Operators and reasons of what stays as it is."""
+    return [
+        (each.op_type, each.reason.en if each.reason else "")
+        for each in told
+        if each.outcome is Outcome.KEPT
+    ]
+
+
+@pytest.mark.parametrize("case", KEPT)
+def test_quantisation_without_counterpart_stays(tmp_path: Path, case: str) -> None:
+    make, reason = KEPT[case]
+    s = Sketch(21)
+    s.output(make(s))
+    view = s.view(tmp_path)
+    found = kept(view.quantised)
+    names = [node.op_type for node in view.nodes]
+    assert [op for op, _ in found] == names
+    assert all(reason in why for _, why in found), found
+
+
+def test_int4_is_named(tmp_path: Path) -> None:
+    s = Sketch(21)
+    packed = helper.make_tensor("w", TensorProto.INT4, [4], [1, 2, 3, 4])
+    s.foreign(packed)
+    s.output(s.op("Add", s.input("x", (4,)), s.op("DequantizeLinear", "w", s.weight(0.5))))
+    ((op, why),) = kept(s.view(tmp_path).quantised)
+    assert op == "DequantizeLinear"
+    assert "its codes are int4" in why
+
+
+def test_what_can_be_folded_by_other_means_is_folded(tmp_path: Path) -> None:
+    s = Sketch(21)
+    codes = s.weight([[1, 2, 3, 4]], I8)
+    scales = s.weight([[1.0, 2.0]])
+    table = s.op("DequantizeLinear", codes, scales, axis=1, block_size=2)
+    s.output(s.op("Add", s.qdq(s.input("x", (1, 4)), 0.5), table))
+    assert operators(s.source(tmp_path)) == ["AscendQuant", "AscendAntiQuant", "Add"]

@@ -1,0 +1,79 @@
+"""The page on quantised models: its example runs and prints what it shows, its reasons are all."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from atc_py.cli.main import main
+from atc_py.diag import Words
+from atc_py.frontend.qdq import reasons
+from tests.test_readme import commands
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "quantisation.md"
+TEXT = PAGE.read_text(encoding="utf-8")
+BLOCK = re.compile(
+    r"^```(?P<kind>python|console|text)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL
+)
+
+
+def test_example_runs_and_prints_what_the_page_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    printed, kinds = "", []
+    for block in BLOCK.finditer(TEXT):
+        kinds.append(block["kind"])
+        if block["kind"] == "text":
+            assert block["text"] == printed
+        elif block["kind"] == "python":
+            capsys.readouterr()
+            exec(compile(block["text"], str(PAGE), "exec"), names)  # noqa: S102  (our own page)
+            printed = capsys.readouterr().out
+        else:
+            run_commands(block["text"], capsys)
+    assert kinds.count("text") == 3
+    assert kinds.count("python") == 4
+
+
+def run_commands(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Run the commands of a block; what they print must be what it shows."""
+    for arguments, shown in commands(text):
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as exit_:
+            main(arguments)
+        printed = capsys.readouterr()
+        assert exit_.value.code == 0, (arguments, printed.err)
+        assert not shown or printed.out.rstrip("\n") == shown.rstrip("\n")
+
+
+def all_reasons() -> Mapping[str, Words]:
+    """The reasons that are not made of parts, by name."""
+    return {name: each for name, each in vars(reasons).items() if isinstance(each, Words)}
+
+
+@pytest.mark.parametrize("name", sorted(all_reasons()))
+def test_every_reason_is_on_the_page(name: str) -> None:
+    if name != "BOTH_CONSTANT":  # never told: such nodes are constants in the end
+        assert f"- {all_reasons()[name].en}\n" in TEXT
+
+
+def test_reasons_made_of_parts_are_on_the_page() -> None:
+    found = [
+        reasons.other_kind("int16").en.partition(",")[0],
+        reasons.other_scale("").en.partition(",")[0],
+        reasons.channels_elsewhere(1, 0).en,
+    ]
+    assert all(f"- {text}" in TEXT for text in found)
+
+
+def test_the_example_is_one_that_can_fail(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(AssertionError):
+        run_commands("$ atc-py explain ATC3012\nanother text\n", capsys)
