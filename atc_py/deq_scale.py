@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from atc_py.shapes import Shape
+    from atc_py.shapes import Dims
 
 __all__ = [
     "GraphWords",
@@ -135,10 +135,11 @@ def decode_hardware(words: Words) -> HardwareWords:
     )
 
 
-def channel_axis(shape: Shape, count: int) -> int | None:
+def channel_axis(shape: Dims, count: int) -> int | None:
     """The axis of a tensor that `count` factors, one a channel, lie along; None where none fits.
 
-    Channels are axis 1 of three axes and more (NCH, NCHW, NCDHW) and the last axis of fewer. Where
+    An open extent fits no count. Channels are axis 1 of three axes and more (NCH, NCHW, NCDHW) and
+    the last axis of fewer. Where
     axis 1 has another extent the last axis may fit instead, as in stacked products of matrices.
     """
     last = len(shape) - 1

@@ -89,3 +89,14 @@ def test_integer_layer_says_what_it_takes(tmp_path: Path) -> None:
 def test_sums_that_are_not_dequantised_are_told_where_they_are_used(tmp_path: Path) -> None:
     (finding,) = errors(chain(used="sum"), tmp_path)
     assert (finding.place.op_type, finding.observed.en) == ("Sigmoid", "int32")
+
+
+def test_channels_beside_open_extents_are_known(tmp_path: Path) -> None:
+    quant = node("AscendQuant", ["x"], ["q"], scale=20.0, offset=0.0)
+    nodes = [quant, node("Conv", ["q", "w"], ["s"]), node("AscendDequant", ["s", "d"], ["y"])]
+    for count, standing in ((4, None), (3, Standing.UNKNOWN)):
+        consts = {"w": np.ones((4, 3, 3, 3), np.int8), "d": word(0.01, count)}
+        model = onnx_files.model(nodes, {"x": (onnx_files.FLOAT, ["n", 3, 8, 8])}, ["y"], consts)
+        (check,) = atc_py.check_models(onnx_files.save(model, tmp_path)).models
+        found = [each.standing for each in check.findings if "deq_scale" in each.rule]
+        assert found == ([] if standing is None else [standing])

@@ -12,7 +12,6 @@ from atc_py.deq_scale import channel_axis, decode_graph
 from atc_py.diag import Words
 from atc_py.diag.codes import DTYPE_NOT_LISTED, SHAPES_DISAGREE, VALUE_OUT_OF_RANGE
 from atc_py.dtypes import DType
-from atc_py.shapes import OpenShapeError, closed_shape
 from atc_py.spec.implied import DtypeQuantised
 from atc_py.spec.rules import ScalesPerChannel, ScalesPositive
 
@@ -76,15 +75,11 @@ def _one_or_channels(rule: ScalesPerChannel, tensor: TensorView, other: TensorVi
         return HOLDS
     if count is None:
         return unknown(described(rule.tensor, tensor))
-    try:
-        shape = None if dims is None else closed_shape(dims)
-    except OpenShapeError:
-        shape = None
-    if shape is None:
-        return unknown(described(rule.other, other))
-    if channel_axis(shape, count) is not None:
+    if dims is not None and channel_axis(dims, count) is not None:
         return HOLDS
-    extents = list(shape)
+    if dims is None or None in dims:
+        return unknown(described(rule.other, other))
+    extents = list(dims)
     return fails(
         Words(
             f"{count}, {rule.other} has shape {extents}",
