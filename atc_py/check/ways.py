@@ -45,9 +45,10 @@ FUSED: dict[str, str] = {
 """Operators of onnxruntime's own that its graph optimisation makes of these."""
 
 _QUANTISED = Words(
-    "export the float model and quantise it for the target, where AscendQuant and AscendDequant "
-    "are listed; CANN's toolkit AMCT writes them",
-    "请导出浮点模型，再用 CANN 的 AMCT 工具量化；清单支持其写出的 AscendQuant 和 AscendDequant",
+    "quantise the float model to 8 bits with constant scales and zero points, which is rewritten "
+    "for the target, or with CANN's toolkit AMCT, whose AscendQuant and AscendDequant are listed",
+    "请以常量比例和零点将浮点模型量化为 8 位（可自动改写），或用 CANN 的 AMCT 工具量化；"
+    "清单支持其写出的 AscendQuant 和 AscendDequant",
 )
 _STRINGS = Words(
     "the target has no strings; run this part on the host, before the model",
