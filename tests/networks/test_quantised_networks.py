@@ -48,12 +48,18 @@ SCHEMES = [
     Scheme("qoperator", form=QuantFormat.QOperator, data=U8),
     Scheme("qoperator-int8-channels", form=QuantFormat.QOperator, per_channel=True),
 ]
-NETWORKS = ["espcn_opset12", "resnet_mini_opset9", "unet_opset13", "mobilenetv2_opset13"]
+NETWORKS = [
+    "espcn_opset12",
+    "resnet_mini_opset9",
+    "unet_opset13",
+    "vit_mini_opset13",
+    "mobilenetv2_opset13",
+]
 
 WHOLE = [
     (name, scheme)
     for name in NETWORKS
-    for scheme in (SCHEMES[1:3] if name.startswith("mobilenet") else SCHEMES)
+    for scheme in (SCHEMES[1:3] if name.startswith(("mobilenet", "vit")) else SCHEMES)
 ]
 LAYERS = [(name, scheme) for name in (*NETWORKS[:3], "vit_mini_opset13") for scheme in SCHEMES[:5]]
 
