@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from atc_py.api import Model, check_models, convert, load, quantize_model
+    from atc_py.compare import compare_model
     from atc_py.diag import AtcError
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "Model",
     "__version__",
     "check_models",
+    "compare_model",
     "convert",
     "load",
     "quantize_model",
@@ -33,6 +35,10 @@ def __getattr__(name: str) -> Any:
         from atc_py import api
 
         return getattr(api, name)
+    if name == "compare_model":
+        from atc_py import compare
+
+        return compare.compare_model
     if name == "AtcError":
         from atc_py import diag
 

@@ -6,10 +6,10 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, TypedDict, final
 
-from atc_py.config import CheckOptions, CompileOptions, PrecisionMode
-from atc_py.diag.codes import BAD_OPTION, BAD_RUN_INPUT
+from atc_py.config import CheckOptions, CompileOptions, PrecisionMode, PrecisionOptions
+from atc_py.diag.codes import BAD_OPTION, BAD_RUN_INPUT, OPTIONS_EXCLUDE
 from atc_py.dtypes import DType
 from atc_py.input_shapes import parse_input_shapes
 from atc_py.output_paths import default_output, output_folder
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     import numpy as np
     import numpy.typing as npt
+    from typing_extensions import Unpack
 
     from atc_py.check.findings import CheckReport
     from atc_py.device.backend import NodeProfile
@@ -28,7 +29,50 @@ if TYPE_CHECKING:
     from atc_py.report.quantised_files import Quantisation
     from atc_py.shapes import Dims, Shape
 
-__all__ = ["Model", "Port", "check_models", "convert", "load", "quantize_model"]
+__all__ = [
+    "Model",
+    "Port",
+    "PrecisionChoice",
+    "PrecisionSettings",
+    "check_models",
+    "convert",
+    "load",
+    "quantize_model",
+]
+
+
+class PrecisionSettings(TypedDict, total=False):
+    """ATC's finer controls of precision.
+
+    Attributes:
+        precision_mode_v2: the mode by ATC's second names, in place of `precision_mode`.
+        keep_dtype: file of nodes that keep the model's dtypes, in ATC's format like the next two.
+        customize_dtypes: file of dtypes by node or operator.
+        modify_mixlist: file that moves operators between the lists of the mixed modes.
+        input_fp16_nodes: inputs that are fed as float16, joined by `;`.
+        output_type: `FP32` or another for all outputs, or `node:index:TYPE` joined by `;`.
+        op_precision_mode: file of implementation modes; checked, but without effect here.
+        is_weight_clip: clamp weights that become narrower to finite values.
+    """
+
+    precision_mode_v2: str | None
+    keep_dtype: str | os.PathLike[str] | None
+    customize_dtypes: str | os.PathLike[str] | None
+    modify_mixlist: str | os.PathLike[str] | None
+    input_fp16_nodes: str
+    output_type: str
+    op_precision_mode: str | os.PathLike[str] | None
+    is_weight_clip: bool
+
+
+class PrecisionChoice(PrecisionSettings, total=False):
+    """The precision mode and what refines it, as `convert` takes them.
+
+    Attributes:
+        precision_mode: any of ATC's modes; `force_fp16` by default.
+    """
+
+    precision_mode: str | None
 
 
 def check_models(
@@ -72,7 +116,6 @@ def convert(  # noqa: PLR0913  (the options of the tool's main job)
     output: str | os.PathLike[str] | None = None,
     *,
     soc: str = "sim",
-    precision_mode: str = "force_fp16",
     input_shape: str | Mapping[str, Sequence[int]] = "",
     disable_pass: Iterable[str] = (),
     dump_ir: str | os.PathLike[str] | None = None,
@@ -80,6 +123,7 @@ def convert(  # noqa: PLR0913  (the options of the tool's main job)
     verify: bool = False,
     op_specs: str | os.PathLike[str] | None = None,
     on_stage: Callable[[str], None] | None = None,
+    **precision: Unpack[PrecisionChoice],
 ) -> Conversion:
     """Compile an ONNX model to an offline model.
 
@@ -88,7 +132,6 @@ def convert(  # noqa: PLR0913  (the options of the tool's main job)
         output: path of the offline model; `.om` is appended where it is missing. By default the
             model's name with the suffix `.om` in the current folder.
         soc: name of the SoC; `sim` is the generic device.
-        precision_mode: `force_fp16`, `allow_fp32_to_fp16` or `must_keep_origin_dtype`.
         input_shape: extents for inputs, by name, or the text form `"x:1,3,224,224;y:..."`.
         disable_pass: names of optional passes that do not run.
         dump_ir: folder for the text form of the graph after each stage.
@@ -96,6 +139,7 @@ def convert(  # noqa: PLR0913  (the options of the tool's main job)
         verify: check the graph after every pass.
         op_specs: folder of specifications that lie over the built-in ones.
         on_stage: called with the name of each stage as it begins.
+        **precision: the precision mode and ATC's finer controls, see `PrecisionChoice`.
 
     Returns:
         The record of the conversion: files, stages, operators before and after, sizes.
@@ -107,16 +151,16 @@ def convert(  # noqa: PLR0913  (the options of the tool's main job)
 
     options = CompileOptions(
         soc=soc,
-        precision_mode=_precision_mode(precision_mode, PrecisionMode.compiled()),
+        precision_mode=_chosen_mode(precision),
         input_shapes=_shapes(input_shape),
         disabled_passes=frozenset(disable_pass),
         dump_ir=None if dump_ir is None else output_folder("dump_ir", dump_ir),
         kernels=None if kernels is None else output_folder("kernels", kernels),
         verify=verify,
         op_specs=None if op_specs is None else Path(op_specs),
+        precision=_precision_options(precision),
     )
-    path = Path(model)
-    return compile_model(path, default_output(path, output), options, on_stage)
+    return compile_model(Path(model), default_output(Path(model), output), options, on_stage)
 
 
 def quantize_model(
@@ -240,6 +284,45 @@ def _ports(description: OmModel, ports: Sequence[OmPort]) -> tuple[Port, ...]:
         Port(port.name, DType(tensors[port.tensor].dtype), tuple(tensors[port.tensor].shape))
         for port in ports
     )
+
+
+def _precision_options(given: PrecisionSettings) -> PrecisionOptions:
+    """The finer controls of precision, paths as paths."""
+
+    def path(file: str | os.PathLike[str] | None) -> Path | None:
+        return None if file is None else Path(file)
+
+    return PrecisionOptions(
+        keep_dtype=path(given.get("keep_dtype")),
+        customize_dtypes=path(given.get("customize_dtypes")),
+        modify_mixlist=path(given.get("modify_mixlist")),
+        input_fp16_nodes=given.get("input_fp16_nodes", ""),
+        output_type=given.get("output_type", ""),
+        op_precision_mode=path(given.get("op_precision_mode")),
+        is_weight_clip=given.get("is_weight_clip", True),
+    )
+
+
+def _chosen_mode(given: PrecisionChoice) -> PrecisionMode:
+    """The mode that one of two options names; force_fp16 where neither does.
+
+    Raises:
+        AtcError: OPTIONS_EXCLUDE where both do, BAD_OPTION for a name that is none.
+    """
+    first, second = given.get("precision_mode"), given.get("precision_mode_v2")
+    if first is not None and second is not None:
+        raise OPTIONS_EXCLUDE.error(
+            f"--precision-mode {first} and --precision-mode-v2 {second} both name a mode",
+            help="give one of them",
+        )
+    if second is None:
+        return _precision_mode(first or PrecisionMode.FORCE_FP16.value, tuple(PrecisionMode))
+    known = PrecisionMode.second_names()
+    if second not in known:
+        raise BAD_OPTION.error(
+            f"no precision mode is called {second!r} here", help=f"modes are {', '.join(known)}"
+        )
+    return known[second]
 
 
 def _precision_mode(name: str, allowed: Sequence[PrecisionMode]) -> PrecisionMode:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from atc_py.shapes import Shape
 
-__all__ = ["CheckOptions", "CompileOptions", "PrecisionMode"]
+__all__ = ["CheckOptions", "CompileOptions", "PrecisionMode", "PrecisionOptions"]
 
 
 class PrecisionMode(Enum):
@@ -30,8 +30,53 @@ class PrecisionMode(Enum):
 
     @classmethod
     def compiled(cls) -> tuple[PrecisionMode, ...]:
-        """The modes that models can be compiled in; the others can be checked."""
-        return (cls.FORCE_FP16, cls.ALLOW_FP32_TO_FP16, cls.MUST_KEEP_ORIGIN_DTYPE)
+        """The modes that models can be compiled in: all of them."""
+        return tuple(cls)
+
+    @classmethod
+    def second_names(cls) -> Mapping[str, PrecisionMode]:
+        """The modes by the names that ATC's `--precision_mode_v2` has for them."""
+        return {
+            "fp16": cls.FORCE_FP16,
+            "origin": cls.MUST_KEEP_ORIGIN_DTYPE,
+            "cube_fp16in_fp32out": cls.CUBE_FP16IN_FP32OUT,
+            "mixed_float16": cls.ALLOW_MIX_PRECISION_FP16,
+            "mixed_bfloat16": cls.ALLOW_MIX_PRECISION_BF16,
+        }
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether white, grey and black lists count."""
+        return self.value.startswith("allow_mix_precision")
+
+    @property
+    def is_bfloat16(self) -> bool:
+        """Whether it makes floats bfloat16."""
+        return self.value.endswith("bf16")
+
+
+@dataclass(frozen=True, slots=True)
+class PrecisionOptions:
+    """ATC's finer controls of precision, as the user gave them.
+
+    Attributes:
+        keep_dtype: file of nodes that keep the model's dtypes, or None.
+        customize_dtypes: file of dtypes by node or operator, or None.
+        modify_mixlist: file that moves operators between the lists of the mixed modes, or None.
+        input_fp16_nodes: names of inputs that are fed as float16, joined by `;`.
+        output_type: a dtype for all outputs, or `node:index:TYPE` joined by `;`.
+        op_precision_mode: file of implementation modes by operator and node, or None; its names are
+            held against the model, but the simulator has one implementation of each operator.
+        is_weight_clip: whether weights that become narrower are clamped to finite values.
+    """
+
+    keep_dtype: Path | None = None
+    customize_dtypes: Path | None = None
+    modify_mixlist: Path | None = None
+    input_fp16_nodes: str = ""
+    output_type: str = ""
+    op_precision_mode: Path | None = None
+    is_weight_clip: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +109,7 @@ class CompileOptions:
         kernels: folder for a copy of the kernel stubs, or None.
         verify: check the IR after every pass, not only where a phase ends.
         op_specs: folder of specifications that lie over the built-in ones, or None.
+        precision: the finer controls of precision.
     """
 
     soc: str = "sim"
@@ -74,3 +120,4 @@ class CompileOptions:
     kernels: Path | None = None
     verify: bool = False
     op_specs: Path | None = None
+    precision: PrecisionOptions = field(default_factory=PrecisionOptions)

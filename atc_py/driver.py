@@ -26,6 +26,8 @@ from atc_py.package.contents import PackageContents
 from atc_py.package.writer import write_model
 from atc_py.passes.base import PassContext
 from atc_py.passes.manager import check_names, run_passes
+from atc_py.passes.precision.control_files import read_controls
+from atc_py.passes.precision.model_names import ModelNames, check_soc
 from atc_py.rehearsal import rehearse
 from atc_py.report.conversion import Conversion, Facts, PassEffect, Stage
 from atc_py.spec import specifications
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from atc_py.frontend.model import SourceModel
     from atc_py.ir import Graph
     from atc_py.passes.manager import PassRun
+    from atc_py.passes.precision.decisions import Decisions
     from atc_py.spec import Library
     from atc_py.target import Soc
 
@@ -61,6 +64,7 @@ def compile_model(
             before is then still there.
     """
     soc = find_soc(options.soc)
+    check_soc(options.precision_mode, soc)
     specs = specifications(options.op_specs)
     check_names(options.disabled_passes)
     clock = _Clock(on_stage)
@@ -73,12 +77,14 @@ def compile_model(
         source = restated(folded.to_source(), checked.placements)
     with clock.stage("lower"):
         graph = lower_model(source, specs)
+        names = ModelNames.of(graph, ((node.name, node.outputs) for node in file.nodes))
+        controls = read_controls(options.precision, options.precision_mode, names)
     with clock.stage("passes"):
-        context = PassContext(soc, options.precision_mode, str(model))
+        context = PassContext(soc, options.precision_mode, str(model), controls=controls)
         passes = _run_passes(graph, context, options)
     with clock.stage("emit"):
         kernels = _emit(graph, soc, options)
-    facts = _facts(source, graph, kernels, passes, options)
+    facts = _facts(source, graph, kernels, passes, options, context.decisions)
     contents = _contents(kernels, facts)
     with clock.stage("rehearse"):
         rehearse(graph, contents, str(model))
@@ -151,6 +157,7 @@ def _facts(
     kernels: KernelSet,
     passes: Sequence[PassRun],
     options: CompileOptions,
+    decisions: Decisions,
 ) -> Facts:
     """Count what compilation made of the model."""
     return Facts(
@@ -163,6 +170,7 @@ def _facts(
         kernels=len(set(kernels.kernel_of.values())),
         weights_in=source.weight_bytes,
         passes=tuple(PassEffect(run.name, run.changes) for run in passes),
+        precision=decisions.as_json(graph),
     )
 
 

@@ -15,6 +15,7 @@ from atc_py.diag.codes import BAD_OPTION, CANNOT_WRITE, NOT_FINITE, OUTPUT_MISMA
 from atc_py.feeds import random_feeds, read_feeds
 from atc_py.report.comparison import compare, explained_share
 from atc_py.report.runs import Run
+from atc_py.shapes import format_shape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -119,10 +120,18 @@ def _odd_values(array: Array) -> int:
 
 def _mismatch(row: Comparison) -> Diagnostic:
     """The finding for one output."""
+    place = Place(field=f"output {row.name}")
+    if row.other_shapes is not None:
+        found, expected = map(format_shape, row.other_shapes)
+        return OUTPUT_MISMATCH.diagnostic(
+            f"{row.name} has the shape {found}, the data expected have {expected}",
+            place=place,
+            help="expect data that were computed from the same inputs, for this output",
+        )
     return OUTPUT_MISMATCH.diagnostic(
         f"{row.name} differs by {row.range_error:.2e} of its range, "
         f"at most {row.tolerance:.2e} passes",
-        place=Place(field=f"output {row.name}"),
+        place=place,
         help="compare with --precision-mode must_keep_origin_dtype, or set --tolerance",
     )
 

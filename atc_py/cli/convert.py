@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from atc_py.cli import options
 from atc_py.cli.console import print_error, print_json, print_line, print_tables, progress
 from atc_py.config import PrecisionMode
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from atc_py.api import PrecisionChoice
 
 __all__ = ["convert"]
 
@@ -39,7 +45,8 @@ def _list_passes(context: click.Context, _option: click.Parameter, wanted: bool)
 @click.argument("model", type=click.Path(path_type=Path))
 @click.option("-o", "--output", type=click.Path(), help="Offline model to write.")
 @options.SOC
-@options.precision_mode(PrecisionMode.compiled())
+@options.precision_mode(PrecisionMode, default=None)
+@options.precision_controls
 @options.INPUT_SHAPE
 @click.option("--kernels", type=_FOLDER, help="Folder for a copy of the kernel stubs.")
 @click.option("--dump-ir", type=_FOLDER, help="Folder for the graph's text after each stage.")
@@ -58,7 +65,6 @@ def convert(  # noqa: PLR0913  (one parameter an option)
     model: Path,
     output: str | None,
     soc: str,
-    precision_mode: str,
     input_shape: str,
     kernels: str | None,
     dump_ir: str | None,
@@ -66,6 +72,7 @@ def convert(  # noqa: PLR0913  (one parameter an option)
     op_specs: Path | None,
     verify: bool,
     as_json: bool,
+    **precision: Unpack[PrecisionChoice],
 ) -> None:
     """Compile MODEL, an ONNX file, to an offline model."""
     import atc_py
@@ -80,7 +87,6 @@ def convert(  # noqa: PLR0913  (one parameter an option)
                 model,
                 output,
                 soc=soc,
-                precision_mode=precision_mode,
                 input_shape=input_shape,
                 disable_pass=disable_pass,
                 dump_ir=dump_ir,
@@ -88,6 +94,7 @@ def convert(  # noqa: PLR0913  (one parameter an option)
                 verify=verify,
                 op_specs=op_specs,
                 on_stage=on_stage,
+                **precision,
             )
     except RulesBrokenError as error:
         if as_json:

@@ -14,13 +14,26 @@ __all__ = ["info"]
 
 @click.command()
 @click.argument("model", type=click.Path(path_type=Path))
+@click.option(
+    "--precision",
+    is_flag=True,
+    help="Show the dtypes of every node with the rule that chose them, and every Cast.",
+)
 @AS_JSON
-def info(*, model: Path, as_json: bool) -> None:
+def info(*, model: Path, precision: bool, as_json: bool) -> None:
     """Show what MODEL, an offline model, contains; its digests are verified."""
     from atc_py.package.reader import open_model
     from atc_py.report.offline_model import model_json, model_tables
+    from atc_py.report.precision import precision_json, precision_tables
 
     with open_model(model) as package:
+        if precision:
+            found = precision_json(package.report, str(model))
+            if as_json:
+                print_json(found)
+            else:
+                print_tables(precision_tables(found))
+            return
         size = model.stat().st_size
         if as_json:
             print_json(model_json(package.description, size, package.report))

@@ -10,6 +10,7 @@ import click
 
 from atc_py import __version__
 from atc_py.cli.check import check
+from atc_py.cli.compare import compare
 from atc_py.cli.console import print_diagnostics, print_error, show_help_of_bare_group
 from atc_py.cli.convert import convert
 from atc_py.cli.explain import explain
@@ -44,7 +45,7 @@ def cli(context: click.Context) -> None:
     show_help_of_bare_group(context)
 
 
-for _command in (convert, check, run, info, quantize, ops, explain):
+for _command in (convert, check, compare, run, info, quantize, ops, explain):
     cli.add_command(_command)
 
 

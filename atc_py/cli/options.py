@@ -13,7 +13,15 @@ from atc_py.diag import LANGUAGES
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-__all__ = ["AS_JSON", "INPUT_SHAPE", "LANG", "OP_SPECS", "SOC", "precision_mode"]
+__all__ = [
+    "AS_JSON",
+    "INPUT_SHAPE",
+    "LANG",
+    "OP_SPECS",
+    "SOC",
+    "precision_controls",
+    "precision_mode",
+]
 
 SOC = click.option(
     "--soc", "--soc-version", "--soc_version", default="sim", help="SoC that the model is for."
@@ -46,15 +54,64 @@ LANG = click.option(
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
+_PATH = click.Path(path_type=Path)
+
+_CONTROLS = (
+    click.option(
+        "--precision-mode-v2",
+        "--precision_mode_v2",
+        type=click.Choice(list(PrecisionMode.second_names())),
+        help="The precision mode by ATC's second names, in place of --precision-mode.",
+    ),
+    click.option(
+        "--keep-dtype", "--keep_dtype", type=_PATH, metavar="FILE",
+        help="Nodes, or OpType::T, that keep the model's dtypes, one a line.",
+    ),
+    click.option(
+        "--customize-dtypes", "--customize_dtypes", type=_PATH, metavar="FILE",
+        help="Lines `node::InputDtype:float16,OutputDtype:float16` that fix dtypes.",
+    ),
+    click.option(
+        "--modify-mixlist", "--modify_mixlist", type=_PATH, metavar="FILE",
+        help="JSON that moves operators between the lists of the mixed precision modes.",
+    ),
+    click.option(
+        "--input-fp16-nodes", "--input_fp16_nodes", default="", metavar='"x;y"',
+        help="Inputs that are fed as float16.",
+    ),
+    click.option(
+        "--output-type", "--output_type", default="", metavar='TYPE|"node:0:TYPE;..."',
+        help="FP32, FP16 or another for all outputs, or one by one.",
+    ),
+    click.option(
+        "--op-precision-mode", "--op_precision_mode", type=_PATH, metavar="FILE",
+        help="Implementation modes by operator and node; checked, but without effect here.",
+    ),
+    click.option(
+        "--is-weight-clip", "--is_weight_clip", type=click.Choice(["0", "1"]), default="1",
+        show_default=True, callback=lambda _context, _option, value: value == "1",
+        help="Clamp weights that become narrower to finite values.",
+    ),
+)  # fmt: skip
+
+
+def precision_controls(command: click.decorators.FC) -> click.decorators.FC:
+    """The options that refine a precision mode."""
+    for option in reversed(_CONTROLS):
+        command = option(command)
+    return command
+
+
 def precision_mode(
     modes: Iterable[PrecisionMode],
+    default: str | None = PrecisionMode.FORCE_FP16.value,
 ) -> Callable[[click.decorators.FC], click.decorators.FC]:
-    """The option for one of `modes`."""
+    """The option for one of `modes`; a `default` of None tells that it was not given."""
     return click.option(
         "--precision-mode",
         "--precision_mode",
         type=click.Choice([mode.value for mode in modes]),
-        default=PrecisionMode.FORCE_FP16.value,
-        show_default=True,
+        default=default,
+        show_default=PrecisionMode.FORCE_FP16.value,
         help="How dtypes may change.",
     )

@@ -103,6 +103,28 @@ UNKNOWN_NAME = _code(
     "An operator or a diagnostic code was asked for that atc-py does not have.",
     "`atc-py ops list` lists the operators; docs/diagnostics.md lists the codes.",
 )
+OPTIONS_EXCLUDE = _code(
+    1020,
+    "options-exclude-each-other",
+    ExitCode.USAGE,
+    "Two options were given of which one leaves no room for the other.",
+    "Give one of the two that the message names.",
+)
+NO_BFLOAT16 = _code(
+    1021,
+    "soc-lacks-bfloat16",
+    ExitCode.USAGE,
+    "The precision mode computes in bfloat16, and the SoC does not.",
+    "Name a SoC that has bfloat16 with --soc (docs/target.md lists them), or choose a float16 mode.",
+)
+NOT_IN_MODEL = _code(
+    1022,
+    "name-not-in-model",
+    ExitCode.USAGE,
+    "An option, or the file that it names, speaks of a node, operator, input or output that the "
+    "model or the target does not have.",
+    "Compare the name with the nearest ones in the message; nodes are named as in the ONNX file.",
+)
 
 # 2: files -------------------------------------------------------------------------------------
 
@@ -202,6 +224,14 @@ DOUBTFUL_SPEC = _code(
     "does not have the operator. It does no harm.",
     "Delete what the message names, unless the specification follows a list that has it.",
     Severity.WARNING,
+)
+BAD_CONTROL_FILE = _code(
+    2020,
+    "bad-precision-file",
+    ExitCode.FILE,
+    "A file for --keep-dtype, --customize-dtypes, --modify-mixlist or --op-precision-mode does not "
+    "follow its format.",
+    "Correct the line that the message names; `atc-py convert --help` says which option takes what.",
 )
 
 # 3: which operators and versions a model uses --------------------------------------------------
@@ -473,6 +503,15 @@ QUANT_OFFSET = _code(
     "Quantise what meets in the layer with one offset, or with offset 0.",
     Severity.WARNING,
 )
+NO_16_BIT_KERNEL = _code(
+    6010,
+    "no-16-bit-kernel",
+    ExitCode.DONE,
+    "A mixed precision mode wants an operator of its white list in 16 bits, and there is no such "
+    "kernel. The operator keeps the model's dtypes.",
+    "Nothing needs doing; --modify-mixlist takes the operator off the white list.",
+    Severity.WARNING,
+)
 
 # 7: the device --------------------------------------------------------------------------------
 
@@ -507,6 +546,22 @@ NOT_FINITE = _code(
     "Convert with --precision-mode must_keep_origin_dtype and run again; if that is finite, "
     "float16 is the cause.",
     Severity.WARNING,
+)
+REFERENCE_FAILED = _code(
+    7005,
+    "reference-run-failed",
+    ExitCode.DEVICE,
+    "The original ONNX model could not be run to compare with: neither onnxruntime nor onnx's own "
+    "evaluator runs some of its operators, or they refuse the data.",
+    "Install onnxruntime, give inputs that fit the model with --input, and see whether "
+    "onnxruntime runs the model alone.",
+)
+BELOW_TARGET = _code(
+    7006,
+    "comparison-below-target",
+    ExitCode.DEVICE,
+    "An output of the compiled model is further from the original's than --fail-under allows.",
+    "The report names the first layer that goes wrong; try another --precision-mode.",
 )
 
 # 9: atc-py ------------------------------------------------------------------------------------

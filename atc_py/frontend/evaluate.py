@@ -96,6 +96,8 @@ def evaluate(
         # The reference warns of overflow and the like; what it computes is what counts here.
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
+            if node.op_type == "Range" and not arrays[node.inputs[2]].all():
+                return None  # in steps of 0 there is no range; the reference has an empty one
             if node.op_type == "GatherElements":
                 results = _gather_elements(node, arrays)
             else:

@@ -212,9 +212,7 @@ def _unknown_shape(node: WorkNode, name: str, found: ValueType | None) -> Diagno
         what = f"the element type and shape of its output {name!r} are not known"
     else:
         what = f"the number of axes of its output {name!r} is not known"
-    if node.is_if:
-        advice = "let both branches hand out tensors with one number of axes"
-    elif node.schema is not None:
+    if node.schema is not None:
         advice = "it depends on data that the node gets at run time; export fixed shapes"
     else:
         advice = "ONNX does not define this operator; state the type in the graph's value_info"

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from atc_py.diag import AtcError
+from atc_py.diag.codes import BAD_MODEL, UNKNOWN_SHAPE
 from atc_py.frontend.contents import locate_contents
 from atc_py.frontend.fold import fold_what_can_be
 from atc_py.frontend.graph import ValueType, WorkGraph, inner_nodes
 from atc_py.frontend.signatures import signature_faults
+from atc_py.frontend.tensors import element_name
 from atc_py.frontend.text import texts_of
 from atc_py.frontend.validate import sort_nodes
 from atc_py.frontend.window_types import known_type
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator
+    from collections.abc import Container, Iterable, Iterator, Mapping
 
     from onnx import GraphProto
 
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["Branch", "FoldedGraph", "fold_with_branches"]
 
 _NOTHING = ValueType(0, None)
+
+_SAME_COUNT = "give the node and both branches one number of outputs, or export the model again"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,7 +119,7 @@ def _look_into(
             continue
         found.append(Branch(name, folded))
         faults += folded.faults
-    return tuple(found), faults
+    return tuple(found), [*faults, *_faults_of_results(graph, node, found)]
 
 
 def _graphs(node: WorkNode) -> Iterator[tuple[str, GraphProto]]:
@@ -174,6 +178,42 @@ def _output_type(branch: Branch, position: int) -> ValueType:
     if position >= len(graph.outputs):
         return _NOTHING
     return known_type(graph, graph.outputs[position]) or _NOTHING
+
+
+def _faults_of_results(
+    graph: WorkGraph, node: WorkNode, branches: list[Branch]
+) -> Iterator[Diagnostic]:
+    """What is wrong with the outputs of a node, given its branches."""
+    count = len(node.outputs)
+    for branch in branches:
+        found = len(branch.folded.graph.outputs)
+        if found != count:
+            message = f"both branches must hand out {count}, as many as the node has outputs; "
+            message += f"{branch.name} hands out {found}"
+            place = replace(node.place, field=f"attribute {branch.name}")
+            yield BAD_MODEL.diagnostic(message, place=place, help=_SAME_COUNT)
+    for position, name in enumerate(node.outputs):
+        types = {branch.name: _output_type(branch, position) for branch in branches}
+        differences = list(_contradictions(node, name, types))
+        if differences and name in graph.used_names():
+            yield from differences
+
+
+def _contradictions(
+    node: WorkNode, name: str, types: Mapping[str, ValueType]
+) -> Iterator[Diagnostic]:
+    """How the branches differ in what they hand out as one output, as far as it is known."""
+    place = replace(node.place, field=f"output {name!r}")
+    elements = {at: element_name(each.element) for at, each in types.items() if each.element}
+    if len(set(elements.values())) > 1:
+        found = " and ".join(f"{each} in {at}" for at, each in elements.items())
+        help_ = "cast what one of the branches hands out, so that both have one element type"
+        yield BAD_MODEL.diagnostic(f"its output {name!r} is {found}", place=place, help=help_)
+    ranks = {at: len(each.dims) for at, each in types.items() if each.dims is not None}
+    if len(set(ranks.values())) > 1:
+        found = " and ".join(f"rank {rank} in {at}" for at, rank in ranks.items())
+        help_ = "let both branches hand out tensors of one rank"
+        yield UNKNOWN_SHAPE.diagnostic(f"its output {name!r} has {found}", place=place, help=help_)
 
 
 def _agreed(types: list[ValueType]) -> ValueType:

@@ -84,7 +84,10 @@ def element_of_dtype(dtype: DType) -> int:
 
 
 def element_name(number: int) -> str:
-    """What ONNX calls the element type with that number, in small letters."""
+    """The element type with that number: as a dtype here, or else as ONNX calls it."""
+    dtype = dtype_of_element(number)
+    if dtype is not None:
+        return dtype.value
     try:
         return str(TensorProto.DataType.Name(number)).lower()
     except ValueError:

@@ -9,7 +9,7 @@ from atc_py.diag.codes import BAD_MODEL
 from atc_py.frontend.attributes import seen_attributes
 from atc_py.frontend.infer import own_complaint
 from atc_py.frontend.signatures import is_optional_output, type_contradiction
-from atc_py.frontend.tensors import dtype_of_element, element_name, output_fault
+from atc_py.frontend.tensors import element_name, output_fault
 from atc_py.frontend.window_types import known_type
 from atc_py.source import NodeView, TensorView, scope_name
 
@@ -158,6 +158,5 @@ class _Viewer:
         known = self._graph.foreign.get(name) or known_type(self._graph, name)
         if name in self._graph.kinds or known is None:
             return TensorView(name, self._graph.kinds.get(name, ""), None)
-        dtype = dtype_of_element(known.element)
-        element = dtype.value if dtype else element_name(known.element) if known.element else ""
+        element = element_name(known.element) if known.element else ""
         return TensorView(name, element, known.dims)

@@ -126,17 +126,18 @@ class DeferredConst:
 
 
 class CastConst:
-    """A constant in another dtype; floats are clamped to the new dtype's finite range first.
+    """A constant in another dtype; with `clip`, floats are clamped to its finite range first.
 
     The clamp is ATC's `--is_weight_clip`, on by default: a float32 weight beyond 65504 becomes
     65504 in float16, not infinity. Infinities and NaN of the source stay what they are.
     """
 
-    __slots__ = ("dtype", "source")
+    __slots__ = ("clip", "dtype", "source")
 
-    def __init__(self, source: ConstData, dtype: DType) -> None:
+    def __init__(self, source: ConstData, dtype: DType, *, clip: bool = True) -> None:
         self.source = source
         self.dtype = dtype
+        self.clip = clip
 
     @property
     def shape(self) -> Shape:
@@ -149,8 +150,8 @@ class CastConst:
 
         if isinstance(self.source, SplatConst):
             scalar = SplatConst(self.source.value, self.source.dtype, ())
-            return np.broadcast_to(_cast(scalar, self.dtype), self.shape)
-        return _cast(self.source, self.dtype)
+            return np.broadcast_to(_cast(scalar, self.dtype, clip=self.clip), self.shape)
+        return _cast(self.source, self.dtype, clip=self.clip)
 
     def release(self) -> None:
         """Release the source."""
@@ -179,15 +180,15 @@ class OpaqueConst:
         """Nothing: there is nothing to give back."""
 
 
-def _cast(source: ConstData, dtype: DType) -> npt.NDArray[np.generic]:
-    """The whole source, cast, and clamped where a float becomes a narrower one."""
+def _cast(source: ConstData, dtype: DType, *, clip: bool) -> npt.NDArray[np.generic]:
+    """The whole source, cast, and with `clip` clamped where a float becomes a narrower one."""
     import numpy as np
 
     array = source.numpy()
     with np.errstate(over="ignore", invalid="ignore"):
         cast = array.astype(dtype.numpy)
     narrower = dtype.is_float and source.dtype.is_float and dtype.itemsize < source.dtype.itemsize
-    if narrower and array.size:
+    if clip and narrower and array.size:
         _clamp(cast, array, _largest_finite(dtype))
     return cast
 

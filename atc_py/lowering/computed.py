@@ -1,7 +1,8 @@
-"""Nodes that cut or pad by numbers that only the run knows."""
+"""Nodes that cut, split or pad by numbers that only the run knows."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from atc_py.dtypes import DType
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from atc_py.ir import AttrValue, Value
     from atc_py.lowering.builder import Builder
 
-__all__ = ["check_pad_mode", "crop", "pad_computed", "slice_computed"]
+__all__ = ["check_pad_mode", "crop", "pad_computed", "slice_computed", "split_computed"]
 
 _PAD_MODES = ("constant", "reflect", "edge")
 
@@ -109,3 +110,35 @@ def _held_to_front(b: Builder, starts: Value, axes: Value) -> Value:
     zero = b.const("zero", np.zeros(1, dtype=np.int64))
     front = b.op("Sub", [zero, extents], extents.type, label="front")
     return b.op("Maximum", [starts, front], starts.type, label="starts")
+
+
+def split_computed(b: Builder, x: Value, axis: int) -> list[Value]:
+    """A StridedSliceV2 for each output: parts of one extent, of which the last may be smaller.
+
+    That extent is the axis' divided by the number of parts, rounded up.
+    """
+    import numpy as np
+
+    count = len(b.node.outputs)
+    axes = b.const("axis", np.array([axis], dtype=np.int64))
+    number = b.const("parts", np.array([count], dtype=np.int64))
+    rest = b.const("rest", np.array([count - 1], dtype=np.int64))
+    step = b.const("step", np.ones(1, dtype=np.int64))
+    extent = b.op("GatherV2D", [b.shape_of(x), axes], axes.type, {"axis": 0}, "extent")
+    filled = b.op("Add", [extent, rest], axes.type, label="filled")
+    part = b.op("RealDiv", [filled, number], axes.type, label="part")
+    bounds = [
+        b.op(
+            "Mul",
+            [part, b.const(f"at.{at}", np.array([at], dtype=np.int64))],
+            axes.type,
+            label=f"bound.{at}",
+        )
+        for at in range(count + 1)
+    ]
+    dims = (*x.type.dims[:axis], None, *x.type.dims[axis + 1 :])
+    type_ = TensorType(x.type.dtype, dims)
+    return [
+        b.op("StridedSliceV2", [x, *ends, axes, step], type_, label=b.output_name(position))
+        for position, ends in enumerate(pairwise(bounds))
+    ]

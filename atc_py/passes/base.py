@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from atc_py.diag import Place, Sink
 from atc_py.ir import Phase
+from atc_py.passes.precision.controls import Controls
+from atc_py.passes.precision.decisions import Decisions
 
 if TYPE_CHECKING:
     from atc_py.config import PrecisionMode
@@ -26,12 +28,16 @@ class PassContext:
         precision_mode: how dtypes may change.
         file: the source model's path, for diagnostics.
         sink: takes findings that do not stop the compilation.
+        controls: what the user wants of single nodes beside the mode.
+        decisions: takes what was decided about precision.
     """
 
     soc: Soc
     precision_mode: PrecisionMode
     file: str
     sink: Sink = field(default_factory=Sink, compare=False)
+    controls: Controls = field(default_factory=Controls)
+    decisions: Decisions = field(default_factory=Decisions, compare=False)
 
     def place(self, node: Node) -> Place:
         """Where a finding about `node` lies: at the first source node that it came from."""

@@ -15,6 +15,7 @@ from atc_py.passes.fusion.rewrite_depthwise_conv import RewriteDepthwiseConvPass
 from atc_py.passes.fusion.split_grouped_conv import SplitGroupedConvPass
 from atc_py.passes.layout.assign_formats import AssignFormatsPass
 from atc_py.passes.precision.assign_precision import AssignPrecisionPass
+from atc_py.passes.precision.cancel_casts import CancelCastsPass
 from atc_py.passes.precision.fold_constant_casts import FoldConstantCastsPass
 from atc_py.passes.precision.rules import verifier_rules
 from atc_py.passes.quant.apply_offset_w import ApplyOffsetWPass
@@ -47,6 +48,7 @@ PIPELINE: tuple[type[Pass], ...] = (
     RewriteDepthwiseConvPass,
     SplitGroupedConvPass,
     AssignPrecisionPass,
+    CancelCastsPass,
     FoldConstantCastsPass,
     AssignFormatsPass,
 )

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from atc_py.package.schema import OmModel
+    from atc_py.shapes import Shape
 
     Array = npt.NDArray[np.generic]
 
@@ -59,6 +60,8 @@ class Comparison:
         cosine: cosine similarity of the two as vectors.
         same_argmax: whether the largest element along the last axis is the same everywhere.
         tolerance: largest `range_error` that passes.
+        other_shapes: the shape found and the expected one where they differ; then nothing else
+            can be compared, the errors are inf and the rest says no.
     """
 
     name: str
@@ -67,6 +70,7 @@ class Comparison:
     cosine: float
     same_argmax: bool
     tolerance: float
+    other_shapes: tuple[Shape, Shape] | None = None
 
     @property
     def passed(self) -> bool:
@@ -94,7 +98,15 @@ def compare(name: str, found: Array, expected: Array, tolerance: float) -> Compa
     """
     ours, theirs = _numbers(name, found), _numbers(name, expected)
     if found.shape != expected.shape:
-        return Comparison(name, math.inf, math.inf, 0.0, same_argmax=False, tolerance=tolerance)
+        return Comparison(
+            name,
+            math.inf,
+            math.inf,
+            0.0,
+            same_argmax=False,
+            tolerance=tolerance,
+            other_shapes=(found.shape, expected.shape),
+        )
     max_error = _max_error(ours, theirs)
     scale = _range(theirs)
     range_error = max_error / scale if scale else max_error
@@ -145,18 +157,7 @@ def explained_share(description: OmModel, name: str, expected: Array) -> float:
 
 def comparison_table(comparisons: Iterable[Comparison]) -> Table:
     """What `run --expect` prints."""
-    rows = tuple(
-        (
-            row.name,
-            "ok" if row.passed else "FAILED",
-            f"{row.range_error:.2e}",
-            f"{row.tolerance:.2e}",
-            f"{row.max_error:.2e}",
-            f"{row.cosine:.6f}",
-            "same" if row.same_argmax else "differs",
-        )
-        for row in comparisons
-    )
+    rows = tuple(map(_compared, comparisons))
     columns = (
         "output",
         "verdict",
@@ -167,6 +168,21 @@ def comparison_table(comparisons: Iterable[Comparison]) -> Table:
         "argmax",
     )
     return Table("Compared with the expected data", columns, rows)
+
+
+def _compared(row: Comparison) -> tuple[str, ...]:
+    """One output in the table."""
+    if row.other_shapes is not None:
+        return row.name, "FAILED", "-", "-", "-", "-", "-"
+    return (
+        row.name,
+        "ok" if row.passed else "FAILED",
+        f"{row.range_error:.2e}",
+        f"{row.tolerance:.2e}",
+        f"{row.max_error:.2e}",
+        f"{row.cosine:.6f}",
+        "same" if row.same_argmax else "differs",
+    )
 
 
 def _rounding_depth(description: OmModel) -> int:

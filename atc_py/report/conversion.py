@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from atc_py.report.conversion_check import finding_json
@@ -50,6 +50,7 @@ class Facts:
         kernels: number of distinct kernel stubs.
         weights_in: bytes of weights in the ONNX file and the files beside it.
         passes: in the order in which they ran.
+        precision: the dtypes of each node with the rule that chose them, and the casts, as JSON.
     """
 
     soc: str
@@ -61,6 +62,7 @@ class Facts:
     kernels: int
     weights_in: int
     passes: tuple[PassEffect, ...]
+    precision: Mapping[str, object] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, object]:
         """The facts as JSON values; this is the offline model's own report."""
@@ -74,6 +76,7 @@ class Facts:
             "kernels": self.kernels,
             "weights_in": self.weights_in,
             "passes": {effect.name: effect.changes for effect in self.passes},
+            "precision": dict(self.precision),
         }
 
 

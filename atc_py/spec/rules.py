@@ -293,6 +293,13 @@ class ValuesExclude(Rule, frozen=True, kw_only=True):
     value: Number
 
 
+class KnownValuesExclude(Rule, frozen=True, kw_only=True):
+    """No value of the tensor that is known when the model is compiled is `value`."""
+
+    tensor: Text
+    value: Number
+
+
 class ScalesPerChannel(Rule, frozen=True, kw_only=True):
     """The tensor has one element, or as many as `other` has channels."""
 
@@ -356,6 +363,7 @@ Constraint: TypeAlias = (
     | ElementCountInRange
     | ValuesAtLeast
     | KnownValuesAtLeast
+    | KnownValuesExclude
     | ValuesKnown
     | ValuesEqual
     | ValuesExclude

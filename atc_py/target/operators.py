@@ -13,6 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from atc_py.target import rows
+from atc_py.target.bfloat16 import with_bfloat16
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,5 +46,5 @@ def _by_name() -> Mapping[str, TargetOp]:
         for row in getattr(importlib.import_module(name), "ROWS", ()):
             if row.name in found:
                 raise ValueError(f"{row.name} has a row in {found[row.name][1]} and in {name}")
-            found[row.name] = row, name
+            found[row.name] = with_bfloat16(row), name
     return {name: row for name, (row, _) in found.items()}

@@ -18,6 +18,7 @@ from atc_py.spec.implied import DtypeListed, DtypeSame, OperandAbsent, OperandPr
 from atc_py.spec.rules import (
     DtypeExcluded,
     KnownValuesAtLeast,
+    KnownValuesExclude,
     RankInRange,
     RankIsNot,
     RankOfUpdates,
@@ -213,11 +214,24 @@ def values_equal(rule: ValuesEqual, ground: Ground) -> Iterator[Side]:
 @boundary(ValuesExclude, VALUE_OUT_OF_RANGE)
 def values_exclude(rule: ValuesExclude, ground: Ground) -> Iterator[Side]:
     """The value and its neighbours in every place, and values of run time."""
-    start = ground.values(rule.tensor)
+    yield from _excluded(rule, ground)
+    yield outside(f"{rule.tensor} fed", _run_time(rule.tensor))
+
+
+@boundary(KnownValuesExclude, VALUE_OUT_OF_RANGE)
+def known_values_exclude(rule: KnownValuesExclude, ground: Ground) -> Iterator[Side]:
+    """The value and its neighbours in every place, and values of run time."""
+    yield from _excluded(rule, ground)
+    yield inside(f"{rule.tensor} fed", _run_time(rule.tensor))
+
+
+def _excluded(rule: ValuesExclude | KnownValuesExclude, ground: Ground) -> Iterator[Side]:
+    """The value and its neighbours in every place."""
+    some = (rule.value + 1,) * math.prod(ground.shape(rule.tensor))
+    start = ground.values(rule.tensor) or some
     assert start
     for position in range(len(start)):
         for value in (rule.value - 1, rule.value, rule.value + 1):
             make = outside if value == rule.value else inside
             items = with_item(start, position, value)
             yield make(f"{items}", Change(values={rule.tensor: items}))
-    yield outside(f"{rule.tensor} fed", _run_time(rule.tensor))

@@ -70,6 +70,18 @@ def test_expected_output_passes_and_a_wrong_one_fails(atc: Atc, om: Path) -> Non
     )
 
 
+@pytest.mark.usefixtures("x")
+def test_expected_output_of_another_shape_is_named(atc: Atc, om: Path) -> None:
+    atc("run", om, "--input", "x.npy", "-o", "out")
+    y = np.load("out/y.npy")
+    np.save("expected.npy", y[..., None])
+    failed = atc("run", om, "--input", "x.npy", "--expect", "expected.npy", "--tolerance", 1e9)
+    shape = "x".join(map(str, y.shape))
+    assert failed.status == 4
+    assert f"y has the shape {shape}, the data expected have {shape}x1" in failed.err
+    assert "inf" not in failed.out + failed.err
+
+
 def test_profile_shows_operators(atc: Atc, om: Path) -> None:
     done = atc("run", om, "--random", 0, "--profile")
     assert "Conv2D" in done.out

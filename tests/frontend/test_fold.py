@@ -341,6 +341,15 @@ def test_gather_elements_out_of_range_is_left_alone(tmp_path: Path) -> None:
     assert result(nodes, weights, tmp_path) is None
 
 
+@pytest.mark.parametrize(("step", "values"), [(2, [1, 3]), (0, None)])
+def test_range_in_steps_of_nothing_is_left_alone(
+    step: int, values: list[int] | None, tmp_path: Path
+) -> None:
+    weights = {"start": np.array(1), "limit": np.array(5), "step": np.array(step)}
+    const = result([node("Range", list(weights), ["k"])], weights, tmp_path)
+    assert (None if const is None else const.numpy().tolist()) == values
+
+
 def test_if_with_known_condition_is_replaced_by_its_branch(tmp_path: Path) -> None:
     inner = [node("Mul", ["x", "two"], ["m"], "inner")]
     weight = numpy_helper.from_array(np.full(1, 2, np.float32), "two")

@@ -241,6 +241,18 @@ def test_form_is_refused_with_its_place(name: str, tmp_path: Path) -> None:
     assert found.place.op_type == model.graph.node[-1].op_type
 
 
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(("count", "extents"), [(1, (5,)), (2, (2, 3, 5)), (3, (3, 5, 6))])
+def test_last_part_of_an_open_axis_may_be_smaller(
+    count: int, extents: tuple[int, ...], mode: str
+) -> None:
+    net = Opened(opset=18)
+    net.output(*net.ops("Split", net.open("x", 2), count=count, axis=-1, num_outputs=count))
+    with loaded(net.model(), mode) as model:
+        for extent in extents:
+            model.agree(cut("x", small(3, extent)))
+
+
 # Wrong data ---------------------------------------------------------------------------------------
 
 

@@ -331,7 +331,7 @@ def test_quant_to_int16_where_own_specifications_allow_it(tmp_path: Path) -> Non
         ("AscendAntiQuant", {"x": REAL.astype(I8)}, [F32], {**BOTH, "dtype": 2}, "attribute dtype",
          "takes 0 (float32) or 1 (float16) as dtype, found 2"),
         ("AscendAntiQuant", {"x": REAL.astype(I8)}, [F32], {**BOTH, "dtype": 1}, "output 'y0'",
-         "it is declared as float, but what is computed is float16"),
+         "it is declared as float32, but what is computed is float16"),
         ("AscendDequant", {"x": REAL.astype(I32), "s": WORD}, [F32], {"sqrt_mode": 1},
          "attribute sqrt_mode", "takes float16 factors with sqrt_mode, found uint64"),
         ("AscendDequant", {"x": REAL.astype(I32), "s": np.ones(2, F16)}, [F32], {}, "input 1",

@@ -117,4 +117,10 @@ def test_rows_declare_integers_beside_floats(op: str) -> None:
     (column,) = [column for column in row.columns if DType.INT8 in column.inputs]
     assert column.inputs == (DType.INT8, DType.INT8, DType.INT32, DType.INT8)
     assert (column.outputs, column.needs) == ((DType.INT32,), None)
-    assert [c.needs for c in row.columns if c is not column] == [None, Resource.CUBE_FLOAT32]
+    assert [(c.inputs[0], c.outputs[0], c.needs) for c in row.columns if c is not column] == [
+        (DType.FLOAT16, DType.FLOAT16, None),
+        (DType.FLOAT32, DType.FLOAT32, Resource.CUBE_FLOAT32),
+        (DType.FLOAT16, DType.FLOAT32, None),
+        (DType.BFLOAT16, DType.BFLOAT16, Resource.BFLOAT16),
+        (DType.BFLOAT16, DType.FLOAT32, Resource.BFLOAT16),
+    ]

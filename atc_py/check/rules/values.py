@@ -12,6 +12,7 @@ from atc_py.diag import Words
 from atc_py.diag.codes import VALUE_NOT_CONSTANT, VALUE_OUT_OF_RANGE
 from atc_py.spec.rules import (
     KnownValuesAtLeast,
+    KnownValuesExclude,
     ValuesAtLeast,
     ValuesEqual,
     ValuesExclude,
@@ -77,11 +78,7 @@ def values_at_least(rule: ValuesAtLeast, node: BoundNode) -> Answer:
 )
 def known_values_at_least(rule: KnownValuesAtLeast, node: BoundNode) -> Answer:
     """{tensor} of {op}, where constant, must have values of at least {least}."""
-    return all_of(
-        _values(rule.tensor, tensor, _at_least(rule.least))
-        for tensor in node.tensors(rule.tensor)
-        if is_known(tensor)
-    )
+    return _known_values(node, rule.tensor, _at_least(rule.least))
 
 
 @predicate(
@@ -112,6 +109,19 @@ def values_exclude(rule: ValuesExclude, node: BoundNode) -> Answer:
     return _constant_values(node, rule.tensor, _other_than(rule.value))
 
 
+@predicate(
+    KnownValuesExclude,
+    VALUE_OUT_OF_RANGE,
+    zh="{op} 的 {tensor} 为常量时，其值须不含 {value}",
+    help_=Words(
+        "export {tensor} with values other than {value}", "将 {tensor} 导出为不含 {value} 的值"
+    ),
+)
+def known_values_exclude(rule: KnownValuesExclude, node: BoundNode) -> Answer:
+    """{tensor} of {op}, where constant, must not have the value {value}."""
+    return _known_values(node, rule.tensor, _other_than(rule.value))
+
+
 def _at_least(least: Number) -> _Keeps:
     """Which values are at least that; NaN is not."""
     return lambda data, _: data >= least
@@ -133,6 +143,12 @@ def _constant_values(node: BoundNode, name: str, keeps: _Keeps, *, flags: bool =
         _values(name, tensor, keeps, flags=flags) if is_known(tensor) else _NOT_CONSTANT
         for tensor in node.tensors(name)
     )
+
+
+def _known_values(node: BoundNode, name: str, keeps: _Keeps) -> Answer:
+    """Whether the values of operand `name` keep a rule where it is constant."""
+    known = filter(is_known, node.tensors(name))
+    return all_of(_values(name, tensor, keeps) for tensor in known)
 
 
 def _values(name: str, tensor: TensorView, keeps: _Keeps, *, flags: bool = False) -> Answer:

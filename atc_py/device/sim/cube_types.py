@@ -16,6 +16,8 @@ __all__ = ["check_channels", "convolution_operands", "filter_window", "result_dt
 
 _BIAS, _OFFSET_W = 2, 3
 
+_NARROW = frozenset({DType.FLOAT16, DType.BFLOAT16})
+
 _INTEGERS: Mapping[int, tuple[str, DType]] = {
     1: ("the second operand", DType.INT8),
     _BIAS: ("bias", DType.INT32),
@@ -27,6 +29,8 @@ _INTEGERS: Mapping[int, tuple[str, DType]] = {
 def result_dtype(node: NodeFacts) -> DType:
     """The dtype of a node's result: int32 where data are int8, else the dtype of the operands.
 
+    16-bit floats may hand out the float32 sums themselves, to which a float32 bias is added.
+
     Raises:
         NodeError: the operands do not go together, or an offset has no place beside them.
     """
@@ -36,9 +40,24 @@ def result_dtype(node: NodeFacts) -> DType:
         raise NodeError(f"the kernel computes floats and int8, found {node.x.dtype.value}")
     if node.input(_OFFSET_W) is not None:
         raise NodeError(f"offset_w is for quantised operands, found {node.x.dtype.value}")
-    one_dtype(node.present)
     node.expect("offset_x", 0)
+    if node.x.dtype in _NARROW and node.outputs[0].dtype is DType.FLOAT32:
+        one_dtype(node.present[:_BIAS])
+        _check_wide_bias(node)
+        return DType.FLOAT32
+    one_dtype(node.present)
     return node.x.dtype
+
+
+def _check_wide_bias(node: NodeFacts) -> None:
+    """Hold the bias of float32 sums to float32.
+
+    Raises:
+        NodeError: it has another dtype.
+    """
+    bias = node.input(_BIAS)
+    if bias is not None and bias.dtype is not DType.FLOAT32:
+        raise NodeError(f"bias must be float32 beside float32 sums, found {bias.dtype.value}")
 
 
 def _integer_dtype(node: NodeFacts) -> DType:

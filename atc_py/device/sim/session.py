@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cached_property
 from threading import Lock
 from time import perf_counter
@@ -33,7 +32,7 @@ from atc_py.diag import AtcError
 from atc_py.diag.codes import DEVICE_FAILED
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -70,13 +69,28 @@ class SimModel:
         self._results: dict[int, NDArray[Any]] = {}
         self._workspace = Workspace()
         self._lock = Lock()
+        # Without gates nothing is ever dead, and runs of many small kernels feel the question.
+        self._has_gates = any(step.kernel.gate is not None for step in self._program.steps)
 
-    def run(self, inputs: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-        """The outputs for `inputs`; see `DeviceBackend.run`."""
+    def run(
+        self,
+        inputs: Mapping[str, NDArray[Any]],
+        observe: Callable[[int, NDArray[Any]], None] | None = None,
+    ) -> dict[str, NDArray[Any]]:
+        """The outputs for `inputs`; see `DeviceBackend.run`.
+
+        Args:
+            inputs: arrays by name.
+            observe: called with position and carrier of each result that is alive, as soon as it
+                is there. The array is the observer's only during the call: its memory is used
+                again. What the observer raises ends the run.
+        """
         feeds = read_feeds(self._program, inputs)
         with self._lock, self._workers.running(), np.errstate(all="ignore"):
             values: Values = dict(feeds)
-            self.profile = tuple(self._timed(step, values) for step in self._program.steps)
+            self.profile = tuple(
+                self._observed(step, values, observe) for step in self._program.steps
+            )
             return {
                 name: self._output(name, tensor, values)
                 for name, tensor in self._program.outputs.items()
@@ -98,6 +112,23 @@ class SimModel:
         """Let the workers go, if any came."""
         if "_workers" in self.__dict__:
             self._workers.close()
+
+    def _observed(
+        self,
+        step: Step,
+        values: Values,
+        observe: Callable[[int, NDArray[Any]], None] | None,
+    ) -> NodeProfile:
+        """Launch a step, show its results, and let go of what nobody reads after it."""
+        profile = self._timed(step, values)
+        if observe is not None:
+            for tensor in step.outputs:
+                array = values[tensor]
+                if array is not None:
+                    observe(tensor, array)
+        for tensor in step.frees:
+            values.pop(tensor, None)
+        return profile
 
     def _timed(self, step: Step, values: Values) -> NodeProfile:
         """Launch a step and say what it cost.
@@ -130,24 +161,22 @@ class SimModel:
         node, itemsizes = step.node, (facts.dtype.itemsize for facts in step.node.outputs)
         made = zip((values[tensor] for tensor in step.outputs), itemsizes, strict=True)
         nbytes = sum(array.size * itemsize for array, itemsize in made if array is not None)
-        for tensor in step.frees:
-            values.pop(tensor, None)
         return NodeProfile(node.name, node.op, node.engine, seconds, nbytes)
 
     def _launch(self, step: Step, values: Values) -> None:
         """Run a step's kernel on what reaches it; a step that is dead in this run does nothing."""
         inputs = tuple(self._value(t, values) if t >= 0 else None for t in step.inputs)
-        there = [t >= 0 for t in step.inputs]
-        alive = [array is not None for array in inputs]
-        if alive != there and not (step.kernel.joins and any(alive)):
+        if self._has_gates and _is_dead(step, inputs):
             values.update(dict.fromkeys(step.outputs))
             return
         node = typed_by_inputs(step, inputs) if step.is_late else step.node
-        call = Call(node, inputs, (), self._workspace, self._workers)
+        planned = () if step.is_late or step.kernel.alias else map(self._result, step.outputs)
+        call = Call(node, inputs, tuple(planned), self._workspace, self._workers)
         outputs = self._computed(step, call)
-        gate = (True,) * len(outputs) if step.kernel.gate is None else step.kernel.gate(call)
-        for tensor, array, opened in zip(step.outputs, outputs, gate, strict=True):
-            values[tensor] = array if opened else None
+        values.update(zip(step.outputs, outputs, strict=True))
+        if step.kernel.gate is not None:
+            opened = zip(step.outputs, step.kernel.gate(call), strict=True)
+            values.update((tensor, None) for tensor, is_open in opened if not is_open)
 
     def _computed(self, step: Step, call: Call) -> tuple[NDArray[Any], ...]:
         """What a step's kernel makes, rounded to the grid of its dtype."""
@@ -158,12 +187,11 @@ class SimModel:
         if step.is_late and kernel.results is not None:
             return held_results(kernel.results(call), node.outputs)
         if step.is_late:
-            outputs = empty_results(step, node)
-        else:
-            outputs = tuple(self._result(tensor) for tensor in step.outputs)
+            call = call.onto(empty_results(step, node))
+        outputs = call.outputs
         if not any(output.size for output in outputs):
             return outputs
-        kernel.run(replace(call, outputs=outputs))
+        kernel.run(call)
         if kernel.rounding is Rounding.BOUNDARY:
             for each, output in zip(node.outputs, outputs, strict=True):
                 if is_rounded(each.dtype):
@@ -213,6 +241,13 @@ class SimModel:
             skip = -raw.ctypes.data % _ALIGNMENT
             self._slots[index] = raw[skip : skip + size]
         return self._slots[index]
+
+
+def _is_dead(step: Step, inputs: Sequence[NDArray[Any] | None]) -> bool:
+    """Whether what a step needs is dead in this run: an input, or of one that joins all inputs."""
+    there = [tensor >= 0 for tensor in step.inputs]
+    alive = [array is not None for array in inputs]
+    return alive != there and not (step.kernel.joins and any(alive))
 
 
 def _results_text(node: NodeFacts) -> str:

@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING
 
 from atc_py.ir import TensorType, Value
 from atc_py.lowering.attributes import get_float, get_int, get_optional_ints, get_string
-from atc_py.lowering.computed import check_pad_mode, crop, pad_computed, slice_computed
+from atc_py.lowering.computed import (
+    check_pad_mode,
+    crop,
+    pad_computed,
+    slice_computed,
+    split_computed,
+)
 from atc_py.lowering.operands import axis_of, numbers_of
 from atc_py.lowering.registry import lowering
 
@@ -236,9 +242,19 @@ def _split(b: Builder, sizes: tuple[int, ...] | None) -> Sequence[Value]:
 
 
 def _equal_parts(b: Builder, x: Value, axis: int) -> Sequence[Value]:
-    """SplitVD with equal extents; SplitD where only the run knows them."""
+    """Parts of one extent; SplitD where only the run knows it.
+
+    Where the node has num_outputs, the last part may be smaller.
+    """
     count, extent = len(b.node.outputs), x.type.dims[axis]
-    if extent is not None:
-        return _split(b, (extent // count,) * count)
-    outputs = [(b.output_name(position), x.type) for position in range(count)]
-    return b.ops("SplitD", [x], outputs, {"split_dim": axis, "num_split": count})
+    may_be_uneven = "num_outputs" in b.node.attributes
+    if extent is None and may_be_uneven:
+        return split_computed(b, x, axis)
+    if extent is None:
+        outputs = [(b.output_name(position), x.type) for position in range(count)]
+        return b.ops("SplitD", [x], outputs, {"split_dim": axis, "num_split": count})
+    part = -(-extent // count)
+    last = extent - part * (count - 1)
+    if last < 0 or (last != part and not may_be_uneven):
+        raise b.bad(f"cannot make {count} parts of an axis of {extent}", "input input")
+    return _split(b, (*(part,) * (count - 1), last))

@@ -4,37 +4,42 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atc_py.config import PrecisionMode
-from atc_py.diag import Place, Sink
-from atc_py.diag.codes import NO_KERNEL
+from atc_py.diag import Sink
+from atc_py.diag.codes import NO_16_BIT_KERNEL, NO_KERNEL
 from atc_py.dtypes import DType
 from atc_py.ir import Phase
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.precision.casts import cast_engine, insert_cast
-from atc_py.passes.precision.columns import Choice, broken_limit, choose_column, offered_columns
+from atc_py.passes.precision.columns import (
+    Choice,
+    broken_limit,
+    choose_column,
+    hands_out_sums,
+    offered_columns,
+)
+from atc_py.passes.precision.decisions import Decision
+from atc_py.passes.precision.tensors import tensors_of
+from atc_py.passes.precision.wishes import SHORT, Wish, customised, kept, wishes
 from atc_py.target import TargetOp, Unit, find_operator
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from atc_py.diag import Diagnostic
     from atc_py.ir import Graph, Node, Value
+    from atc_py.target import Soc
 
 __all__ = ["AssignPrecisionPass"]
-
-_NARROWED = frozenset({DType.FLOAT32, DType.BFLOAT16, DType.FLOAT16})
-"""What force_fp16 turns into float16 where the operator has it."""
 
 
 class AssignPrecisionPass(Pass):
     """For each node, the column nearest to the dtypes that the mode wants; casts where they differ.
 
-    force_fp16 wants float16 for float32, bfloat16 and float16 and the dtype itself for the rest;
-    must_keep_origin_dtype wants the model's own dtypes; allow_fp32_to_fp16 wants float16 on the
-    cube and the model's own dtypes elsewhere, and takes float16 where the AI Core has nothing
-    better. A wider float may stand in for a narrower one, so an operator that only has float32
-    stays float32. AI Core columns come before AI CPU. Integers are never cast: int8 operands take
-    the operator's int8 column in every mode, or none.
+    What each mode wants is in `wishes`. A wider float may stand in for a narrower one, so an
+    operator that only has float32 stays float32. AI Core columns come before AI CPU. Integers are
+    never cast: int8 operands take the operator's int8 column in every mode, or none.
     Nodes that launch no kernel take what their input has. Graph inputs and outputs keep their
-    dtypes.
+    dtypes unless the user names others. Every choice and every Cast is put on record.
     """
 
     name = "assign-precision"
@@ -53,19 +58,31 @@ class _Assignment:
     def __init__(self, graph: Graph, context: PassContext) -> None:
         self._graph = graph
         self._context = context
+        self._controls = context.controls
         self._origin = {value: value.type.dtype for value in graph.values()}
         self._casts: dict[tuple[Value, DType], Value] = {}
         self._sink = Sink()
 
     def run(self) -> int:
-        """Type all nodes, then restore the outputs' dtypes."""
+        """Type all nodes, then give the outputs their dtypes."""
+        for value in self._graph.inputs:
+            if value.name in self._controls.fp16_inputs:
+                value.type = value.type.with_dtype(DType.FLOAT16)
         for node in list(self._graph.nodes):
             self._assign(node)
         self._sink.raise_errors()
         self._graph.outputs = [
-            self._cast(value, self._origin[value]) for value in self._graph.outputs
+            self._output(value, name)
+            for value, name in zip(self._graph.outputs, self._graph.output_names, strict=True)
         ]
         return len(self._casts)
+
+    def _output(self, value: Value, name: str) -> Value:
+        """`value` in the dtype that output `name` has in the model, or that the user gave it."""
+        given = self._controls.output_dtype(name)
+        dtype = given or self._origin[value]
+        reason = "output-type" if given else "the model's own dtype"
+        return self._cast(value, dtype, f"output {name} is {dtype.value}: {reason}")
 
     def _assign(self, node: Node) -> None:
         """Choose for one node, or keep the reason why nothing fits."""
@@ -74,83 +91,117 @@ class _Assignment:
             return
         if node.op == "Cast":
             node.engine = cast_engine(node)
+            self._record(node, "Cast of the model: as it is there")
             return
-        may_narrow = self._context.precision_mode is PrecisionMode.ALLOW_FP32_TO_FP16
-        wanted = self._wanted(node, row)
-        choice = choose_column(node, row, self._context.soc, wanted, may_narrow=may_narrow)
-        if choice is None:
-            self._sink.add(self._refusal(node, row))
-            return
-        self._apply(node, choice)
+        first: Wish | None = None
+        for wish in self._wishes(node, row):
+            choice = self._choose(node, row, wish)
+            if choice is not None:
+                self._apply(node, choice, wish.rule)
+                if first is not None and first.short:
+                    self._warn(node, wish)
+                return
+            first = first or wish
+        if first is not None:
+            self._sink.add(self._refusal(node, row, first))
 
-    def _wanted(self, node: Node, row: TargetOp) -> tuple[list[DType], list[DType]]:
-        """The dtypes that the mode wants for inputs and outputs by position."""
+    def _wishes(self, node: Node, row: TargetOp) -> Iterator[Wish]:
+        """What is wanted of the node, the strongest control first."""
         if row.unit is Unit.LOCAL:
             current = [v.type.dtype if v else DType.FLOAT32 for v in node.inputs]
-            return current, [current[0]] * len(node.outputs)
-        inputs = [
-            self._wish(value, row) if value is not None else DType.FLOAT32 for value in node.inputs
-        ]
-        for position, value in enumerate(node.inputs):
-            operand = row.input_at(position)
-            if value is not None and operand is not None and operand.value_depend:
-                inputs[position] = value.type.dtype
-        return inputs, [self._wish(value, row) for value in node.outputs]
-
-    def _wish(self, value: Value, row: TargetOp) -> DType:
-        """The dtype that the mode wants for one tensor of an operator."""
-        origin = self._origin.get(value, value.type.dtype)
+            results = (current[0],) * len(node.outputs)
+            yield Wish(tuple(current), results, "no kernel: as its input")
+            return
+        tensors = tensors_of(node, row, self._origin, self._controls)
+        asked = self._controls.custom_of(node)
         mode = self._context.precision_mode
-        narrow = mode is PrecisionMode.FORCE_FP16 or (
-            mode is PrecisionMode.ALLOW_FP32_TO_FP16 and row.unit is Unit.CUBE
-        )
-        return DType.FLOAT16 if narrow and origin in _NARROWED else origin
+        if asked is not None:
+            yield customised(tensors, asked, next(wishes(mode, tensors)))
+        elif self._controls.keeps(node):
+            yield kept(tensors, "keep-dtype: as in the model")
+        else:
+            yield from wishes(mode, tensors)
 
-    def _apply(self, node: Node, choice: Choice) -> None:
+    def _choose(self, node: Node, row: TargetOp, wish: Wish) -> Choice | None:
+        """The offered column that meets `wish`, or None."""
+        soc = self._context.soc
+        wanted = (wish.inputs, wish.outputs)
+        choice = choose_column(
+            node, row, soc, wanted, falls=wish.falls, must=(wish.exact_inputs, wish.exact_outputs)
+        )
+        if choice is None or not wish.short:
+            return choice
+        present = [d for v, d in zip(node.inputs, choice.inputs, strict=True) if v is not None]
+        return choice if SHORT & {*present, *choice.outputs} else None
+
+    def _apply(self, node: Node, choice: Choice, rule: str) -> None:
         """Give the node its engine and dtypes, with casts before it where they are needed."""
         node.engine = choice.engine
         node.attributes.update(choice.attributes)
+        origin = self._origins(node)
         for position, value in enumerate(node.inputs):
             if value is not None:
-                node.set_input(position, self._cast(value, choice.inputs[position]))
+                dtype = choice.inputs[position]
+                reason = f"{node.name} ({node.op}) takes {dtype.value} on {choice.engine.value}"
+                node.set_input(position, self._cast(value, dtype, f"{reason}: {rule}"))
         for value, dtype in zip(node.outputs, choice.outputs, strict=True):
             value.type = value.type.with_dtype(dtype)
+        self._record(node, rule, origin)
 
-    def _cast(self, value: Value, dtype: DType) -> Value:
-        """`value` as `dtype`; one Cast serves all its users."""
+    def _origins(self, node: Node) -> tuple[tuple[DType | None, ...], tuple[DType, ...]]:
+        """The model's own dtypes of the node's inputs and outputs."""
+        inputs = tuple(self._origin.get(v, v.type.dtype) if v else None for v in node.inputs)
+        return inputs, tuple(self._origin[value] for value in node.outputs)
+
+    def _record(
+        self,
+        node: Node,
+        rule: str,
+        origin: tuple[tuple[DType | None, ...], tuple[DType, ...]] | None = None,
+    ) -> None:
+        """Put what was chosen for the node on record."""
+        chosen = (
+            tuple(v.type.dtype if v else None for v in node.inputs),
+            tuple(value.type.dtype for value in node.outputs),
+        )
+        decision = Decision(origin or self._origins(node), chosen, rule)
+        self._context.decisions.nodes[node.name] = decision
+
+    def _cast(self, value: Value, dtype: DType, reason: str) -> Value:
+        """`value` as `dtype`; one Cast serves all its users, and the first one is its reason."""
         if value.type.dtype is dtype:
             return value
         key = (value, dtype)
         if key not in self._casts:
-            self._casts[key] = insert_cast(self._graph, value, dtype)
+            result = self._casts[key] = insert_cast(self._graph, value, dtype)
+            if result.producer is not None:
+                self._context.decisions.casts[result.producer.name] = reason
         return self._casts[key]
 
-    def _refusal(self, node: Node, row: TargetOp) -> Diagnostic:
+    def _warn(self, node: Node, wish: Wish) -> None:
+        """Say that an operator of the white list has no 16-bit kernel."""
+        message = f"{node.op} has no 16-bit kernel on {self._context.soc.name}; {wish.rule}"
+        place = self._context.place(node)
+        help_ = "take it off the white list with --modify-mixlist"
+        self._context.sink.add(NO_16_BIT_KERNEL.diagnostic(message, place=place, help=help_))
+
+    def _refusal(self, node: Node, row: TargetOp, wish: Wish) -> Diagnostic:
         """Why no column fits, with what there is instead."""
         soc = self._context.soc
-        values = (*node.present_inputs, *node.outputs)
-        wanted = sorted({self._wish(value, row).value for value in values})
-        origin = node.origins[0] if node.origins else None
-        place = Place(
-            self._context.file,
-            origin.index if origin else None,
-            origin.name if origin else None,
-            origin.op_type if origin else node.op,
-        )
+        given = [d for v, d in zip(node.inputs, wish.inputs, strict=True) if v is not None]
+        wanted = sorted({dtype.value for dtype in (*given, *wish.outputs)})
         message = (
             f"{node.op} has no kernel for {', '.join(wanted)} on {soc.name} "
-            f"with {self._context.precision_mode.value}"
+            f"with {wish.rule.partition(':')[0]}"
         )
         return NO_KERNEL.diagnostic(
-            message, place=place, help=_way_out(node, row, soc_help=soc.name)
+            message, place=self._context.place(node), help=_way_out(node, row, soc)
         )
 
 
-def _way_out(node: Node, row: TargetOp, *, soc_help: str) -> str:
+def _way_out(node: Node, row: TargetOp, soc: Soc) -> str:
     """What the operator takes instead, and which limit keeps it off the AI Core."""
-    from atc_py.target import find_soc
-
-    offered = offered_columns(node, row, find_soc(soc_help))
+    offered = [each for each in offered_columns(node, row, soc) if not hands_out_sums(row, each)]
     floats = any(value.type.dtype.is_float for value in node.present_inputs)
     alike = [choice for choice in offered if choice.outputs[0].is_float is floats] or offered
     dtypes = sorted({choice.outputs[0].value for choice in alike})

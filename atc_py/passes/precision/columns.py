@@ -10,18 +10,17 @@ from atc_py.ir import Engine
 from atc_py.target import TargetOp, Unit
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from atc_py.ir import Node
     from atc_py.target import Column, Limit, Soc
 
-__all__ = ["Choice", "broken_limit", "choose_column", "fits", "offered_columns"]
+__all__ = ["Choice", "broken_limit", "choose_column", "fits", "hands_out_sums", "offered_columns"]
 
 _RISES = {(DType.FLOAT16, DType.FLOAT32), (DType.BFLOAT16, DType.FLOAT32)}
 """(wanted, taken): a wider float may stand in for a narrower one."""
 
-_FALLS = {(DType.FLOAT32, DType.FLOAT16), (DType.BFLOAT16, DType.FLOAT16)}
-"""(wanted, taken): float16 in place of a wider float, in the modes that allow it."""
+_SHORT = frozenset({DType.FLOAT16, DType.BFLOAT16})
 
 _NARROWED, _AICPU = 1, 2
 """Ranks behind AI Core columns that lose nothing: AI Core with narrowed floats, and AI CPU."""
@@ -43,24 +42,31 @@ def choose_column(
     soc: Soc,
     wanted: tuple[Sequence[DType], Sequence[DType]],
     *,
-    may_narrow: bool = False,
+    falls: Collection[tuple[DType, DType]] = (),
+    must: tuple[Sequence[DType], Sequence[DType]] = ((), ()),
 ) -> Choice | None:
     """The offered column that is nearest to the `wanted` dtypes of inputs and outputs.
 
     AI Core comes before AI CPU; among the columns of one engine the one with the fewest changes
-    wins, and the row's order decides between equals. With `may_narrow` the AI Core may take
-    float16 for wider floats where it takes nothing better; that comes before the AI CPU.
+    wins, and the row's order decides between equals. `falls` are the pairs of a wanted dtype and
+    a narrower one that the AI Core may take for it where it takes nothing better; that comes
+    before the AI CPU. Columns that hand out the float32 sums of narrower operands are for those
+    who want them alone. `must` are dtypes of the first inputs and outputs that no other meets.
     """
     best: tuple[int, int, Choice] | None = None
     for choice in offered_columns(node, row, soc):
-        changes = _changes(node, wanted, choice)
+        if hands_out_sums(row, choice) and not _wants_sums(wanted):
+            continue
+        if not (_begins(choice.inputs, must[0]) and _begins(choice.outputs, must[1])):
+            continue
+        changes = _changes(node, wanted, choice, falls)
         if changes is None:
             continue
-        rises, falls = changes
+        risen, fallen = changes
         on_aicpu = choice.engine is Engine.AICPU
-        if falls and (on_aicpu or not may_narrow):
+        if fallen and on_aicpu:
             continue
-        rank = (_AICPU if on_aicpu else _NARROWED if falls else 0, rises + falls)
+        rank = (_AICPU if on_aicpu else _NARROWED if fallen else 0, risen + fallen)
         if best is None or rank < best[:2]:
             best = (*rank, choice)
     return best[2] if best else None
@@ -120,8 +126,28 @@ def _repeat(dtypes: tuple[DType, ...], count: int) -> tuple[DType, ...]:
     return (dtypes + dtypes[-1:] * count)[:count]
 
 
+def _begins(dtypes: Sequence[DType], first: Sequence[DType]) -> bool:
+    """Whether `dtypes` begin with `first`."""
+    return tuple(dtypes[: len(first)]) == tuple(first)
+
+
+def hands_out_sums(row: TargetOp, choice: Choice) -> bool:
+    """Whether a cube operator leaves the sums of 16-bit products in float32."""
+    return (
+        row.unit is Unit.CUBE and choice.inputs[0] in _SHORT and choice.outputs[0] is DType.FLOAT32
+    )
+
+
+def _wants_sums(wanted: tuple[Sequence[DType], Sequence[DType]]) -> bool:
+    """Whether 16-bit operands and a float32 result are asked for."""
+    return wanted[0][0] in _SHORT and wanted[1][0] is DType.FLOAT32
+
+
 def _changes(
-    node: Node, wanted: tuple[Sequence[DType], Sequence[DType]], choice: Choice
+    node: Node,
+    wanted: tuple[Sequence[DType], Sequence[DType]],
+    choice: Choice,
+    falls: Collection[tuple[DType, DType]],
 ) -> tuple[int, int] | None:
     """How many tensors would be widened and narrowed, or None where one does not match at all."""
     pairs = [
@@ -131,7 +157,7 @@ def _changes(
     ]
     pairs += zip(wanted[1], choice.outputs, strict=True)
     changed = [pair for pair in pairs if pair[0] is not pair[1]]
-    if any(pair not in _RISES and pair not in _FALLS for pair in changed):
+    if any(pair not in _RISES and pair not in falls for pair in changed):
         return None
-    falls = sum(pair in _FALLS for pair in changed)
-    return len(changed) - falls, falls
+    fallen = sum(pair in falls for pair in changed)
+    return len(changed) - fallen, fallen

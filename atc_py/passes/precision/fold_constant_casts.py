@@ -14,7 +14,10 @@ __all__ = ["FoldConstantCastsPass"]
 
 
 class FoldConstantCastsPass(Pass):
-    """Cast(const) = const', worked out when it is written; floats are clamped to finite values."""
+    """Cast(const) = const', worked out when it is written.
+
+    Floats are clamped to finite values unless the user does not want weights clipped.
+    """
 
     name = "fold-constant-casts"
     summary = "Turns casts of constants into constants."
@@ -27,7 +30,7 @@ class FoldConstantCastsPass(Pass):
             source, old = node.inputs[0], node.output
             if source is None or source.const is None:
                 continue
-            data = CastConst(source.const, old.type.dtype)
+            data = CastConst(source.const, old.type.dtype, clip=context.controls.clip_weights)
             graph.replace_value(old, graph.constant(source.name, data, like=old.type))
         graph.remove_nodes(matches)
         return len(matches)

@@ -49,13 +49,15 @@ def same(*dtypes: DType, inputs: int = 1, outputs: int = 1) -> tuple[Column, ...
 def cube() -> tuple[Column, ...]:
     """Columns of (data, weights, bias, offset_w) of a cube operator.
 
-    float16; float32 where the SoC's cube has it; int8, summed up in int32 with an int32 bias.
+    float16; float32 where the SoC's cube has it; int8, summed up in int32 with an int32 bias;
+    float16 with the float32 sums handed out, to which a float32 bias is added.
     Only int8 weights have offsets.
     """
     return (
         Column((F16,) * 3, (F16,)),
         Column((F32,) * 3, (F32,), Resource.CUBE_FLOAT32),
         Column((I8, I8, I32, I8), (I32,)),
+        Column((F16, F16, F32), (F32,)),
     )
 
 

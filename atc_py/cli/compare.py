@@ -1,0 +1,126 @@
+"""`atc-py compare`: a compiled model beside its original, layer by layer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from atc_py.cli import options
+from atc_py.cli.console import print_bytes, print_diagnostics, print_line, progress
+from atc_py.config import PrecisionMode
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from atc_py.api import PrecisionSettings
+    from atc_py.report.layers import LayerComparison
+
+__all__ = ["compare"]
+
+# Written out because what defines them takes long to import; a test compares them.
+_FORMATS = ("text", "json", "csv", "html")
+
+
+@click.command()
+@click.argument("model", type=click.Path(path_type=Path))
+@click.option(
+    "-i", "--input", "inputs", multiple=True, metavar="[NAME=]FILE",
+    help="Data for an input: .npy, .npz, .pb (ONNX tensor) or raw .bin; the others get random "
+    "data that fit their dtype and what they are for.",
+)  # fmt: skip
+@click.option(
+    "--samples", type=click.IntRange(min=1), default=1, show_default=True,
+    help="How many inputs to run, each with other random data.",
+)  # fmt: skip
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True,
+    help="Seed of the random data.",
+)  # fmt: skip
+@options.SOC
+@options.precision_mode(PrecisionMode, default=None)
+@options.precision_controls
+@options.INPUT_SHAPE
+@options.OP_SPECS
+@click.option(
+    "--format", "form", type=click.Choice(_FORMATS), default="text", show_default=True,
+    help="Form of the report; csv has the columns of Ascend's msit first.",
+)  # fmt: skip
+@click.option("-o", "--output", type=click.Path(), help="File for the report.")
+@click.option(
+    "--fail-under", "targets", multiple=True, metavar="FIGURE=NUMBER",
+    help="Exit with 4 where an output of the model is below: cosine=0.99 or snr=40 (dB).",
+)  # fmt: skip
+@click.pass_context
+def compare(  # noqa: PLR0913  (one parameter an option)
+    context: click.Context,
+    *,
+    model: Path,
+    inputs: tuple[str, ...],
+    samples: int,
+    seed: int,
+    soc: str,
+    precision_mode: str | None,
+    input_shape: str,
+    op_specs: Path | None,
+    form: str,
+    output: str | None,
+    targets: tuple[str, ...],
+    **precision: Unpack[PrecisionSettings],
+) -> None:
+    """Compile MODEL, an ONNX file, and hold each layer against the original.
+
+    The original runs as it is, in onnxruntime or in onnx's own evaluator; the compiled model on
+    the simulated NPU. A layer of floats is bad where its relative distance is over 0.05 or values
+    are lost to NaN or infinity, one of integers where over 1 % differ. An error is born in a layer
+    where it is more than twice the largest error among the layer's inputs.
+
+    Exit status: 0 done, 1 the model breaks a rule, 2 the command was called wrongly, 3 a file
+    cannot be read or written, 4 one of the two did not run, or an output misses --fail-under.
+    """
+    import atc_py
+    from atc_py.compare.targets import missed_targets, read_targets
+    from atc_py.output_paths import report_output
+
+    least = read_targets(targets)
+    path = None if output is None else report_output("--output", output, [model])
+    with progress(quiet=form == "json") as on_stage:
+        done = atc_py.compare_model(
+            model,
+            inputs=inputs,
+            samples=samples,
+            seed=seed,
+            soc=soc,
+            precision_mode=precision_mode,
+            input_shape=input_shape,
+            op_specs=op_specs,
+            on_stage=on_stage,
+            **precision,
+        )
+    _report(done, form, path)
+    findings = missed_targets(done, least)
+    print_diagnostics(findings, as_json=False)
+    if findings:
+        context.exit(findings[0].code.exit)
+
+
+def _report(done: LayerComparison, form: str, path: Path | None) -> None:
+    """Print the report, or write it and print its first lines."""
+    from atc_py.atomic import atomic_write
+    from atc_py.report.escape import visible
+    from atc_py.report.layers_formats import render_layers
+    from atc_py.report.layers_text import layer_lines
+
+    text = render_layers(form, done)
+    if path is None and form != "text":
+        print_bytes(text.encode("utf-8"))
+        return
+    lines = text.splitlines()
+    if path is not None:
+        with atomic_write(path) as file:
+            file.write(text.encode("utf-8"))
+        lines = layer_lines(done)
+        lines = [*lines[: lines.index("")], visible(f"report: {path}")]
+    for line in lines:
+        print_line(line)

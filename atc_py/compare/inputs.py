@@ -1,0 +1,74 @@
+"""Random data that fit what a model's inputs are for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from atc_py.dtypes import DType
+from atc_py.feeds import random_array
+from atc_py.frontend.roles import Role
+from atc_py.shapes import closed_shape
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from atc_py.api import Port
+
+    Array = npt.NDArray[np.generic]
+
+__all__ = ["fitting_feeds"]
+
+
+def fitting_feeds(ports: Sequence[Port], roles: Mapping[str, Role], seed: int) -> dict[str, Array]:
+    """Random arrays for all ports; the same seed gives the same arrays.
+
+    Indices lie within the table that they select from, its last row among them; lengths lie between 1 and that of their sequence. Inputs with `mask` in their
+    names are ones, then zeros from some place in the second half of the last axis on. Others are
+    as `random_feeds` makes them.
+    """
+    extents = {port.name: port.shape for port in ports}
+    found = {}
+    for position, port in enumerate(ports):
+        role = roles.get(port.name, Role())
+        generator = np.random.default_rng([seed, position])
+        shape = closed_shape(port.shape)
+        if role.ids is not None:
+            found[port.name] = _ids(generator, shape, role.ids).astype(port.dtype.numpy)
+        elif role.lengths_of:
+            longest = extents.get(role.lengths_of, (1,))[0] or 1
+            found[port.name] = generator.integers(1, longest + 1, shape).astype(port.dtype.numpy)
+        elif _is_mask(port):
+            found[port.name] = _mask(generator, shape).astype(port.dtype.numpy)
+        else:
+            found[port.name] = random_array(port.dtype, shape, [seed, position])
+    return found
+
+
+def _is_mask(port: Port) -> bool:
+    """Whether an input's name says that it is a mask."""
+    return "mask" in port.name.lower() or (
+        port.dtype is DType.BOOL and "valid" in port.name.lower()
+    )
+
+
+def _ids(
+    generator: np.random.Generator, shape: Sequence[int], extent: int
+) -> npt.NDArray[np.int64]:
+    """Indices in [0, extent), the last one among them."""
+    ids = generator.integers(0, max(extent, 1), tuple(shape))
+    if ids.size > 1:
+        ids.flat[0] = max(extent - 1, 0)
+    return ids
+
+
+def _mask(generator: np.random.Generator, shape: Sequence[int]) -> npt.NDArray[np.int64]:
+    """Ones up to some place in the second half of the last axis, zeros behind it."""
+    if not shape:
+        return np.ones((), np.int64)
+    length = shape[-1]
+    ends = generator.integers(length // 2, length + 1, (*shape[:-1], 1))
+    return (np.arange(length) < np.maximum(ends, 1)).astype(np.int64)

@@ -1,0 +1,163 @@
+"""Which result of the device stands for which value of the original.
+
+A target node carries the original nodes that it came from; its result, once it leaves the nodes
+made of the last of them, is that node's value. A Cast between dtypes of one kind hands on the
+value that it reads. All other results are steps on the way, which the original does not have.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from atc_py.dtypes import DType
+from atc_py.report.layers import Alone
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from atc_py.package.schema import OmModel, OmNode
+
+__all__ = ["Matching", "SourceLike", "match"]
+
+
+class SourceLike(Protocol):
+    """A node of the original, as its file has it."""
+
+    @property
+    def name(self) -> str:
+        """Its name, possibly empty."""
+        ...
+
+    @property
+    def op_type(self) -> str:
+        """Its operator."""
+        ...
+
+    @property
+    def output(self) -> Sequence[str]:
+        """Names of its results; "" for one that is not asked for."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """The values that both sides have.
+
+    Attributes:
+        values: name of the original's value by the position of the device's tensor.
+        producer: position of the node that makes a tensor.
+        device_alone: results of the device without a counterpart.
+        original_alone: nodes of the original without one.
+    """
+
+    values: Mapping[int, str]
+    producer: Mapping[int, int]
+    device_alone: tuple[Alone, ...]
+    original_alone: tuple[Alone, ...]
+
+
+def match(model: OmModel, sources: Sequence[SourceLike], inputs: Sequence[str]) -> Matching:
+    """Match the results of `model` with those of `sources`, the nodes of the original.
+
+    Args:
+        model: the compiled model.
+        sources: nodes in the order of the original's file, to which origins point.
+        inputs: names of what the original is fed.
+    """
+    return _Matcher(model, sources, inputs).match()
+
+
+class _Matcher:
+    """Looks at the nodes once from behind, for what leaves, and once from the front."""
+
+    def __init__(
+        self, model: OmModel, sources: Sequence[SourceLike], inputs: Sequence[str]
+    ) -> None:
+        self._model = model
+        self._sources = sources
+        self._values = {port.tensor: port.name for port in model.inputs if port.name in set(inputs)}
+        self._group = [self._group_of(node) for node in model.nodes]
+        self._producer = {t: at for at, node in enumerate(model.nodes) for t in node.outputs}
+        self._leaving = self._find_leaving()
+
+    def match(self) -> Matching:
+        """All matches."""
+        alone = []
+        for at, node in enumerate(self._model.nodes):
+            for position, tensor in enumerate(node.outputs):
+                name = self._value_of(at, position, tensor)
+                if name is None:
+                    reason = "a step inside one node of the original"
+                    alone.append(Alone(node.name, node.op, reason))
+                else:
+                    self._values[tensor] = name
+        return Matching(self._values, self._producer, tuple(alone), self._original_alone())
+
+    def _group_of(self, node: OmNode) -> int | None:
+        """Position of the last original node; None for one that is not in the outer graph."""
+        if not node.origins:
+            return None
+        origin = node.origins[-1]
+        if not 0 <= origin.index < len(self._sources):
+            return None
+        source = self._sources[origin.index]
+        fits = (source.op_type, source.name) == (origin.op_type, origin.name)
+        return origin.index if fits else None
+
+    def _find_leaving(self) -> set[int]:
+        """Tensors that others than the steps of their own original node read."""
+        leaving = {port.tensor for port in self._model.outputs}
+        for at in reversed(range(len(self._model.nodes))):
+            node = self._model.nodes[at]
+            through = node.op == "Cast" and not leaving.isdisjoint(node.outputs)
+            for tensor in node.inputs:
+                made_by = self._producer.get(tensor)
+                if made_by is not None and (through or self._group[made_by] != self._group[at]):
+                    leaving.add(tensor)
+        return leaving
+
+    def _value_of(self, at: int, position: int, tensor: int) -> str | None:
+        """The value of the original that result `position` of node `at` is."""
+        node, group = self._model.nodes[at], self._group[at]
+        handed_on = self._handed_on(node, group)
+        if handed_on is not None:
+            return handed_on
+        if group is None or tensor not in self._leaving:
+            return None
+        names = [name for name in self._sources[group].output if name]
+        if len(names) == 1:
+            return names[0] if position == 0 else None
+        label = self._model.tensors[tensor].name
+        return next((n for n in names if label == n or label.startswith(f"{n}.")), None)
+
+    def _handed_on(self, node: OmNode, group: int | None) -> str | None:
+        """What a Cast reads, where it was put in and is none of the original's own."""
+        if node.op != "Cast":
+            return None
+        read, made = node.inputs[0], node.outputs[0]
+        if read not in self._values or self._kind(read) != self._kind(made):
+            return None
+        if group is not None and self._sources[group].op_type == "Cast":
+            own = [name for name in self._sources[group].output if name]
+            return self._values[read] if self._values[read] in own else None
+        return self._values[read]
+
+    def _kind(self, tensor: int) -> str:
+        """`float`, `integer` or `bool`."""
+        dtype = DType(self._model.tensors[tensor].dtype)
+        return "float" if dtype.is_float else "integer" if dtype.is_integer else "bool"
+
+    def _original_alone(self) -> tuple[Alone, ...]:
+        """Nodes of the original none of whose values is on the device."""
+        seen = set(self._values.values())
+        inside = {o.index for node in self._model.nodes for o in node.origins}
+        return tuple(
+            Alone(
+                source.name or next(iter(source.output), ""),
+                source.op_type,
+                "fused into the node behind it" if at in inside else "folded or not needed",
+            )
+            for at, source in enumerate(self._sources)
+            if seen.isdisjoint(source.output)
+        )

@@ -1,0 +1,276 @@
+"""Reads ATC's finer controls of precision and holds their names against the model."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from atc_py.diag import Place, Sink
+from atc_py.diag.codes import (
+    BAD_CONTROL_FILE,
+    BAD_OPTION,
+    FILE_NOT_FOUND,
+    FILE_UNREADABLE,
+    OPTIONS_EXCLUDE,
+)
+from atc_py.dtypes import DType, UnknownDTypeError
+from atc_py.passes.precision.controls import Controls, Custom
+from atc_py.passes.precision.mix_lists import MixList
+from atc_py.passes.precision.model_names import unknown_name
+from atc_py.target import find_operator, operators
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from atc_py.config import PrecisionMode, PrecisionOptions
+    from atc_py.passes.precision.model_names import ModelNames
+
+__all__ = ["read_controls"]
+
+_TYPE = "OpType::"
+_BY_TYPE, _BY_NODE = "[ByOpType]", "[ByNodeName]"
+_IMPLEMENTATIONS = (
+    "high_precision",
+    "high_performance",
+    "super_performance",
+    "enable_float_32_execution",
+    "enable_hi_float_32_execution",
+    "support_out_of_bound_index",
+    "keep_fp16",
+)
+"""The modes of `--op-precision-mode`."""
+
+_INPUT, _OUTPUT = "InputDtype", "OutputDtype"
+_ACL = {"FP32": DType.FLOAT32, "FP16": DType.FLOAT16, "DOUBLE": DType.FLOAT64}
+_ACL |= {each.value.upper(): each for each in DType if each.is_integer}
+"""Dtypes as `--output-type` spells them."""
+
+
+def read_controls(options: PrecisionOptions, mode: PrecisionMode, names: ModelNames) -> Controls:
+    """What the user wants of single parts of the model that has `names`.
+
+    Raises:
+        AtcError: FILE_NOT_FOUND, FILE_UNREADABLE, BAD_CONTROL_FILE, BAD_OPTION, OPTIONS_EXCLUDE,
+            and NOT_IN_MODEL for every name that nothing has.
+    """
+    reader = _Reader(names)
+    reader.implementations(options.op_precision_mode)
+    keep_nodes, keep_types = reader.keep(options.keep_dtype)
+    custom_nodes, custom_types = reader.custom(options.customize_dtypes)
+    controls = Controls(
+        keep_nodes=keep_nodes,
+        keep_types=keep_types,
+        custom_nodes=custom_nodes,
+        custom_types=custom_types,
+        lists=reader.lists(options.modify_mixlist, mode),
+        fp16_inputs=reader.inputs(options.input_fp16_nodes),
+        outputs=reader.outputs(options.output_type),
+        clip_weights=options.is_weight_clip,
+    )
+    reader.sink.raise_errors()
+    return controls
+
+
+class _Reader:
+    """Reads each option; names that nothing has go to `sink`."""
+
+    def __init__(self, names: ModelNames) -> None:
+        self._names = names
+        self.sink = Sink()
+
+    def keep(self, path: Path | None) -> tuple[frozenset[str], frozenset[str]]:
+        """Nodes and operators of a --keep-dtype file: one name or `OpType::T` a line."""
+        nodes, types = set(), set()
+        for place, line in _lines(path):
+            if line.startswith(_TYPE):
+                types.add(self._type(line.removeprefix(_TYPE).strip(), place))
+            else:
+                nodes.add(self._node(line, place))
+        return frozenset(nodes), frozenset(types)
+
+    def custom(self, path: Path | None) -> tuple[dict[str, Custom], dict[str, Custom]]:
+        """Dtypes by node and by operator of a --customize-dtypes file."""
+        nodes: dict[str, Custom] = {}
+        types: dict[str, Custom] = {}
+        for place, line in _lines(path):
+            by_type = line.startswith(_TYPE)
+            name, colons, dtypes = line.removeprefix(_TYPE).partition("::")
+            if by_type and not colons:
+                name, colons, dtypes = line.removeprefix(_TYPE).partition(":")
+            if not colons:
+                raise _bad(place, f"no `::` divides a name from its dtypes in {line!r}")
+            if by_type:
+                types[self._type(name.strip(), place)] = _custom(dtypes, place)
+            else:
+                nodes[self._node(name.strip(), place)] = _custom(dtypes, place)
+        return nodes, types
+
+    def lists(self, path: Path | None, mode: PrecisionMode) -> dict[str, MixList]:
+        """Where a --modify-mixlist file moves operators: off a list, to grey, or onto one."""
+        if path is None:
+            return {}
+        if not mode.is_mixed:
+            raise OPTIONS_EXCLUDE.error(
+                f"--modify-mixlist has no meaning with {mode.value}",
+                place=Place(field="--modify-mixlist"),
+                help="it goes with allow_mix_precision, _fp16 and _bf16",
+            )
+        moved: dict[str, MixList] = {}
+        for which, change, op in _mixlist_entries(_mixlist(path), path):
+            if find_operator(op) is None:
+                known = [row.name for row in operators()]
+                self.sink.add(unknown_name("target operator", op, known, Place(str(path))))
+            if change == "to-add":
+                moved[op] = which
+            else:
+                moved.setdefault(op, MixList.GREY)
+        return moved
+
+    def implementations(self, path: Path | None) -> None:
+        """Check a --op-precision-mode file: `[ByOpType]` and `[ByNodeName]`, lines `name=mode`."""
+        check = self._type
+        for place, line in _lines(path):
+            if line.startswith("["):
+                if line not in (_BY_TYPE, _BY_NODE):
+                    raise _bad(place, f"sections are {_BY_TYPE} and {_BY_NODE}, found {line!r}")
+                check = self._type if line == _BY_TYPE else self._node
+                continue
+            name, equals, mode = (part.strip() for part in line.partition("="))
+            if not equals or mode not in _IMPLEMENTATIONS:
+                known = ", ".join(_IMPLEMENTATIONS)
+                raise _bad(place, f"{line!r} is not `name=mode` with one of {known}")
+            check(name, place)
+
+    def inputs(self, text: str) -> frozenset[str]:
+        """The inputs that --input-fp16-nodes names."""
+        found = frozenset(part.strip() for part in text.split(";") if part.strip())
+        for name in sorted(found - set(self._names.inputs)):
+            place = Place(field="--input-fp16-nodes")
+            self.sink.add(unknown_name("input", name, self._names.inputs, place))
+        return found
+
+    def outputs(self, text: str) -> dict[str, DType]:
+        """The dtypes that --output-type gives outputs; "" stands for all of them."""
+        if not text:
+            return {}
+        if ":" not in text:
+            return {"": _acl_dtype(text)}
+        found: dict[str, DType] = {}
+        for entry in filter(None, (part.strip() for part in text.split(";"))):
+            head, _, dtype = entry.rpartition(":")
+            node, _, index = head.rpartition(":")
+            if not node or not index.isdecimal():
+                raise BAD_OPTION.error(
+                    f"{entry!r} of --output-type is not of the form `node:index:TYPE`",
+                    place=Place(field="--output-type"),
+                    help='write FP16 for all outputs, or "node:0:FP16;other:0:FP32"',
+                )
+            found[self._output(node, int(index))] = _acl_dtype(dtype)
+        return found
+
+    def _output(self, node: str, index: int) -> str:
+        """The graph output that is output `index` of `node`; `node` may be an output's own name."""
+        place = Place(field="--output-type")
+        results = self._names.nodes.get(node, (node,) if node in self._names.outputs else None)
+        if results is None:
+            known = [*self._names.nodes, *self._names.outputs]
+            self.sink.add(unknown_name("node or output", node, known, place))
+            return node
+        name = results[index] if index < len(results) else f"{node}:{index}"
+        if name not in self._names.outputs:
+            self.sink.add(unknown_name("output of the model", name, self._names.outputs, place))
+        return name
+
+    def _node(self, name: str, place: Place) -> str:
+        """`name`, held against the model's nodes."""
+        if name not in self._names.nodes:
+            self.sink.add(unknown_name("node", name, self._names.nodes, place))
+        return name
+
+    def _type(self, name: str, place: Place) -> str:
+        """`name`, held against the operators."""
+        if name not in self._names.types:
+            self.sink.add(unknown_name("operator", name, sorted(self._names.types), place))
+        return name
+
+
+def _acl_dtype(name: str) -> DType:
+    """The dtype that `--output-type` calls `name`."""
+    found = _ACL.get(name.strip().upper())
+    if found is None:
+        raise BAD_OPTION.error(
+            f"--output-type knows no dtype {name.strip()!r}",
+            place=Place(field="--output-type"),
+            help=f"dtypes are {', '.join(_ACL)}",
+        )
+    return found
+
+
+def _custom(text: str, place: Place) -> Custom:
+    """The dtypes of `InputDtype:float16,float32,OutputDtype:float16`."""
+    found: dict[str, list[DType]] = {_INPUT: [], _OUTPUT: []}
+    side = ""
+    for part in text.split(","):
+        head, colon, dtype = part.strip().rpartition(":")
+        side = head.strip() if colon else side
+        if side not in found:
+            raise _bad(place, f"expected `{_INPUT}:` or `{_OUTPUT}:` before {part.strip()!r}")
+        try:
+            found[side].append(DType.parse(dtype.strip().lower()))
+        except UnknownDTypeError as error:
+            raise _bad(place, str(error)) from None
+    return Custom(tuple(found[_INPUT]), tuple(found[_OUTPUT]))
+
+
+def _mixlist_entries(document: Any, path: Path) -> Iterator[tuple[MixList, str, str]]:
+    """(list, `to-add` or `to-remove`, operator) of every entry; what is added comes last."""
+    lists = {"white-list": MixList.WHITE, "black-list": MixList.BLACK}
+    if not isinstance(document, dict):
+        raise _bad(Place(str(path)), "the file must hold one object")
+    for change in ("to-remove", "to-add"):
+        for name, moves in document.items():
+            if name not in lists or not isinstance(moves, dict):
+                raise _bad(Place(str(path)), f"{name!r} is none of {', '.join(lists)}")
+            if not moves.keys() <= {"to-add", "to-remove"}:
+                raise _bad(Place(str(path)), f"{name} takes to-add and to-remove alone")
+            operators_ = moves.get(change, [])
+            if not isinstance(operators_, list):
+                raise _bad(Place(str(path)), f"{change} of {name} must be a list")
+            for op in operators_:
+                yield lists[name], change, str(op)
+
+
+def _mixlist(path: Path) -> Any:
+    """The JSON of a file."""
+    try:
+        return json.loads(_text(path))
+    except ValueError as error:
+        raise _bad(Place(str(path)), f"not JSON: {error}") from None
+
+
+def _lines(path: Path | None) -> Iterator[tuple[Place, str]]:
+    """The lines of a file that are not empty or comments, with their places."""
+    if path is None:
+        return
+    for number, line in enumerate(_text(path).splitlines(), 1):
+        text = line.strip()
+        if text and not text.startswith("#"):
+            yield Place(str(path), line=number), text
+
+
+def _text(path: Path) -> str:
+    """The text of a file."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise FILE_NOT_FOUND.error(f"{path} does not exist", place=Place(str(path))) from None
+    except OSError as error:
+        raise FILE_UNREADABLE.error(f"{path}: {error.strerror}", place=Place(str(path))) from None
+    except UnicodeDecodeError:
+        raise _bad(Place(str(path)), "the file is not UTF-8 text") from None
+
+
+def _bad(place: Place, message: str) -> Exception:
+    """A file that does not follow its format."""
+    return BAD_CONTROL_FILE.error(message, place=place)

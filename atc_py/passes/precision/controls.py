@@ -1,0 +1,77 @@
+"""What users want of single nodes, operators, inputs and outputs beside the precision mode."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from atc_py.passes.precision.mix_lists import default_list
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from atc_py.dtypes import DType
+    from atc_py.ir import Node
+    from atc_py.passes.precision.mix_lists import MixList
+
+__all__ = ["Controls", "Custom"]
+
+
+@dataclass(frozen=True, slots=True)
+class Custom:
+    """Dtypes of a node's first inputs and outputs that must be taken as they are."""
+
+    inputs: tuple[DType, ...] = ()
+    outputs: tuple[DType, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Controls:
+    """ATC's finer controls of precision.
+
+    Nodes are named as in the ONNX file, and a fused node has the names of all that it came from.
+    Operators are named as in the ONNX file or as the target has them.
+
+    Attributes:
+        keep_nodes: nodes that keep the model's dtypes.
+        keep_types: operators that do.
+        custom_nodes: dtypes by node.
+        custom_types: dtypes by operator; a node's own come first.
+        lists: the lists of the mixed modes that operators were moved to.
+        fp16_inputs: model inputs that are fed as float16.
+        outputs: dtypes of outputs by name; "" stands for all others.
+        clip_weights: float weights that become narrower are clamped to finite values.
+    """
+
+    keep_nodes: frozenset[str] = frozenset()
+    keep_types: frozenset[str] = frozenset()
+    custom_nodes: Mapping[str, Custom] = field(default_factory=dict)
+    custom_types: Mapping[str, Custom] = field(default_factory=dict)
+    lists: Mapping[str, MixList] = field(default_factory=dict)
+    fp16_inputs: frozenset[str] = frozenset()
+    outputs: Mapping[str, DType] = field(default_factory=dict)
+    clip_weights: bool = True
+
+    def keeps(self, node: Node) -> bool:
+        """Whether `node` keeps the model's dtypes."""
+        by_name = any(origin.name in self.keep_nodes for origin in node.origins if origin.name)
+        return by_name or not self.keep_types.isdisjoint(_types(node))
+
+    def custom_of(self, node: Node) -> Custom | None:
+        """The dtypes that the user gave for `node`, or None."""
+        found = [self.custom_nodes.get(origin.name) for origin in node.origins if origin.name]
+        found += [self.custom_types.get(name) for name in _types(node)]
+        return next((each for each in found if each is not None), None)
+
+    def list_of(self, op: str) -> MixList:
+        """The list that operator `op` is on."""
+        return self.lists.get(op) or default_list(op)
+
+    def output_dtype(self, name: str) -> DType | None:
+        """The dtype that the user gave for output `name`, or None."""
+        return self.outputs.get(name) or self.outputs.get("")
+
+
+def _types(node: Node) -> tuple[str, ...]:
+    """The operator of a node, and those that it came from."""
+    return (node.op, *(origin.op_type for origin in node.origins))

@@ -1,0 +1,87 @@
+"""What the precision pass decided, node by node and Cast by Cast: the record that `info` prints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from atc_py.dtypes import DType
+    from atc_py.ir import Graph, Node
+
+__all__ = ["Decision", "Decisions"]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Dtypes of one node by position; None where an input is absent.
+
+    Attributes:
+        origin: the model's own dtypes of inputs and of outputs.
+        chosen: the dtypes of the column that was taken.
+        rule: why, in a few words.
+    """
+
+    origin: tuple[tuple[DType | None, ...], tuple[DType, ...]]
+    chosen: tuple[tuple[DType | None, ...], tuple[DType, ...]]
+    rule: str
+
+
+@dataclass(slots=True)
+class Decisions:
+    """All decisions by the names of the nodes.
+
+    Attributes:
+        nodes: every node that was typed, Casts of the model included.
+        casts: why each Cast that was inserted is there.
+    """
+
+    nodes: dict[str, Decision] = field(default_factory=dict)
+    casts: dict[str, str] = field(default_factory=dict)
+
+    def as_json(self, graph: Graph) -> dict[str, object]:
+        """The nodes that `graph` still has, in its order, as JSON values."""
+        nodes = [
+            _node_json(node, self.nodes[node.name])
+            for node in graph.nodes
+            if node.name in self.nodes
+        ]
+        casts = [
+            _cast_json(node, self.casts.get(node.name, "the model's own"))
+            for node in graph.nodes
+            if node.op == "Cast"
+        ]
+        return {"nodes": nodes, "casts": casts}
+
+
+def _node_json(node: Node, decision: Decision) -> dict[str, object]:
+    """One node as JSON values."""
+    return {
+        "name": node.name,
+        "op": node.op,
+        "from": [origin.name for origin in node.origins],
+        "engine": node.engine.value if node.engine else None,
+        "origin": _dtypes(decision.origin),
+        "chosen": _dtypes(decision.chosen),
+        "rule": decision.rule,
+    }
+
+
+def _dtypes(sides: tuple[tuple[DType | None, ...], tuple[DType, ...]]) -> dict[str, object]:
+    """Dtypes of inputs and outputs as JSON values."""
+    return {
+        "inputs": [each.value if each else None for each in sides[0]],
+        "outputs": [each.value for each in sides[1]],
+    }
+
+
+def _cast_json(node: Node, reason: str) -> dict[str, object]:
+    """One Cast as JSON values."""
+    source = node.present_inputs[0]
+    return {
+        "name": node.name,
+        "tensor": source.name,
+        "from": source.type.dtype.value,
+        "to": node.output.type.dtype.value,
+        "reason": reason,
+    }

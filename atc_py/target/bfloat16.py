@@ -1,0 +1,47 @@
+"""bfloat16 columns: a kernel with a float16 and a float32 form has a bfloat16 form as well.
+
+CANN's published operator information does not hold the columns of most operators on SoCs that
+compute bfloat16, so this one rule stands for them. An operator that takes float16 alone, such as
+a pool, gets none, nor does one whose attributes follow the dtype, such as the quantisations.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from atc_py.dtypes import DType
+from atc_py.target.row import Column, Resource, TargetOp
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["with_bfloat16"]
+
+
+def with_bfloat16(row: TargetOp) -> TargetOp:
+    """`row` with the bfloat16 forms of its columns behind them."""
+    if not row.launches_kernel:
+        return row
+    added = tuple(_twins(row.columns))
+    return replace(row, columns=(*row.columns, *added)) if added else row
+
+
+def _twins(columns: tuple[Column, ...]) -> Iterator[Column]:
+    """The bfloat16 form of every float16 column that has a float32 form."""
+    known = {(column.inputs, column.outputs) for column in columns}
+    for column in columns:
+        if column.needs is not None or column.attributes:
+            continue
+        wide, twin = _become(column, DType.FLOAT32), _become(column, DType.BFLOAT16)
+        if twin not in known and wide in known:
+            yield Column(*twin, Resource.BFLOAT16)
+
+
+def _become(column: Column, dtype: DType) -> tuple[tuple[DType, ...], tuple[DType, ...]]:
+    """The dtypes of `column` with `dtype` in place of float16."""
+    inputs, outputs = (
+        tuple(dtype if each is DType.FLOAT16 else each for each in side)
+        for side in (column.inputs, column.outputs)
+    )
+    return inputs, outputs

@@ -1,0 +1,167 @@
+"""`atc-py compare`: formats, targets, exit statuses, and data that do not fit."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnx
+import pytest
+
+from atc_py.cli.compare import _FORMATS
+from atc_py.report.layers_csv import COLUMNS
+from atc_py.report.layers_formats import FORMATS
+from tests.compare.broken_networks import BROKEN, built, node
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.cli.conftest import Result
+
+    Atc = Callable[..., Result]
+
+
+@pytest.fixture
+def overflow(tmp_path: Path) -> tuple[str, ...]:
+    """Arguments for a model whose sum of squares overflows."""
+    broken = BROKEN["sum_of_squares"]()
+    onnx.save(broken.model, tmp_path / "model.onnx")
+    np.save(tmp_path / "x.npy", broken.feeds["x"])
+    return ("compare", "model.onnx", "--input", "x=x.npy")
+
+
+def test_formats_are_those_of_the_report() -> None:
+    assert _FORMATS == FORMATS
+
+
+def test_text_names_the_first_bad_layer_first(atc: Atc, overflow: tuple[str, ...]) -> None:
+    done = atc(*overflow)
+    assert done.status == 0
+    assert done.out.startswith("first bad layer: n_sum (ReduceSum), ReduceSumD in float16")
+    assert "overflow: 100.000% of the values, up to 640000, beyond 65504" in done.out
+    assert "its error: born" in done.out
+    assert "were held at once" in done.out
+
+
+def test_json_has_every_layer(atc: Atc, overflow: tuple[str, ...]) -> None:
+    done = atc(*overflow, "--format", "json").json
+    layers = {layer["source"]: layer for layer in done["layers"]}
+    assert {"n_squares", "n_sum", "n_norm", "n_y"} <= layers.keys()
+    assert layers["n_sum"]["inf"] == 1.0
+    assert layers["n_sum"]["cosine"] is None
+    assert layers["n_norm"]["birth"] == "passed on"
+    assert layers["n_norm"]["root"] == layers["n_sum"]["node"] == done["first_bad"]
+
+
+def test_csv_begins_with_the_columns_of_msit(atc: Atc, overflow: tuple[str, ...]) -> None:
+    rows = list(csv.DictReader(atc(*overflow, "--format", "csv").out.splitlines()))
+    assert COLUMNS[:3] == ("Index", "OpType", "NPUDump")
+    (row,) = (row for row in rows if row["GroundTruth"] == "n_sum")
+    assert (row["OpType"], row["OverFlow"], row["CosineSimilarity"]) == ("ReduceSumD", "YES", "NaN")
+    assert row["Shape"] == "2,1"
+
+
+def test_html_is_one_file_and_escapes_names(atc: Atc, tmp_path: Path) -> None:
+    x = np.ones((2, 3), np.float32)
+    model = built([node("Sin", "x", "a"), node("Cos", "a", "y")], {"x": x}, {})
+    model.graph.node[0].name = "<script>alert(1)</script>"
+    onnx.save(model, tmp_path / "model.onnx")
+    done = atc("compare", "model.onnx", "--format", "html", "-o", "page.html")
+    assert (done.status, done.out.splitlines()[-1]) == (0, "report: page.html")
+    page = Path("page.html").read_text(encoding="utf-8")
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;alert(1)" in page
+    assert page.count("<circle") >= 2
+    assert not re.search(r"(src|href)\s*=|https?:|url\(", page)
+
+
+def test_several_samples_are_summed_up(atc: Atc, tmp_path: Path) -> None:
+    x = np.ones((2, 3), np.float32)
+    onnx.save(built([node("Sin", "x", "y")], {"x": x}, {}), tmp_path / "model.onnx")
+    done = atc("compare", "model.onnx", "--samples", 3, "--format", "json").json
+    assert {layer["elements"] for layer in done["layers"]} == {18}
+    again = atc("compare", "model.onnx", "--samples", 3, "--format", "json").json
+    other = atc("compare", "model.onnx", "--samples", 3, "--seed", 7, "--format", "json").json
+    assert again["layers"] == done["layers"] != other["layers"]
+
+
+@pytest.mark.parametrize(
+    ("target", "status"), [("cosine=0.99", 0), ("snr=40", 0), ("snr=400", 4), ("cosine=1.5", 4)]
+)
+def test_target_sets_the_exit_status(atc: Atc, tmp_path: Path, target: str, status: int) -> None:
+    x = np.ones((2, 3), np.float32)
+    onnx.save(built([node("Sin", "x", "y")], {"x": x}, {}), tmp_path / "model.onnx")
+    done = atc("compare", "model.onnx", "--fail-under", target)
+    assert done.status == status
+    assert done.err.startswith("error[ATC7006 ") == (status == 4)
+
+
+def test_input_that_is_fed_as_float16_is_the_original_s_float32(atc: Atc, tmp_path: Path) -> None:
+    x = np.ones((2, 3), np.float32)
+    onnx.save(built([node("Sin", "x", "y")], {"x": x}, {}), tmp_path / "model.onnx")
+    done = atc("compare", "model.onnx", "--input-fp16-nodes", "x", "--format", "json").json
+    layers = {layer["source"]: layer for layer in done["layers"]}
+    assert layers["n_y"]["distance"] < 1e-3
+
+
+def test_nodes_kept_in_float32_have_no_overflow(atc: Atc, overflow: tuple[str, ...]) -> None:
+    Path("keep.txt").write_text("n_sum\nn_norm\n", encoding="utf-8")
+    done = atc(*overflow, "--keep-dtype", "keep.txt")
+    assert done.out.startswith("no layer is bad"), done.out
+
+
+def test_lost_values_miss_every_target(atc: Atc, tmp_path: Path) -> None:
+    x = np.array([[1, 1, 1, 300]], np.float32)
+    onnx.save(built([node("Mul", "x x", "y")], {"x": x}, {}), tmp_path / "model.onnx")
+    np.save("x.npy", x)
+    done = atc("compare", "model.onnx", "--input", "x.npy", "--fail-under", "cosine=0.5")
+    assert done.status == 4
+    assert "25.000% of the values NaN or infinite" in done.err
+
+
+def test_device_that_stops_fails_with_the_layers_shown(atc: Atc, tmp_path: Path) -> None:
+    broken = BROKEN["large_indices"]()
+    onnx.save(broken.model, tmp_path / "model.onnx")
+    np.save("ids.npy", broken.feeds["ids"])
+    done = atc("compare", "model.onnx", "--input", "ids.npy")
+    assert done.status == 4
+    assert "first bad layer: n_floats (Cast)" in done.out
+    assert done.err.startswith("error[ATC7002 ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "text"),
+    [
+        (("--fail-under", "grace=1"), "ATC1001", "cosine, snr"),
+        (("--fail-under", "cosine"), "ATC1001", "finite number"),
+        (("--fail-under", "cosine=nan"), "ATC1001", "finite number"),
+        (("--samples", "0"), "ATC1001", "0"),
+        (("--samples", "2"), "ATC1001", "would be the same"),
+        (("--input", "z=x.npy"), "ATC1007", "names are x"),
+        (("--output", "model.onnx"), "ATC1001", "would be lost"),
+        (("--format", "xml"), "ATC1001", "xml"),
+    ],
+)
+def test_calls_that_make_no_sense(
+    atc: Atc, overflow: tuple[str, ...], arguments: tuple[str, ...], code: str, text: str
+) -> None:
+    done = atc(*overflow, *arguments)
+    assert done.status == 2
+    assert done.err.startswith(f"error[{code} "), done.err
+    assert text in done.err
+
+
+def test_missing_model_is_a_coded_error(atc: Atc) -> None:
+    done = atc("compare", "gone.onnx")
+    assert (done.status, "ATC2001" in done.err) == (3, True)
+
+
+def test_json_is_strict(atc: Atc, overflow: tuple[str, ...]) -> None:
+    def refuse(text: str) -> None:
+        pytest.fail(text)
+
+    json.loads(atc(*overflow, "--format", "json").out, parse_constant=refuse)

@@ -1,0 +1,125 @@
+"""The options on precision of `convert`, and what `info --precision` shows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import onnx
+import pytest
+
+import atc_py
+from atc_py.config import PrecisionMode
+from atc_py.diag import AtcError
+from atc_py.report.precision import precision_json
+from tests.cli.conftest import Result, small_model
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Atc = Callable[..., Result]
+
+
+@pytest.fixture
+def onnx_file(tmp_path: Path) -> Path:
+    """A convolution called `conv` and a Relu called `last`."""
+    path = tmp_path / "net.onnx"
+    onnx.save(small_model(), path)
+    return path
+
+
+def chosen(atc: Atc, *args: object) -> dict[str, str]:
+    """The dtype of each node's result after `convert` with `args`, by the name in the file."""
+    done = atc("convert", *args, "--json")
+    assert done.status == 0, done.err
+    nodes = done.json["precision"]["nodes"]
+    return {each["from"][0]: each["chosen"]["outputs"][0] for each in nodes}
+
+
+@pytest.mark.parametrize(
+    ("second", "first"), [(name, mode.value) for name, mode in PrecisionMode.second_names().items()]
+)
+def test_second_name_is_the_same_mode(atc: Atc, onnx_file: Path, second: str, first: str) -> None:
+    soc = ("--soc", "Ascend910B3")
+    by_second = atc("convert", onnx_file, *soc, "--precision-mode-v2", second, "-o", "a.om")
+    by_first = atc("convert", onnx_file, *soc, "--precision_mode", first, "-o", "b.om")
+    assert (by_second.status, by_first.status) == (0, 0)
+    assert Path("a.om").read_bytes() == Path("b.om").read_bytes()
+
+
+def test_both_names_of_a_mode_are_refused(atc: Atc, onnx_file: Path) -> None:
+    both = ("--precision-mode", "force_fp16", "--precision-mode-v2", "fp16")
+    done = atc("convert", onnx_file, *both)
+    assert done.status == 2
+    assert "options-exclude-each-other" in done.err
+    assert "--precision-mode force_fp16" in done.err
+
+
+def test_unknown_second_name_lists_the_known(tmp_path: Path) -> None:
+    with pytest.raises(AtcError) as caught:
+        atc_py.convert(tmp_path / "net.onnx", precision_mode_v2="mixed_hif8")
+    (found,) = caught.value.diagnostics
+    assert found.code.name == "bad-option-value"
+    assert found.help is not None
+    assert "mixed_bfloat16" in found.help
+
+
+def test_bfloat16_mode_on_a_soc_without_it_is_refused(atc: Atc, onnx_file: Path) -> None:
+    done = atc("convert", onnx_file, "--precision-mode", "allow_mix_precision_bf16")
+    assert done.status == 2
+    assert "soc-lacks-bfloat16" in done.err
+    assert "Ascend910B3" in done.err
+
+
+def test_keep_dtype_reaches_the_node(atc: Atc, onnx_file: Path) -> None:
+    Path("keep.cfg").write_text("conv\n", encoding="utf-8")
+    assert chosen(atc, onnx_file) == {"conv": "float16", "last": "float16"}
+    kept = chosen(atc, onnx_file, "--keep-dtype", "keep.cfg")
+    assert kept == {"conv": "float32", "last": "float16"}
+
+
+def test_keep_dtype_of_an_unknown_node_offers_the_nearest(atc: Atc, onnx_file: Path) -> None:
+    Path("keep.cfg").write_text("last\nconvv\n", encoding="utf-8")
+    done = atc("convert", onnx_file, "--keep_dtype", "keep.cfg")
+    assert done.status == 2
+    for text in ("name-not-in-model", "keep.cfg:2", "'convv'", "'conv'"):
+        assert text in done.err
+
+
+def test_interface_takes_the_dtypes_that_are_asked_for(atc: Atc, onnx_file: Path) -> None:
+    done = atc(
+        "convert",
+        onnx_file,
+        "-o",
+        "n.om",
+        "--input-fp16-nodes",
+        "x",
+        "--output-type",
+        "last:0:FP16",
+    )
+    assert done.status == 0, done.err
+    found = atc("info", "n.om", "--json").json
+    assert [port["dtype"] for port in (*found["inputs"], *found["outputs"])] == ["float16"] * 2
+    assert "Cast" not in found["operators"]
+
+
+def test_info_shows_every_node_and_every_cast(atc: Atc, onnx_file: Path) -> None:
+    assert atc("convert", onnx_file, "-o", "n.om").status == 0
+    text = atc("info", "n.om", "--precision")
+    assert text.status == 0
+    for part in ("Conv2D", "force_fp16: floats become float16", "2 casts", "float32 > float16"):
+        assert part in text.out
+    record = atc("info", "n.om", "--precision", "--json").json
+    assert [each["op"] for each in record["nodes"]] == ["Conv2D", "Relu"]
+    assert all(each["reason"] for each in record["casts"])
+    assert record["nodes"][0]["origin"]["outputs"] == ["float32"]
+    assert record["nodes"][0]["chosen"]["outputs"] == ["float16"]
+
+
+@pytest.mark.parametrize("report", [{}, {"precision": []}, {"precision": {"nodes": []}}])
+def test_offline_model_without_a_record_is_named(report: dict[str, object]) -> None:
+    with pytest.raises(AtcError) as caught:
+        precision_json(report, "old.om")
+    (found,) = caught.value.diagnostics
+    assert found.code.name == "offline-model-content"
+    assert "no record of precision" in found.message

@@ -1,0 +1,101 @@
+"""Figures of a pair of arrays, held against plain formulas."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from atc_py.compare.measure import Measure, dtype_limit
+from atc_py.dtypes import DType
+
+if TYPE_CHECKING:
+    from atc_py.report.layers import Figures
+
+
+def figures(found: Any, wanted: Any, dtype: DType = DType.FLOAT16) -> Figures:
+    measure = Measure(dtype)
+    measure.add(np.asarray(found), np.asarray(wanted))
+    return measure.figures()
+
+
+def test_figures_are_those_of_the_formulas_over_many_blocks() -> None:
+    random = np.random.default_rng(0)
+    wanted = random.standard_normal((7, 9001))
+    found = wanted + 0.01 * random.standard_normal(wanted.shape)
+    error = np.abs(found - wanted)
+    got = figures(found, wanted)
+    length = np.linalg.norm(wanted)
+    cosine = (found * wanted).sum() / np.linalg.norm(found) / length
+    expected = {
+        "cosine": cosine,
+        "max_absolute": error.max(),
+        "max_relative": (error / np.abs(wanted)).max(),
+        "mean_absolute": error.mean(),
+        "mean_relative": (error / np.abs(wanted)).mean(),
+        "rmse": np.sqrt((error**2).mean()),
+        "distance": np.linalg.norm(error) / length,
+        "snr": 20 * np.log10(length / np.linalg.norm(error)),
+        "differing": 1.0,
+        "lowest": wanted.min(),
+        "highest": wanted.max(),
+    }
+    for name, value in expected.items():
+        assert getattr(got, name) == pytest.approx(value, rel=1e-9), name
+    assert got.elements == wanted.size
+
+
+def test_two_samples_count_as_one_long_array() -> None:
+    random = np.random.default_rng(1)
+    wanted, found = random.standard_normal((2, 2, 50))
+    measure = Measure(DType.FLOAT32)
+    for at in range(2):
+        measure.add(found[at], wanted[at])
+    assert measure.figures().rmse == pytest.approx(np.sqrt(((found - wanted) ** 2).mean()))
+
+
+def test_lost_values_are_counted_and_left_out_of_the_errors() -> None:
+    wanted = np.array([1.0, 2.0, 70000.0, -90000.0, 3.0, np.inf])
+    found = np.array([1.0, np.nan, np.inf, -65504.0, 3.0, np.inf])
+    got = figures(found, wanted)
+    assert got.nan == got.inf == pytest.approx(1 / 6)
+    assert got.overflow.share == pytest.approx(2 / 6)
+    assert got.overflow.value == -90000.0
+    assert got.max_absolute == 90000 - 65504
+    assert got.differing == pytest.approx(3 / 6)
+
+
+def test_underflow_is_what_became_zero() -> None:
+    got = figures([0.0, 0.0, 0.5, -0.0], [0.0, 1e-9, 0.5, -3e-9])
+    assert (got.underflow.share, got.underflow.value) == (0.5, -3e-9)
+
+
+def test_equal_arrays_have_no_error() -> None:
+    got = figures([0.0, 5.0, np.nan, -np.inf], [0.0, 5.0, np.nan, -np.inf])
+    assert (got.distance, got.differing, got.max_relative, got.nan) == (0.0, 0.0, 0.0, 0.0)
+    assert (got.cosine, got.snr) == (1.0, math.inf)
+
+
+def test_zeros_have_a_direction_only_among_themselves() -> None:
+    assert figures([0.0, 0.0], [0.0, 0.0]).cosine == 1.0
+    got = figures([0.0, 1.0], [0.0, 0.0])
+    assert (got.cosine, got.distance, got.snr) == (0.0, math.inf, -math.inf)
+
+
+def test_nothing_finite_leaves_no_cosine() -> None:
+    assert math.isnan(figures([np.nan, np.inf], [1.0, 2.0]).cosine)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "limit"),
+    [
+        (DType.FLOAT16, 65504.0),
+        (DType.BFLOAT16, 2.0**127 * (2 - 2.0**-7)),
+        (DType.INT8, 127.0),
+        (DType.BOOL, 1.0),
+    ],
+)
+def test_limits_of_dtypes(dtype: DType, limit: float) -> None:
+    assert dtype_limit(dtype) == limit

@@ -1,0 +1,139 @@
+"""The original in pieces: the same values as in one run, few held, and what it needs of inputs."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper
+
+from atc_py.api import Port
+from atc_py.compare.inputs import fitting_feeds
+from atc_py.diag import AtcError
+from atc_py.dtypes import DType
+from atc_py.frontend.reference import ReferenceRun, open_reference
+from atc_py.frontend.roles import Role, input_roles
+from tests.compare.broken_networks import built, node
+from tests.end_to_end import run_with_onnxruntime
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LENGTH = 100
+
+
+def chain(tmp_path: Path) -> tuple[Path, onnx.ModelProto, dict[str, np.ndarray]]:
+    """A hundred Sin in a row; the last Add also reads the first of them."""
+    feeds = {"x": np.linspace(-3, 3, 1000, dtype=np.float32)}
+    nodes = [node("Sin", "x", "v0")]
+    nodes += [node("Sin", f"v{at - 1}", f"v{at}") for at in range(1, LENGTH)]
+    nodes.append(node("Add", f"v0 v{LENGTH - 1}", "y"))
+    model = built(nodes, feeds, {})
+    path = tmp_path / "chain.onnx"
+    onnx.save(model, path)
+    return path, model, feeds
+
+
+def test_pieces_give_what_one_run_gives_and_hold_little(tmp_path: Path) -> None:
+    path, model, feeds = chain(tmp_path)
+    reference = open_reference(path)
+    assert len(reference.pieces) > 3
+    run = ReferenceRun(reference, feeds)
+    names = [f"v{at}" for at in range(LENGTH)]
+    run.expect(dict.fromkeys([*names, "y"], 1))
+    for name in names:
+        assert run.value(name) is not None
+        run.release(name)
+    found = run.value("y")
+    assert found is not None
+    np.testing.assert_array_equal(found, run_with_onnxruntime(model, feeds)["y"])
+    assert run.total == (LENGTH + 1) * 4000
+    assert run.peak < run.total / 2
+
+
+def test_value_that_is_nowhere_is_none(tmp_path: Path) -> None:
+    path, _, feeds = chain(tmp_path)
+    assert ReferenceRun(open_reference(path), feeds).value("nowhere") is None
+
+
+def test_onnx_runs_it_where_onnxruntime_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, model, feeds = chain(tmp_path)
+    expected = run_with_onnxruntime(model, feeds)["y"]
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    reference = open_reference(path)
+    run = ReferenceRun(reference, feeds)
+    run.expect({"y": 1})
+    found = run.value("y")
+    assert reference.engines == ("onnx",)
+    assert found is not None
+    np.testing.assert_allclose(found, expected, rtol=1e-4)
+
+
+def test_operator_that_nothing_runs_is_refused_by_name(tmp_path: Path) -> None:
+    x = np.zeros(3, np.float32)
+    model = built([node("Novelty", "x", "y", domain="nobody")], {"x": x}, {})
+    model.opset_import.append(helper.make_opsetid("nobody", 1))
+    path = tmp_path / "novelty.onnx"
+    onnx.save(model, path)
+    run = ReferenceRun(open_reference(path), {"x": x})
+    with pytest.raises(AtcError, match="Novelty") as caught:
+        run.value("y")
+    assert caught.value.diagnostics[0].code.id == "ATC7005"
+
+
+def test_roles_follow_from_readers(tmp_path: Path) -> None:
+    feeds: dict[str, np.ndarray] = {
+        "ids": np.zeros((1, 4), np.int64),
+        "types": np.zeros((1, 4), np.int32),
+        "x": np.zeros((1, 4), np.float32),
+    }
+    nodes = [
+        node("Gather", "words ids", "a"),
+        node("Cast", "types", "cast", to=onnx.TensorProto.INT64),
+        node("Gather", "kinds cast", "b"),
+        node("Add", "a b", "y"),
+    ]
+    constants = {"words": np.zeros((500, 8), np.float32), "kinds": np.zeros((2, 8), np.float32)}
+    path = tmp_path / "ids.onnx"
+    onnx.save(built(nodes, feeds, constants), path)
+    assert input_roles(open_reference(path)) == {"ids": Role(500), "types": Role(2)}
+
+
+def test_random_data_fit_the_roles() -> None:
+    ports = [
+        Port("ids", DType.INT64, (4, 50)),
+        Port("attention_mask", DType.INT64, (4, 50)),
+        Port("lengths", DType.INT32, (4,)),
+        Port("x", DType.FLOAT32, (9, 4, 2)),
+    ]
+    roles = {"ids": Role(70000), "lengths": Role(lengths_of="x")}
+    feeds = fitting_feeds(ports, roles, 3)
+    assert feeds["ids"].max() == 69999
+    assert feeds["ids"].min() >= 0
+    mask = feeds["attention_mask"]
+    assert set(np.unique(mask)) <= {0, 1}
+    assert (np.diff(mask) <= 0).all()
+    assert mask[:, 0].all()
+    assert feeds["lengths"].min() >= 1
+    assert feeds["lengths"].max() <= 9
+    again = fitting_feeds(ports, roles, 3)
+    other = fitting_feeds(ports, roles, 4)
+    assert all((feeds[name] == again[name]).all() for name in feeds)
+    assert (feeds["x"] != other["x"]).any()
+
+
+@pytest.mark.parametrize(("content", "code"), [(b"no model", "ATC3003"), (None, "ATC2001")])
+def test_file_that_is_no_model_is_a_coded_error(
+    tmp_path: Path, content: bytes | None, code: str
+) -> None:
+    path = tmp_path / "model.onnx"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(AtcError) as caught:
+        open_reference(path)
+    assert caught.value.diagnostics[0].code.id == code

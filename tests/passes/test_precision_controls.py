@@ -1,0 +1,327 @@
+"""ATC's finer controls of precision: how their files are read, and what they do to nodes."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from atc_py.config import PrecisionMode, PrecisionOptions
+from atc_py.diag import AtcError
+from atc_py.diag.codes import (
+    BAD_CONTROL_FILE,
+    BAD_OPTION,
+    FILE_NOT_FOUND,
+    FILE_UNREADABLE,
+    NO_16_BIT_KERNEL,
+    NO_BFLOAT16,
+    NO_KERNEL,
+    NOT_IN_MODEL,
+    OPTIONS_EXCLUDE,
+)
+from atc_py.dtypes import DType
+from atc_py.ir.parser import parse_graph
+from atc_py.passes.base import PassContext
+from atc_py.passes.precision.assign_precision import AssignPrecisionPass
+from atc_py.passes.precision.control_files import read_controls
+from atc_py.passes.precision.controls import Controls, Custom
+from atc_py.passes.precision.fold_constant_casts import FoldConstantCastsPass
+from atc_py.passes.precision.mix_lists import MixList
+from atc_py.passes.precision.model_names import ModelNames, check_soc
+from atc_py.target import find_soc
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from atc_py.diag import Code
+    from atc_py.ir import Graph
+
+F16, BF16, F32 = DType.FLOAT16, DType.BFLOAT16, DType.FLOAT32
+
+NET = """
+graph @g phase lowered {
+  input %x : float32[2,2] ND
+  const %w : float32[2,2] ND = dense [100000.0, 1.0, 2.0, 3.0]
+  %m = MatMulV2(%x, %w) : float32[2,2] ND from [0 "product" MatMul]
+  %r = Relu(%m) : float32[2,2] ND from [1 "relu" Relu]
+  %s = Add(%r, %r) : float32[2,2] ND from [2 "sum" Add]
+  output %s
+}
+"""
+FILE_NODES = [("product", ["m"]), ("relu", ["r"]), ("sum", ["s"]), ("folded", ["f"])]
+
+
+def names() -> ModelNames:
+    """The names of NET; one of the file's nodes was folded."""
+    return ModelNames.of(parse_graph(NET), FILE_NODES)
+
+
+def read(options: PrecisionOptions, mode: str = "force_fp16") -> Controls:
+    """The controls that `options` give for NET."""
+    return read_controls(options, PrecisionMode(mode), names())
+
+
+def compiled(
+    controls: Controls, mode: str = "force_fp16", soc: str = "sim"
+) -> tuple[Graph, PassContext]:
+    """NET after the precision pass."""
+    graph = parse_graph(NET)
+    context = PassContext(find_soc(soc), PrecisionMode(mode), "model.onnx", controls=controls)
+    AssignPrecisionPass().run(graph, context)
+    graph.sort()
+    return graph, context
+
+
+def results(graph: Graph) -> dict[str, DType]:
+    """The dtype of each node's result by the name of its origin."""
+    return {n.origins[0].name: n.output.type.dtype for n in graph.nodes if n.op != "Cast"}
+
+
+def fault(options: PrecisionOptions, code: Code, mode: str = "force_fp16") -> str:
+    """The message and help of the one finding about `options`."""
+    with pytest.raises(AtcError) as caught:
+        read(options, mode)
+    (found,) = caught.value.diagnostics
+    assert found.code is code
+    return f"{found.place}: {found.message}; {found.help}"
+
+
+def written(folder: Path, text: str) -> Path:
+    """A file with `text`."""
+    path = folder / "controls.txt"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("line", ["relu", "OpType::Relu", "  relu  \n\n# a comment"])
+def test_kept_node_keeps_the_dtypes_of_the_model(tmp_path: Path, line: str) -> None:
+    controls = read(PrecisionOptions(keep_dtype=written(tmp_path, line)))
+    graph, context = compiled(controls)
+    assert results(graph) == {"product": F16, "relu": F32, "sum": F16}
+    rules = {name: each.rule for name, each in context.decisions.nodes.items()}
+    assert [name for name, rule in rules.items() if rule.startswith("keep-dtype")] == ["Relu:r"]
+
+
+def test_kept_type_is_a_target_operator_or_one_of_onnx(tmp_path: Path) -> None:
+    text = "OpType::MatMul\nOpType::MaxPoolV3"
+    controls = read(PrecisionOptions(keep_dtype=written(tmp_path, text)))
+    assert results(compiled(controls)[0])["product"] is F32
+
+
+def test_node_that_was_folded_may_be_named(tmp_path: Path) -> None:
+    controls = read(PrecisionOptions(keep_dtype=written(tmp_path, "folded")))
+    assert controls.keep_nodes == {"folded"}
+
+
+def test_name_that_no_node_has_comes_with_the_nearest(tmp_path: Path) -> None:
+    text = fault(PrecisionOptions(keep_dtype=written(tmp_path, "relu\nprodukt")), NOT_IN_MODEL)
+    assert ":2" in text
+    assert "no node is called 'produkt'" in text
+    assert "'product'" in text
+
+
+def test_operator_that_nothing_has_comes_with_the_nearest(tmp_path: Path) -> None:
+    text = fault(PrecisionOptions(keep_dtype=written(tmp_path, "OpType::Rellu")), NOT_IN_MODEL)
+    assert "'Relu'" in text
+
+
+def test_missing_file_is_named(tmp_path: Path) -> None:
+    assert "nothing.cfg" in fault(
+        PrecisionOptions(keep_dtype=tmp_path / "nothing.cfg"), FILE_NOT_FOUND
+    )
+    fault(PrecisionOptions(keep_dtype=tmp_path), FILE_UNREADABLE)
+
+
+def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "keep.cfg"
+    path.write_bytes(b"\xff\xfe\x00rel")
+    assert "UTF-8" in fault(PrecisionOptions(keep_dtype=path), BAD_CONTROL_FILE)
+
+
+@pytest.mark.parametrize("head", ["relu::", "OpType::Relu:"])
+def test_customised_dtypes_are_taken(tmp_path: Path, head: str) -> None:
+    text = f"{head}InputDtype:float32,OutputDtype:float32"
+    controls = read(PrecisionOptions(customize_dtypes=written(tmp_path, text)))
+    assert results(compiled(controls)[0]) == {"product": F16, "relu": F32, "sum": F16}
+
+
+def test_a_nodes_own_dtypes_come_before_its_operators(tmp_path: Path) -> None:
+    text = "OpType::Relu:InputDtype:float16\nrelu::InputDtype:float32"
+    controls = read(PrecisionOptions(customize_dtypes=written(tmp_path, text)))
+    assert results(compiled(controls)[0])["relu"] is F32
+
+
+def test_customised_dtypes_come_before_keep_dtype() -> None:
+    controls = Controls(keep_nodes=frozenset({"relu"}), custom_nodes={"relu": Custom((F16,))})
+    graph, _ = compiled(controls, "must_keep_origin_dtype")
+    assert results(graph) == {"product": F32, "relu": F16, "sum": F32}
+
+
+@pytest.mark.parametrize("custom", [Custom((BF16,)), Custom((DType.INT8,)), Custom((F16,), (F32,))])
+def test_customised_dtypes_without_a_kernel_are_refused(custom: Custom) -> None:
+    with pytest.raises(AtcError) as caught:
+        compiled(Controls(custom_nodes={"relu": custom}))
+    (found,) = caught.value.diagnostics
+    assert found.code is NO_KERNEL
+    assert "customize-dtypes" in found.message
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("relu InputDtype:float16", "divides a name"),
+        ("relu::float16", "before 'float16'"),
+        ("relu::Input:float16", "expected `InputDtype:`"),
+        ("relu::InputDtype:float17", "unknown dtype 'float17'"),
+    ],
+)
+def test_malformed_customised_dtypes_are_refused(tmp_path: Path, text: str, message: str) -> None:
+    path = written(tmp_path, text)
+    assert message in fault(PrecisionOptions(customize_dtypes=path), BAD_CONTROL_FILE)
+
+
+def mixlist(folder: Path, **lists: dict[str, list[str]]) -> PrecisionOptions:
+    """A --modify-mixlist file."""
+    document = {f"{name}-list": moves for name, moves in lists.items()}
+    return PrecisionOptions(modify_mixlist=written(folder, json.dumps(document)))
+
+
+def test_operators_move_between_the_lists(tmp_path: Path) -> None:
+    options = mixlist(
+        tmp_path,
+        white={"to-remove": ["MatMulV2", "Conv2D"], "to-add": ["Add"]},
+        black={"to-add": ["Relu", "MatMulV2"]},
+    )
+    controls = read(options, "allow_mix_precision")
+    assert controls.lists == {
+        "MatMulV2": MixList.BLACK,
+        "Conv2D": MixList.GREY,
+        "Add": MixList.WHITE,
+        "Relu": MixList.BLACK,
+    }
+    graph, _ = compiled(controls, "allow_mix_precision")
+    assert results(graph) == {"product": F32, "relu": F32, "sum": F16}
+
+
+def test_white_operator_without_a_16_bit_kernel_warns_and_keeps() -> None:
+    controls = Controls(lists={"Add": MixList.WHITE, "MatMulV2": MixList.GREY})
+    # A device without bfloat16 has no such kernels; the driver would have refused it.
+    graph, context = compiled(controls, "allow_mix_precision_bf16")
+    (found,) = context.sink.diagnostics
+    assert found.code is NO_16_BIT_KERNEL
+    assert found.place is not None
+    assert found.place.node_name == "sum"
+    assert results(graph)["sum"] is F32
+
+
+def test_mixlist_goes_with_the_mixed_modes_alone(tmp_path: Path) -> None:
+    text = fault(mixlist(tmp_path, white={"to-add": ["Add"]}), OPTIONS_EXCLUDE)
+    assert "no meaning with force_fp16" in text
+
+
+def test_mixlist_of_an_unknown_operator_is_refused(tmp_path: Path) -> None:
+    options = mixlist(tmp_path, white={"to-add": ["MatMulV3"]})
+    assert "'MatMulV2'" in fault(options, NOT_IN_MODEL, "allow_mix_precision")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[]", "{", '{"white": {}}', '{"white-list": {"add": []}}', '{"white-list": {"to-add": "x"}}'],
+)
+def test_malformed_mixlist_is_refused(tmp_path: Path, text: str) -> None:
+    options = PrecisionOptions(modify_mixlist=written(tmp_path, text))
+    fault(options, BAD_CONTROL_FILE, "allow_mix_precision")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Relu=high_precision", "[ByOpType]\nAdd=keep_fp16\n[ByNodeName]\nrelu=high_performance"],
+)
+def test_implementation_modes_are_read(tmp_path: Path, text: str) -> None:
+    assert read(PrecisionOptions(op_precision_mode=written(tmp_path, text))) == Controls()
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("Relu", BAD_CONTROL_FILE),
+        ("Relu=fast", BAD_CONTROL_FILE),
+        ("[ByName]\nrelu=high_precision", BAD_CONTROL_FILE),
+        ("relu=high_precision", NOT_IN_MODEL),
+        ("[ByNodeName]\nRelu=high_precision", NOT_IN_MODEL),
+    ],
+)
+def test_implementation_modes_with_a_fault_are_refused(
+    tmp_path: Path, text: str, code: Code
+) -> None:
+    fault(PrecisionOptions(op_precision_mode=written(tmp_path, text)), code)
+
+
+def test_input_is_fed_as_float16() -> None:
+    controls = read(PrecisionOptions(input_fp16_nodes="x"))
+    graph, _ = compiled(controls)
+    assert graph.inputs[0].type.dtype is F16
+    product = next(node for node in graph.nodes if node.op == "MatMulV2")
+    assert product.inputs[0] is graph.inputs[0]
+
+
+def test_input_that_the_model_lacks_is_refused() -> None:
+    assert "'x'" in fault(PrecisionOptions(input_fp16_nodes="x;y"), NOT_IN_MODEL)
+
+
+@pytest.mark.parametrize("text", ["FP16", "sum:0:FP16", "s:0:fp16"])
+def test_output_has_the_dtype_that_was_asked_for(text: str) -> None:
+    graph, _ = compiled(read(PrecisionOptions(output_type=text)))
+    assert graph.outputs[0].type.dtype is F16
+    assert graph.outputs[0].producer is not None
+    assert graph.outputs[0].producer.op == "Add"
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("FP17", BAD_OPTION),
+        ("sum:FP16", BAD_OPTION),
+        ("sum:0:half", BAD_OPTION),
+        ("summ:0:FP16", NOT_IN_MODEL),
+        ("sum:1:FP16", NOT_IN_MODEL),
+        ("relu:0:FP16", NOT_IN_MODEL),
+    ],
+)
+def test_output_type_with_a_fault_is_refused(text: str, code: Code) -> None:
+    fault(PrecisionOptions(output_type=text), code)
+
+
+@pytest.mark.parametrize(("clip", "largest"), [(True, 65504.0), (False, float("inf"))])
+def test_weights_are_clipped_unless_told_not_to(clip: bool, largest: float) -> None:
+    graph, context = compiled(read(PrecisionOptions(is_weight_clip=clip)))
+    FoldConstantCastsPass().run(graph, context)
+    product = next(node for node in graph.nodes if node.op == "MatMulV2")
+    weights = product.inputs[1]
+    assert weights is not None
+    assert weights.const is not None
+    assert weights.const.numpy().max() == np.float16(largest)
+
+
+@pytest.mark.parametrize("mode", ["allow_mix_precision_bf16", "allow_fp32_to_bf16"])
+def test_bfloat16_mode_needs_a_soc_that_has_it(mode: str) -> None:
+    check_soc(PrecisionMode(mode), find_soc("Ascend910B3"))
+    with pytest.raises(AtcError) as caught:
+        check_soc(PrecisionMode(mode), find_soc("Ascend310P3"))
+    (found,) = caught.value.diagnostics
+    assert found.code is NO_BFLOAT16
+    assert found.help is not None
+    assert "Ascend910B3" in found.help
+
+
+def test_every_cast_has_its_reason() -> None:
+    graph, context = compiled(Controls())
+    record = context.decisions.as_json(graph)
+    casts = record["casts"]
+    assert isinstance(casts, list)
+    reasons = [each["reason"] for each in casts]
+    assert reasons[0].endswith("takes float16 on aicore: force_fp16: floats become float16")
+    assert reasons[-1] == "output s is float32: the model's own dtype"
+    assert "the model's own" not in reasons
