@@ -66,11 +66,13 @@ def compare(
     attributes: Attributes | None = None,
     dtypes: Sequence[DType] = (DType.FLOAT32, DType.FLOAT16),
     extra_inputs: Sequence[Array] = (),
+    reach: float = 0.0,
 ) -> None:
     """Hold the kernel of `op` to `node` on float32 `arrays` rounded to each of `dtypes`.
 
     `extra_inputs` are constants that only the target operator has. The reference's dtype and
-    shape are declared as the output's, so the kernel's type rule is held to them too.
+    shape are declared as the output's, so the kernel's type rule is held to them too. `reach` is
+    that of `assert_close`.
     """
     for dtype in dtypes:
         given = [None if array is None else array.astype(dtype.numpy) for array in arrays]
@@ -80,4 +82,4 @@ def compare(
         constants = range(len(given), len(given) + len(extra_inputs))
         actual = run_operator(op, [*given, *extra_inputs], types, attributes, list(constants))
         for got, wanted in zip(actual, expected, strict=True):
-            assert_close(got, wanted, dtype)
+            assert_close(got, wanted, dtype, reach)

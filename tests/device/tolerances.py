@@ -44,8 +44,13 @@ TOLERANCES = {
 """Dtypes without a row are exact."""
 
 
-def assert_close(actual: NDArray[Any], expected: NDArray[Any], dtype: DType) -> None:
-    """Hold `actual`, of `dtype`, to `expected`, of a dtype at least as wide."""
+def assert_close(
+    actual: NDArray[Any], expected: NDArray[Any], dtype: DType, reach: float = 0.0
+) -> None:
+    """Hold `actual`, of `dtype`, to `expected`, of a dtype at least as wide.
+
+    `reach` is the largest sum of magnitudes behind an element, where terms cancel in all of them.
+    """
     assert actual.dtype == dtype.numpy
     assert actual.shape == expected.shape
     row = TOLERANCES.get(dtype, EXACT)
@@ -54,7 +59,7 @@ def assert_close(actual: NDArray[Any], expected: NDArray[Any], dtype: DType) -> 
         return
     wide, reference = actual.astype(np.float64), expected.astype(np.float64)
     finite = np.isfinite(reference)
-    reach = np.abs(reference[finite]).max(initial=0.0)
+    reach = np.abs(reference[finite]).max(initial=reach)
     allowed = row.relative * np.abs(reference) + row.of_range * reach + row.absolute
     # what the dtype cannot hold is infinite in it, so the reference is asked in that dtype too
     with np.errstate(over="ignore"):
