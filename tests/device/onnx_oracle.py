@@ -59,7 +59,7 @@ class Onnx:
         return results
 
 
-def compare(
+def compare(  # noqa: PLR0913  (what a run takes, and two bounds)
     node: Onnx,
     op: str,
     arrays: Sequence[Array | None],
