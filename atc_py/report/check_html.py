@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from typing import TYPE_CHECKING
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError, TemplateNotFound
-from markupsafe import Markup
-
 from atc_py.check.findings import Standing
-from atc_py.diag import Place
-from atc_py.diag.codes import BAD_TEMPLATE
 from atc_py.report.check_groups import groups
 from atc_py.report.check_words import (
     COLUMNS,
@@ -23,21 +16,16 @@ from atc_py.report.check_words import (
     shape_option,
     verdict_text,
 )
-from atc_py.report.escape import visible
-from atc_py.resources import templates_dir
+from atc_py.report.page import render_page
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
     from typing import Any
 
     from atc_py.report.check_document import Document, Model
     from atc_py.report.check_groups import Group
 
 __all__ = ["check_html"]
-
-_NAME = "check.html.j2"
-_STYLE, _SCRIPT = "check.css", "check.js"
 
 _OPEN_GROUPS, _OPEN_FINDINGS = 10, 40
 """Groups of errors that are shown unfolded, and the findings that each of them may have."""
@@ -49,70 +37,21 @@ def check_html(document: Document) -> str:
     Raises:
         AtcError: BAD_TEMPLATE where the template is missing or does not render.
     """
-    folder = templates_dir() / "report"
-    environment = Environment(
-        loader=FileSystemLoader(folder),
-        undefined=StrictUndefined,
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=_shown,
+    return render_page(
+        "check",
+        document=document,
+        words={key: words.in_language(document.lang) for key, words in HEADINGS.items()},
+        levels=_by_name(LEVELS, document.lang),
+        columns=_by_name(COLUMNS, document.lang),
+        baseline=baseline_text(document),
+        operators=_operators(document),
+        pages=[_page(document, model) for model in document.models],
     )
-    try:
-        style, script = _source(folder / _STYLE), _source(folder / _SCRIPT)
-        return environment.get_template(_NAME).render(
-            document=document,
-            style=style,
-            script=script,
-            policy=_policy(style, script),
-            words={key: words.in_language(document.lang) for key, words in HEADINGS.items()},
-            levels=_by_name(LEVELS, document.lang),
-            columns=_by_name(COLUMNS, document.lang),
-            baseline=baseline_text(document),
-            operators=_operators(document),
-            pages=[_page(document, model) for model in document.models],
-        )
-    except (TemplateError, OSError) as error:
-        missing = isinstance(error, TemplateNotFound)
-        what = "is missing" if missing else f"does not render: {error}"
-        raise BAD_TEMPLATE.error(
-            f"template {_NAME!r} {what}",
-            place=Place(str(folder / _NAME), line=getattr(error, "lineno", None)),
-            help="reinstall atc-py to restore its templates",
-        ) from error
-
-
-def _shown(value: object) -> object:
-    """Names from files cannot turn the reading direction or hide what they are."""
-    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _by_name(table: dict[Standing, Any], language: str) -> dict[str, str]:
     """A table of words by the standings' names."""
     return {standing.value: words.in_language(language) for standing, words in table.items()}
-
-
-def _source(path: Path) -> Markup:
-    """Style or script as it stands; both are the project's own files."""
-    return Markup(path.read_text(encoding="utf-8"))  # noqa: S704  (no text of a model is in it)
-
-
-def _policy(style: str, script: str) -> str:
-    """What the browser may load: nothing, and of what stands here just style and script."""
-    parts = (
-        "default-src 'none'",
-        f"style-src '{_digest(style)}'",
-        f"script-src '{_digest(script)}'",
-        "base-uri 'none'",
-        "form-action 'none'",
-    )
-    return "; ".join(parts)
-
-
-def _digest(text: str) -> str:
-    """The digest by which a policy names a text."""
-    digest = hashlib.sha256(text.encode("utf-8")).digest()
-    return f"sha256-{base64.b64encode(digest).decode()}"
 
 
 def _operators(document: Document) -> list[str]:

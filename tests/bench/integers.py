@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import statistics
-import time
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tests.bench.measuring import say
+from tests.bench.measuring import BLOCKS, RUNS, median_time, say
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["integers"]
 
-BLOCKS, RUNS = 5, 5
 
 CONVOLUTIONS = ((64, 56, 3), (256, 14, 3), (512, 28, 1))
 """Channels in and out, rows and columns, and extent of the filter."""
@@ -104,19 +102,8 @@ def _times(models: tuple[tuple[MemoryModel, Array], ...]) -> tuple[float, ...]:
     device.open()
     loaded = [(device.load(model), x) for model, x in models]
     blocks = [
-        [_median(partial(device.run, model, {"x": x})) for model, x in loaded]
+        [median_time(partial(device.run, model, {"x": x})) for model, x in loaded]
         for _ in range(BLOCKS)
     ]
     device.close()
     return tuple(statistics.median(each) for each in zip(*blocks, strict=True))
-
-
-def _median(action: Callable[[], object]) -> float:
-    """Median time in seconds of `action` after a call to warm up."""
-    action()
-    times = []
-    for _ in range(RUNS):
-        started = time.perf_counter()
-        action()
-        times.append(time.perf_counter() - started)
-    return statistics.median(times)

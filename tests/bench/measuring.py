@@ -1,8 +1,9 @@
-"""What the benchmarks measure with: whole processes, their time and their memory."""
+"""What the benchmarks measure with: whole processes, their time and memory, and calls."""
 
 from __future__ import annotations
 
 import os
+import statistics
 import subprocess
 import sys
 import time
@@ -10,12 +11,26 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
-__all__ = ["MIB", "ROUNDS", "Cost", "cheapest", "measure", "say", "say_costs"]
+__all__ = [
+    "BLOCKS",
+    "MIB",
+    "ROUNDS",
+    "RUNS",
+    "Cost",
+    "cheapest",
+    "measure",
+    "median_time",
+    "say",
+    "say_costs",
+]
 
 MIB = 1 << 20
 ROUNDS = 3
+
+BLOCKS, RUNS = 5, 5
+"""Blocks in which the sides of a comparison take turns, and runs of each in a block."""
 
 
 @dataclass(frozen=True)
@@ -58,3 +73,14 @@ def say_costs(costs: Mapping[str, Cost], size: int) -> None:
             f"  {tool:12} {cost.seconds:8.2f} {cost.seconds / ours.seconds:7.2f} "
             f"{cost.peak / MIB:9.0f} {cost.peak / size:9.2f}"
         )
+
+
+def median_time(action: Callable[[], object]) -> float:
+    """Median time in seconds of `RUNS` runs of `action`, after a call to warm up."""
+    action()
+    times = []
+    for _ in range(RUNS):
+        started = time.perf_counter()
+        action()
+        times.append(time.perf_counter() - started)
+    return statistics.median(times)

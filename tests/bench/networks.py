@@ -7,17 +7,13 @@ import statistics
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from tests.bench.measuring import say
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from tests.bench.measuring import BLOCKS, RUNS, median_time, say
 
 __all__ = ["networks"]
 
 MODELS = Path(__file__).resolve().parents[2] / ".." / "shared" / "models"
-BLOCKS, RUNS = 5, 5
 
 
 def networks() -> None:
@@ -57,7 +53,10 @@ def _times(folder: Path) -> tuple[float, float, float | None]:
         atc_py.convert(path, om)
         with atc_py.load(om) as model:
             blocks = [
-                (_median(lambda: model.run(feeds)), _median(lambda: session.run(None, feeds)))
+                (
+                    median_time(lambda: model.run(feeds)),
+                    median_time(lambda: session.run(None, feeds)),
+                )
                 for _ in range(BLOCKS)
             ]
     ours, theirs = (statistics.median(each) for each in zip(*blocks, strict=True))
@@ -75,14 +74,3 @@ def _reference(path: Path, feeds: dict[str, Any]) -> float | None:
     except (ValueError, TypeError, RuntimeError, NotImplementedError):
         return None
     return time.perf_counter() - started
-
-
-def _median(action: Callable[[], object]) -> float:
-    """Median time in seconds of `action` after a call to warm up."""
-    action()
-    times = []
-    for _ in range(RUNS):
-        started = time.perf_counter()
-        action()
-        times.append(time.perf_counter() - started)
-    return statistics.median(times)

@@ -14,7 +14,7 @@ import pytest
 from atc_py.check.findings import ModelCheck, Standing
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_TEMPLATE
-from atc_py.report import check_html as module
+from atc_py.report import page as module
 from atc_py.report.check_baseline import Baseline
 from atc_py.report.check_html import check_html
 from atc_py.report.check_json import check_document

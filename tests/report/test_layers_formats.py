@@ -11,7 +11,7 @@ import pytest
 from atc_py.compare.measure import Measure
 from atc_py.diag import AtcError
 from atc_py.dtypes import DType
-from atc_py.report import layers_html
+from atc_py.report import page
 from atc_py.report.layers import Alone, Birth, Layer, LayerComparison
 from atc_py.report.layers_formats import FORMATS, render_layers
 
@@ -75,7 +75,7 @@ def test_text_cannot_command_a_terminal() -> None:
 
 
 def test_missing_template_is_a_coded_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(layers_html, "templates_dir", lambda: tmp_path)
+    monkeypatch.setattr(page, "templates_dir", lambda: tmp_path)
     with pytest.raises(AtcError) as caught:
         render_layers("html", record())
     assert caught.value.diagnostics[0].code.id == "ATC2010"

@@ -1,0 +1,79 @@
+"""HTML pages that need nothing else: how a report's template is rendered, and what it may load."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, TemplateError, TemplateNotFound
+from markupsafe import Markup
+
+from atc_py.diag import Place
+from atc_py.diag.codes import BAD_TEMPLATE
+from atc_py.report.escape import visible
+from atc_py.resources import templates_dir
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["render_page"]
+
+
+def render_page(name: str, **context: Any) -> str:
+    """The page of `templates/report/<name>.html.j2`, with `<name>.css` and `<name>.js` in it.
+
+    The template has these as `style` and `script`, and as `policy` what a browser may load.
+
+    Raises:
+        AtcError: BAD_TEMPLATE where the template is missing or does not render.
+    """
+    folder, template = templates_dir() / "report", f"{name}.html.j2"
+    environment = Environment(
+        loader=FileSystemLoader(folder),
+        undefined=StrictUndefined,
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_shown,
+    )
+    try:
+        style, script = _source(folder / f"{name}.css"), _source(folder / f"{name}.js")
+        page = environment.get_template(template)
+        return page.render(style=style, script=script, policy=_policy(style, script), **context)
+    except (TemplateError, OSError) as error:
+        missing = isinstance(error, TemplateNotFound)
+        what = "is missing" if missing else f"does not render: {error}"
+        raise BAD_TEMPLATE.error(
+            f"template {template!r} {what}",
+            place=Place(str(folder / template), line=getattr(error, "lineno", None)),
+            help="reinstall atc-py to restore its templates",
+        ) from error
+
+
+def _shown(value: object) -> object:
+    """Names from files cannot turn the reading direction or hide what they are."""
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _source(path: Path) -> Markup:
+    """Style or script as it stands; both are the project's own files."""
+    return Markup(path.read_text(encoding="utf-8"))  # noqa: S704  (no text of a model is in it)
+
+
+def _policy(style: str, script: str) -> str:
+    """What the browser may load: nothing, and of what stands here just style and script."""
+    parts = (
+        "default-src 'none'",
+        f"style-src '{_digest(style)}'",
+        f"script-src '{_digest(script)}'",
+        "base-uri 'none'",
+        "form-action 'none'",
+    )
+    return "; ".join(parts)
+
+
+def _digest(text: str) -> str:
+    """The digest by which a policy names a text."""
+    digest = hashlib.sha256(text.encode("utf-8")).digest()
+    return f"sha256-{base64.b64encode(digest).decode()}"
