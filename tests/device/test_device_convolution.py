@@ -144,8 +144,7 @@ def test_convolution_in_pieces_gives_the_same(
     monkeypatch.setattr(convolution, "_COLUMNS", limit)
     monkeypatch.setattr(transposed_convolution, "_SPREAD", limit)
     monkeypatch.setattr(convolution, "_MANY_PIXELS", many_pixels)
-    monkeypatch.setattr(convolution, "_PIXELS_AT_ONCE", 1)
-    monkeypatch.setattr(convolution, "_FILTERS_AT_ONCE", 1)
+    monkeypatch.setattr(convolution, "PRODUCTS_AT_ONCE", 1)
     x, weights = random_array(1, (2, 6, 9, 8)), random_array(2, (6, 6 // groups, 3, 2))
     node = Onnx("Conv", {"group": groups, "pads": [1, 0, 1, 1]})
     attributes: dict[str, OmAttribute] = {

@@ -21,7 +21,10 @@ __all__ = ["read_activations", "sigmoid", "tanh"]
 
 def sigmoid(x: NDArray[Any], *_: Any) -> NDArray[Any]:
     """`1 / (1 + e^-x)`."""
-    found: NDArray[Any] = np.reciprocal(np.exp(-x) + x.dtype.type(1))
+    found: NDArray[Any] = np.negative(x)
+    np.exp(found, out=found)
+    np.add(found, x.dtype.type(1), out=found)
+    np.reciprocal(found, out=found)
     return found
 
 

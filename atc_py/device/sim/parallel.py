@@ -3,15 +3,17 @@
 numpy lets go of the interpreter while it computes, so threads run at once. BLAS is held to one
 thread meanwhile: its own threads wait for each other in a loop, which costs ten times the work
 where another process has one of the cores. Here the parts of a kernel are handed out one at a
-time, so that a worker whose core is taken does less of them and nobody waits long.
+time, so that a worker whose core is taken does less of them and nobody waits long; one that wakes
+up when all parts are taken is not waited for at all.
 """
 
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from itertools import count
+from queue import SimpleQueue
+from threading import Lock, Thread
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +22,13 @@ from threadpoolctl import ThreadpoolController
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["Workers"]
+__all__ = ["PRODUCTS_AT_ONCE", "Workers"]
+
+PRODUCTS_AT_ONCE = 8 * 1024 * 1024
+"""Multiplications of a matrix product below which a part is not worth a worker of its own.
+
+They take some 200 us; to wake a thread up can take as long where cores are busy or asleep.
+"""
 
 _PARTS = 2
 """Parts handed out for each worker, so that a slow one does not hold up the rest."""
@@ -36,7 +44,13 @@ class Workers:
     def __init__(self, size: int | None = None) -> None:
         self.size = _cores() if size is None else size
         self._blas = ThreadpoolController()
-        self._pool = ThreadPoolExecutor(self.size - 1, "sim") if self.size > 1 else None
+        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._threads = [
+            Thread(target=_serve, args=(self._jobs,), name=f"sim_{index}", daemon=True)
+            for index in range(self.size - 1)
+        ]
+        for thread in self._threads:
+            thread.start()
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -53,32 +67,63 @@ class Workers:
             least: items below which a range is not worth handing out.
 
         Raises:
-            Exception: what `action` raised first.
+            BaseException: what `action` raised first, once no range is being worked on any more.
         """
         parts = min(_PARTS * self.size, total // max(least, 1))
-        if self._pool is None or parts < 2:  # noqa: PLR2004  (nothing to share)
+        if not self._threads or parts < 2:  # noqa: PLR2004  (nothing to share)
             action(0, total)
             return
-        bounds = [total * part // parts for part in range(parts + 1)]
-        ticket = count()
-
-        def work() -> None:
-            with np.errstate(all="ignore"):  # a new thread does not have the caller's setting
-                while (part := next(ticket)) < parts:
-                    action(bounds[part], bounds[part + 1])
-
-        others = [self._pool.submit(work) for _ in range(self.size - 1)]
-        try:
-            work()
-        finally:
-            wait(others)
-        for other in others:
-            other.result()
+        job = _Job(action, total, parts)
+        for _ in range(min(len(self._threads), parts - 1)):
+            self._jobs.put(job)
+        job.work()
+        job.wait()
 
     def close(self) -> None:
         """Let the threads go."""
-        if self._pool is not None:
-            self._pool.shutdown()
+        for _ in self._threads:
+            self._jobs.put(None)
+        for thread in self._threads:
+            thread.join()
+        self._threads.clear()
+
+
+class _Job:
+    """Ranges of one `split`; whoever comes takes the next one until none is left."""
+
+    def __init__(self, action: Callable[[int, int], None], total: int, parts: int) -> None:
+        self._action = action
+        self._bounds = [total * part // parts for part in range(parts + 1)]
+        self._parts = parts
+        # Counters are advanced and read in one step that no other thread comes between.
+        self._taken, self._finished = count(), count(1)
+        self._all_finished = Lock()
+        self._all_finished.acquire()
+        self._error: BaseException | None = None
+
+    def work(self) -> None:
+        """Do ranges until none is left; after an error the others are taken but not done."""
+        with np.errstate(all="ignore"):  # a new thread does not have the caller's setting
+            while (part := next(self._taken)) < self._parts:
+                try:
+                    if self._error is None:
+                        self._action(self._bounds[part], self._bounds[part + 1])
+                except BaseException as error:  # noqa: BLE001  (raised again by `wait`)
+                    self._error = self._error or error
+                if next(self._finished) == self._parts:
+                    self._all_finished.release()
+
+    def wait(self) -> None:
+        """Return when all ranges are done; raise what the first error was."""
+        self._all_finished.acquire()
+        if self._error is not None:
+            raise self._error
+
+
+def _serve(jobs: SimpleQueue[_Job | None]) -> None:
+    """Work on jobs as they come, until None does."""
+    while (job := jobs.get()) is not None:
+        job.work()
 
 
 def _cores() -> int:

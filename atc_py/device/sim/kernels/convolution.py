@@ -22,9 +22,12 @@ from atc_py.device.sim.integer_products import (
 )
 from atc_py.device.sim.kernel import Call, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
+from atc_py.device.sim.parallel import PRODUCTS_AT_ONCE
 from atc_py.device.sim.window import padded, taps_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
 __all__: list[str] = []
@@ -38,12 +41,11 @@ _INT8_COLUMNS = 2 * _COLUMNS
 _MANY_PIXELS = 700
 """Outputs of a map from which on workers share the map; of smaller ones they share the filters."""
 
+_LEAST_DEPTH = 64
+"""Products in a sum from which on multiplying is what takes the time."""
+
 _SHORT = 24
 """Elements in a row below which copying int8 to float32 takes much longer than within float32."""
-
-_PIXELS_AT_ONCE = 392
-_FILTERS_AT_ONCE = 128
-"""Outputs or filters below which a product wastes time on rearranging its operands."""
 
 
 def _convolution_types(node: NodeFacts, groups: int) -> tuple[TensorFacts, ...]:
@@ -69,7 +71,7 @@ def _depthwise_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     return _convolution_types(node, node.x.shape[1])
 
 
-@kernel("Conv2D", _conv2d_types)
+@kernel("Conv2D", _conv2d_types, finishes=True)
 def conv2d(call: Call) -> None:
     """y[n, o] = bias[o] + sum over c, i, j of w[o, c, i, j] * x[n, c] at tap (i, j).
 
@@ -80,7 +82,7 @@ def conv2d(call: Call) -> None:
     _convolve(call, call.node.integer("groups"))
 
 
-@kernel("DepthwiseConv2D", _depthwise_types)
+@kernel("DepthwiseConv2D", _depthwise_types, finishes=True)
 def depthwise_conv2d(call: Call) -> None:
     """A convolution with as many groups as channels; output o reads channel o // (O / C)."""
     _convolve(call, call.node.x.shape[1])
@@ -95,13 +97,14 @@ def _convolve(call: Call, groups: int) -> None:
     bias = call.optional(2)
     biases = None if bias is None else bias.reshape(groups, -1, 1)
     zero = call.node.integer("offset_x")
-    for image, result in zip(call.x, out.reshape(batch, groups, -1, height * width), strict=True):
+    results = out.reshape(batch, groups, -1, height * width)
+    for at, image in enumerate(call.x):
         maps = image.reshape(groups, depth, *image.shape[1:])
         filled = padded(maps, window, (height, width), zero, call.workspace)
         if terms and width < _SHORT and matrices.shape[2] > depth:
             filled = widened(call, "data", filled)  # one pass more saves time for every tap
         taps = taps_of(filled, window, (height, width))
-        _Product(call, matrices, taps, biases, result, terms).compute()
+        _Product(call, matrices, taps, biases, results, at, terms).compute()
 
 
 def _matrices(call: Call, groups: int) -> tuple[NDArray[Any], int]:
@@ -117,14 +120,15 @@ def _matrices(call: Call, groups: int) -> tuple[NDArray[Any], int]:
 
 @dataclass(frozen=True, slots=True)
 class _Product:
-    """result[g] = matrices[g] @ columns of taps[g] + biases[g], shared among workers.
+    """results[image, g] = matrices[g] @ columns of taps[g] + biases[g], shared among workers.
 
     Attributes:
         call: for workspace and workers.
         matrices: [groups, filters of a group, depth * kh * kw].
         taps: [groups, depth, kh, kw, oh, ow], a view.
         biases: [groups, filters of a group, 1], or None.
-        result: [groups, filters of a group, oh * ow].
+        results: [batch, groups, filters of a group, oh * ow].
+        image: which of the batch is computed.
         terms: for int8, how many products float32 adds up exactly; else 0.
     """
 
@@ -132,28 +136,32 @@ class _Product:
     matrices: NDArray[Any]
     taps: NDArray[Any]
     biases: NDArray[Any] | None
-    result: NDArray[Any]
+    results: NDArray[Any]
+    image: int
     terms: int
 
     def compute(self) -> None:
         """Cut the work where the parts stay large: groups, rows of the map, or filters."""
-        groups, filters, _ = self.matrices.shape
+        groups, filters, depth = self.matrices.shape
         rows, width = self.taps.shape[4:]
-        split = self.call.workers.split
+        # Short sums cost more for what is read and written than for what is multiplied.
+        products = groups * filters * max(depth, _LEAST_DEPTH) * rows * width
         if groups > 1:
-            split(groups, lambda start, stop: self._groups(slice(start, stop)))
+            self._split(groups, products, lambda start, stop: self._groups(slice(start, stop)))
         elif rows * width >= _MANY_PIXELS:
-            least = -(-_PIXELS_AT_ONCE // width)
-            split(rows, lambda start, stop: self._rows(slice(0, 1), start, stop), least)
+            one = slice(0, 1)
+            self._split(rows, products, lambda start, stop: self._rows(one, start, stop))
         else:
             columns = self._columns(self.taps)
-            split(
-                filters, lambda start, stop: self._filters(columns, start, stop), _FILTERS_AT_ONCE
-            )
+            self._split(filters, products, lambda start, stop: self._filters(columns, start, stop))
+
+    def _split(self, total: int, products: int, action: Callable[[int, int], None]) -> None:
+        """Share `products` multiplications, which lie in `total` pieces."""
+        self.call.workers.split(total, action, -(-total * PRODUCTS_AT_ONCE // max(products, 1)))
 
     def _groups(self, members: slice) -> None:
         """Compute some groups, as many at a time as keep the columns in cache."""
-        size = self.matrices.shape[2] * self.result.shape[2]
+        size = self.matrices.shape[2] * self.results.shape[3]
         some = max(1, _COLUMNS // size)
         for start in range(members.start, members.stop, some):
             part = slice(start, min(start + some, members.stop))
@@ -167,13 +175,11 @@ class _Product:
         for row in range(start, stop, some):
             last = min(row + some, stop)
             columns = self._columns(self.taps[groups, :, :, :, row:last])
-            target = self.result[groups, :, row * width : last * width]
-            self._multiply(self.matrices[groups], columns, groups, slice(None), target)
+            self._multiply(columns, groups, slice(None), slice(row * width, last * width))
 
     def _filters(self, columns: NDArray[Any], start: int, stop: int) -> None:
         """Compute the maps of some filters of the one group."""
-        some, one = slice(start, stop), slice(0, 1)
-        self._multiply(self.matrices[:, some], columns, one, some, self.result[:, some])
+        self._multiply(columns, slice(0, 1), slice(start, stop), slice(None))
 
     def _columns(self, taps: NDArray[Any]) -> NDArray[Any]:
         """[groups, depth * kh * kw, outputs]: a view of the maps themselves where that is one.
@@ -189,17 +195,22 @@ class _Product:
         return columns.reshape(shape)
 
     def _multiply(
-        self,
-        matrices: NDArray[Any],
-        columns: NDArray[Any],
-        groups: slice,
-        filters: slice,
-        target: NDArray[Any],
+        self, columns: NDArray[Any], groups: slice, filters: slice, pixels: slice
     ) -> None:
-        """Matrices @ columns into `target`, and the bias while the result is in cache."""
+        """Matrices @ columns into their place; what else is done to the result while in cache."""
+        matrices, place = self.matrices[groups, filters], (self.image, groups, filters, pixels)
+        target, finish = self.results[place], self.call.finish
+        direct = finish is None or target.flags.c_contiguous
+        sums = target
+        if not direct:
+            sums = self.call.workspace.take("sums", target.shape, target.dtype)
         if self.terms:
-            exact_matmul(matrices, columns, target, self.terms, self.call.workspace)
+            exact_matmul(matrices, columns, sums, self.terms, self.call.workspace)
         else:
-            np.matmul(matrices, columns, out=target)
+            np.matmul(matrices, columns, out=sums)
         if self.biases is not None:
-            np.add(target, self.biases[groups, filters], out=target)
+            np.add(sums, self.biases[groups, filters], out=sums)
+        if finish is not None:
+            finish(sums, (self.results.shape, place))
+        if not direct:
+            np.copyto(target, sums)

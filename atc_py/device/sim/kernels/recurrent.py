@@ -95,8 +95,9 @@ def dynamic_rnn(call: Call) -> None:
     """`y`, and behind each step `output_h` and `output_c`; `run_lstm` has the formulas."""
     width = call.x.shape[2]
     both = call.input(1)
-    weights = both[:width], both[width:], call.input(2)
-    sequences = Sequences(call.x, call.optional(3), _DIRECTIONS[call.node.text("direction")])
+    weights = both[:width].T, both[width:].T, call.input(2)
+    reverse = _DIRECTIONS[call.node.text("direction")]
+    sequences = Sequences(call.x, call.optional(3), reverse, call.workers)
     state = (_only(call.optional(4)), _only(call.optional(5)))
     rule = Rule((sigmoid, tanh, tanh), forget_bias=call.node.number("forget_bias"), order=_IJFO)
     for step, *states in run_lstm(sequences, weights, state, rule, None, call.out):
@@ -125,8 +126,9 @@ def _dynamic_gru_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 @kernel("DynamicGRUV2", _dynamic_gru_types)
 def dynamic_gru(call: Call) -> None:
     """`y`, and behind each step `output_h`; `run_gru` has the formulas."""
-    weights = call.input(1), call.input(2), call.optional(3), call.optional(4)
-    sequences = Sequences(call.x, call.optional(5), _DIRECTIONS[call.node.text("direction")])
+    weights = call.input(1).T, call.input(2).T, call.optional(3), call.optional(4)
+    reverse = _DIRECTIONS[call.node.text("direction")]
+    sequences = Sequences(call.x, call.optional(5), reverse, call.workers)
     rule = Rule((sigmoid, tanh), reset_after=call.node.flag("reset_after"))
     for step, *states in run_gru(sequences, weights, _only(call.optional(6)), rule, call.out):
         for output, part in zip(call.outputs[1:], states, strict=False):
@@ -202,11 +204,11 @@ def common_lstm(call: Call) -> None:
         bias, p = _part(call.optional(3), direction), _part(call.optional(7), direction)
         if bias is not None:
             bias = bias[: 4 * hidden] + bias[4 * hidden :]
-        weights = call.input(1)[direction].T, call.input(2)[direction].T, bias
+        weights = call.input(1)[direction], call.input(2)[direction], bias
         state = _part(call.optional(5), direction), _part(call.optional(6), direction)
-        sequences = Sequences(call.x, call.optional(4), reverse)
+        sequences = Sequences(call.x, call.optional(4), reverse, call.workers)
         peepholes = None if p is None else Peepholes(*p.reshape(3, hidden))
-        states = [sequences.start(part, hidden) for part in state]
+        states = [sequences.start(part, hidden).T for part in state]
         rule = _rule(call, direction, 3)
         for _, *behind in run_lstm(sequences, weights, state, rule, peepholes, y[:, direction]):
             states = behind
@@ -227,9 +229,9 @@ def common_gru(call: Call) -> None:
     for direction, reverse in enumerate(_LAYERS[call.node.text("direction")]):
         bias, state = _part(call.optional(3), direction), _part(call.optional(5), direction)
         biases = (None, None) if bias is None else tuple(bias.reshape(2, 3 * hidden))
-        weights = call.input(1)[direction].T, call.input(2)[direction].T, biases[0], biases[1]
-        sequences = Sequences(call.x, call.optional(4), reverse)
-        last[direction] = sequences.start(state, hidden)
+        weights = call.input(1)[direction], call.input(2)[direction], biases[0], biases[1]
+        sequences = Sequences(call.x, call.optional(4), reverse, call.workers)
+        last[direction] = sequences.start(state, hidden).T
         rule = _rule(call, direction, 2)
         for _, units in run_gru(sequences, weights, state, rule, y[:, direction]):
             last[direction] = units
