@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Array = npt.NDArray[np.generic]
 
-__all__ = ["broken_file", "is_raw_pair", "opened", "read_npy", "read_npz"]
+__all__ = ["broken_file", "is_raw_pair", "nameable", "opened", "read_npy", "read_npz"]
 
 _REASON = 200
 """Characters of a reason that are shown; numpy quotes whole headers."""
@@ -70,6 +70,13 @@ def read_npz(path: Path) -> dict[str, Array]:
 def is_raw_pair(dtype: np.dtype[Any]) -> bool:
     """Whether elements are two bytes without meaning: what numpy makes of bfloat16 in a file."""
     return dtype.kind == "V" and dtype.names is None and dtype.str[1:] == "V2"
+
+
+def nameable(array: Array) -> Array:
+    """`array` as a file can hold it that names the dtypes of numpy alone: int4 as int8."""
+    import numpy as np
+
+    return array.astype(np.int8) if array.dtype.name == DType.INT4.value else array
 
 
 @contextmanager

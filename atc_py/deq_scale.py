@@ -38,6 +38,7 @@ __all__ = [
     "decode_hardware",
     "encode_graph",
     "encode_hardware",
+    "is_a_list",
 ]
 
 Words: TypeAlias = NDArray[np.uint64]
@@ -133,6 +134,14 @@ def decode_hardware(words: Words) -> HardwareWords:
         relu=_unsigned(words, 47, 1) != 0,
         signed=_unsigned(words, 46, 1) != 0,
     )
+
+
+def is_a_list(shape: Dims) -> bool:
+    """Whether factors of this shape are one, or lie along one axis, as in [C] and [1, C, 1, 1].
+
+    A matrix of as many factors as there are channels does not say which is whose.
+    """
+    return sum(extent != 1 for extent in shape) <= 1
 
 
 def channel_axis(shape: Dims, count: int) -> int | None:

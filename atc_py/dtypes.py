@@ -16,9 +16,10 @@ class UnknownDTypeError(ValueError):
 
 
 class _Facts(NamedTuple):
-    """One row: bytes an element, kind, number in CANN's graph enum."""
+    """One row: bytes and bits of an element, kind, number in CANN's graph enum."""
 
     itemsize: int
+    bits: int
     kind: str
     ge: int
 
@@ -30,6 +31,7 @@ class DType(Enum):
     BFLOAT16 = "bfloat16"
     FLOAT32 = "float32"
     FLOAT64 = "float64"
+    INT4 = "int4"
     INT8 = "int8"
     INT16 = "int16"
     INT32 = "int32"
@@ -64,21 +66,26 @@ class DType(Enum):
 
     @property
     def numpy(self) -> np.dtype[Any]:
-        """The numpy dtype in native byte order; bfloat16 comes from ml_dtypes."""
+        """The numpy dtype in native byte order; bfloat16 and int4 come from ml_dtypes."""
         import numpy as np
 
-        if self is DType.BFLOAT16:
+        if self in {DType.BFLOAT16, DType.INT4}:
             import ml_dtypes
 
-            bfloat16: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
-            return bfloat16
+            extended: np.dtype[Any] = np.dtype(getattr(ml_dtypes, self.value))
+            return extended
         dtype: np.dtype[Any] = np.dtype(self.value)
         return dtype
 
     @property
     def itemsize(self) -> int:
-        """Bytes of one element."""
+        """Bytes of one element in memory and in files; an int4 has one of its own."""
         return _FACTS[self].itemsize
+
+    @property
+    def bits(self) -> int:
+        """Bits that tell an element's value; fewer than its bytes have for int4 and bool."""
+        return _FACTS[self].bits
 
     @property
     def ge(self) -> int:
@@ -97,19 +104,20 @@ class DType(Enum):
 
 
 _FACTS = {
-    DType.FLOAT16: _Facts(2, "float", 1),
-    DType.BFLOAT16: _Facts(2, "float", 27),
-    DType.FLOAT32: _Facts(4, "float", 0),
-    DType.FLOAT64: _Facts(8, "float", 11),
-    DType.INT8: _Facts(1, "int", 2),
-    DType.INT16: _Facts(2, "int", 6),
-    DType.INT32: _Facts(4, "int", 3),
-    DType.INT64: _Facts(8, "int", 9),
-    DType.UINT8: _Facts(1, "uint", 4),
-    DType.UINT16: _Facts(2, "uint", 7),
-    DType.UINT32: _Facts(4, "uint", 8),
-    DType.UINT64: _Facts(8, "uint", 10),
-    DType.BOOL: _Facts(1, "bool", 12),
+    DType.FLOAT16: _Facts(2, 16, "float", 1),
+    DType.BFLOAT16: _Facts(2, 16, "float", 27),
+    DType.FLOAT32: _Facts(4, 32, "float", 0),
+    DType.FLOAT64: _Facts(8, 64, "float", 11),
+    DType.INT4: _Facts(1, 4, "int", 29),
+    DType.INT8: _Facts(1, 8, "int", 2),
+    DType.INT16: _Facts(2, 16, "int", 6),
+    DType.INT32: _Facts(4, 32, "int", 3),
+    DType.INT64: _Facts(8, 64, "int", 9),
+    DType.UINT8: _Facts(1, 8, "uint", 4),
+    DType.UINT16: _Facts(2, 16, "uint", 7),
+    DType.UINT32: _Facts(4, 32, "uint", 8),
+    DType.UINT64: _Facts(8, 64, "uint", 10),
+    DType.BOOL: _Facts(1, 1, "bool", 12),
 }
 
 _ALIASES = {

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from atc_py.array_files import nameable
 from atc_py.atomic import atomic_write
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_OPTION, CANNOT_WRITE, NOT_FINITE, OUTPUT_MISMATCH
+from atc_py.dtypes import DType
 from atc_py.feeds import random_feeds, read_feeds
 from atc_py.report.comparison import compare, explained_share
 from atc_py.report.runs import Run
@@ -113,7 +115,7 @@ def _odd_values(array: Array) -> int:
     """How many elements are infinite or NaN."""
     import numpy as np
 
-    if array.dtype.kind in "iub":
+    if not DType.from_numpy(array.dtype).is_float:
         return 0
     return int(array.size - np.isfinite(array).sum())
 
@@ -151,6 +153,6 @@ def _save(outputs: Mapping[str, Array], folder: Path) -> dict[str, Path]:
         if path in files.values():
             path = folder / f"{stem}.{position}.npy"
         with atomic_write(path, durable=False) as file:
-            np.save(file, array, allow_pickle=False)
+            np.save(file, nameable(array), allow_pickle=False)
         files[name] = path
     return files

@@ -68,7 +68,8 @@ def test_every_reason_is_on_the_page(name: str) -> None:
 def test_reasons_made_of_parts_are_on_the_page() -> None:
     found = [
         reasons.other_kind("int16").en.partition(",")[0],
-        reasons.other_scale("").en.partition(",")[0],
+        reasons.other_scale("no positive number of float32 or float16").reason.en.partition(",")[0],
+        reasons.other_parameters("").reason.en.removesuffix(": "),
         reasons.channels_elsewhere(1, 0).en,
     ]
     assert all(f"- {text}" in TEXT for text in found)

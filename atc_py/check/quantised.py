@@ -61,13 +61,13 @@ class QuantisedModel:
     """
 
     def __init__(self, model: ModelView) -> None:
-        left = {view.index for view in model.nodes if not view.scope}
+        left = {(view.scope, view.index) for view in model.nodes}
         layers = (each for each in model.quantised if each.outcome is not Outcome.KEPT)
-        self.layers = tuple(each for each in layers if each.index in left)
+        self.layers = tuple(each for each in layers if (each.scope, each.index) in left)
         self._path = str(model.path)
-        self._untold: dict[int, list[QuantisedNode]] = {}
+        self._untold: dict[tuple[str, int], list[QuantisedNode]] = {}
         for each in model.quantised:
-            self._untold.setdefault(each.index, []).append(each)
+            self._untold.setdefault((each.scope, each.index), []).append(each)
 
     def findings(self, view: NodeView, *, listed: bool) -> list[Finding]:
         """What is to be said at a node: once, at the first of those that a node of the file became.
@@ -77,9 +77,10 @@ class QuantisedModel:
             listed: whether its operator is on the list. What quantises is not; so it is told there
                 that it stays, and nowhere where folding has taken it.
         """
-        here = [] if view.scope else self._untold.get(view.index, [])
+        place = view.scope, view.index
+        here = self._untold.get(place, [])
         told = [each for each in here if each.outcome is not Outcome.KEPT or not listed]
-        self._untold[view.index] = [each for each in here if each not in told]
+        self._untold[place] = [each for each in here if each not in told]
         return [self._finding(each) for each in told]
 
     def _finding(self, node: QuantisedNode) -> Finding:
@@ -91,8 +92,8 @@ class QuantisedModel:
             rule=f"{node.op_type}/quantised/{node.outcome.value}",
             source="",
             place=Place(self._path, node.index, node.name, node.op_type),
-            scope="",
+            scope=node.scope,
             observed=node.reason or Words("", ""),
             allowed=Words.same(node.op_type) + allowed,
-            help=help_,
+            help=node.help or help_,
         )

@@ -10,11 +10,13 @@ from atc_py.diag.codes import BAD_MODEL, UNKNOWN_SHAPE
 from atc_py.frontend.contents import locate_contents
 from atc_py.frontend.fold import fold_what_can_be
 from atc_py.frontend.graph import ValueType, WorkGraph, inner_nodes
+from atc_py.frontend.qdq.importing import import_quantised
 from atc_py.frontend.signatures import signature_faults
 from atc_py.frontend.tensors import element_name
 from atc_py.frontend.text import texts_of
 from atc_py.frontend.validate import sort_nodes
 from atc_py.frontend.window_types import known_type
+from atc_py.source import scope_name
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from atc_py.frontend.graph import WorkNode
     from atc_py.frontend.tensors import TensorReader
     from atc_py.ir import ConstData
+    from atc_py.source import QuantisedNode
 
 __all__ = ["Branch", "FoldedGraph", "fold_with_branches"]
 
@@ -54,11 +57,13 @@ class FoldedGraph:
         graph: the graph.
         branches: by the If nodes that are left.
         faults: what is wrong with the graph and its branches.
+        quantised: what became of the quantised layers of branches, which are imported on the way.
     """
 
     graph: WorkGraph
     branches: dict[WorkNode, tuple[Branch, ...]] = field(default_factory=dict)
     faults: tuple[Diagnostic, ...] = ()
+    quantised: tuple[QuantisedNode, ...] = ()
 
 
 def fold_with_branches(graph: WorkGraph, tensors: TensorReader, limit: int) -> FoldedGraph:
@@ -84,7 +89,11 @@ def fold_with_branches(graph: WorkGraph, tensors: TensorReader, limit: int) -> F
         faults = fold_what_can_be(graph, tensors, limit)
     left = [node for node in graph.nodes if node in branches]
     inner = [fault for node in left for fault in bad[node]]
-    return FoldedGraph(graph, {node: branches[node] for node in left}, (*faults, *inner))
+    kept = {node: branches[node] for node in left}
+    quantised = [
+        each for found in kept.values() for branch in found for each in branch.folded.quantised
+    ]
+    return FoldedGraph(graph, kept, (*faults, *inner), tuple(quantised))
 
 
 def _next_if(graph: WorkGraph, known: Container[WorkNode]) -> WorkNode | None:
@@ -113,7 +122,7 @@ def _look_into(
     faults: list[Diagnostic] = []
     for name, proto in _graphs(node):
         try:
-            folded = _fold_branch(graph, node, proto, tensors, limit)
+            folded = _fold_branch(graph, node, (name, proto), tensors, limit)
         except AtcError as error:
             faults += error.diagnostics
             continue
@@ -130,13 +139,25 @@ def _graphs(node: WorkNode) -> Iterator[tuple[str, GraphProto]]:
 
 
 def _fold_branch(
-    outer: WorkGraph, node: WorkNode, proto: GraphProto, tensors: TensorReader, limit: int
+    outer: WorkGraph,
+    node: WorkNode,
+    branch: tuple[str, GraphProto],
+    tensors: TensorReader,
+    limit: int,
 ) -> FoldedGraph:
     """One branch, given what is known around it.
+
+    Args:
+        outer: the graph around it.
+        node: the If.
+        branch: the attribute that holds it, and its graph.
+        tensors: reads its tensors.
+        limit: bytes that folding one node may make.
 
     Raises:
         AtcError: where its nodes cannot be ordered, or its tensors cannot be read.
     """
+    name, proto = branch
     contents = locate_contents(proto, tensors, outer.path)
     nodes = inner_nodes(proto, node, outer.opsets)
     taken = {name: known_type(outer, name) or _NOTHING for name in node.captured}
@@ -152,9 +173,12 @@ def _fold_branch(
         kinds={name: kind for name, kind in outer.kinds.items() if name in taken},
         unsound=frozenset(faults),
     )
+    scope = scope_name(name, node.name, node.index, "")
+    here = [replace(each, scope=scope) for each in import_quantised(graph, tensors, limit)]
     folded = fold_with_branches(graph, tensors, limit)
     own = [fault for found in faults.values() for fault in found]
-    return FoldedGraph(graph, folded.branches, (*own, *folded.faults))
+    inner = [replace(each, scope=f"{each.scope}, {scope}") for each in folded.quantised]
+    return FoldedGraph(graph, folded.branches, (*own, *folded.faults), (*here, *inner))
 
 
 def _captured_consts(outer: WorkGraph, node: WorkNode) -> dict[str, ConstData]:

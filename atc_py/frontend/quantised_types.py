@@ -30,13 +30,14 @@ _LAYERS = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
 _FLOATS = {0: TensorProto.FLOAT, 1: TensorProto.FLOAT16}
 """What the attribute dtype of CANN's operators counts."""
 
-_QUANTISED = {"INT8": TensorProto.INT8, "INT16": TensorProto.INT16}
+_QUANTISED = {"INT8": TensorProto.INT8, "INT16": TensorProto.INT16, "INT4": TensorProto.INT4}
 
 _FIXED = {
     "AscendRequant": (TensorProto.INT8,),
     "AscendRequantS16": (TensorProto.INT8, TensorProto.INT16),
     "AscendDequantS16": (TensorProto.INT16,),
 }
+_SCALING = frozenset({"AscendDequant", "AscendRequant", "AscendDequantS16"})
 _CHOSEN = frozenset({"AscendQuant", "AscendDequant", "AscendAntiQuant"})
 
 
@@ -86,10 +87,33 @@ def integer_layer_types(graph: WorkGraph) -> dict[str, ValueType]:
     """The right types of the results of layers on int8 that inference took for int8."""
     found: dict[str, ValueType] = {}
     for node in graph.nodes:
-        if node.op_type not in _LAYERS or not is_integer_layer(graph, node):
+        element = _sum_element(graph, node) if node.op_type in _LAYERS else None
+        if element is None:
             continue
         for name in node.writes:
             known = graph.types.get(name)
-            if known is not None and known.element != TensorProto.INT32:
-                found[name] = ValueType(TensorProto.INT32, known.dims)
+            if known is not None and known.element != element:
+                found[name] = ValueType(element, known.dims)
     return found
+
+
+def _sum_element(graph: WorkGraph, node: WorkNode) -> int | None:
+    """The element type of a layer's result where ONNX's rule, that of the data, is not right.
+
+    int8 data by float weights is a fault, which is told at the layer. So that nothing else is told
+    of it, the result is what those behind it want: int32 where they scale sums, else that float.
+    """
+    if is_integer_layer(graph, node):
+        return TensorProto.INT32
+    if node.domain or len(node.inputs) < len(("X", "W")):
+        return None
+    data, weights = (known_type(graph, name) for name in node.inputs[:2])
+    if data is None or weights is None or data.element != TensorProto.INT8:
+        return None
+    if weights.element not in _FLOATS.values():
+        return None
+    scaled = any(
+        each.op_type in _SCALING and not set(each.inputs[:1]).isdisjoint(node.outputs)
+        for each in graph.nodes
+    )
+    return TensorProto.INT32 if scaled else weights.element

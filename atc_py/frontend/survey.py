@@ -50,7 +50,7 @@ def survey(file: OnnxFile, input_shapes: Mapping[str, Shape], limit: int = FOLD_
         inputs=views,
         file_nodes=file.file_nodes,
         faults=_once((*file.faults, *folded.faults, *faults)),
-        quantised=quantised,
+        quantised=(*quantised, *folded.quantised),
     )
 
 

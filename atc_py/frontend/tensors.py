@@ -44,6 +44,7 @@ __all__ = [
 _ELEMENTS: dict[int, DType] = {
     TensorProto.FLOAT: DType.FLOAT32,
     TensorProto.UINT8: DType.UINT8,
+    TensorProto.INT4: DType.INT4,
     TensorProto.INT8: DType.INT8,
     TensorProto.UINT16: DType.UINT16,
     TensorProto.INT16: DType.INT16,
@@ -69,6 +70,8 @@ _FIELDS = {
 
 _BITS_IN_INT32 = {DType.FLOAT16, DType.BFLOAT16}
 """dtypes whose bit patterns, not values, stand in int32_data."""
+
+_NIBBLE, _BYTE = 0x0F, 0xFF
 
 _CUTS = {CutField.FLOAT_DATA: DType.FLOAT32, CutField.DOUBLE_DATA: DType.FLOAT64}
 
@@ -136,10 +139,15 @@ def decode_inline(tensor: TensorProto, place: Place) -> npt.NDArray[Any]:
     if tensor.HasField("raw_data"):
         raw = tensor.raw_data
         _expect_bytes(len(raw), dtype, shape, place)
+        if dtype is DType.INT4:
+            return _unpacked(np.frombuffer(raw, np.uint8), shape)
         if dtype is DType.BOOL:
             return np.not_equal(np.frombuffer(raw, np.uint8), 0).reshape(shape)
         return np.frombuffer(raw, dtype.numpy).reshape(shape)
     numbers = np.array(getattr(tensor, _FIELDS.get(dtype, "int32_data")))
+    if dtype is DType.INT4:
+        _expect_bytes(numbers.size, dtype, shape, place)
+        return _unpacked(_narrow(numbers & _BYTE, DType.UINT8, place), shape)
     if numbers.size != element_count(shape):
         message = f"{numbers.size} numbers for shape {format_shape(shape)}"
         raise BAD_TENSOR.error(message, place=place)
@@ -176,9 +184,8 @@ class TensorReader:
         if tensor.data_location != TensorProto.EXTERNAL:
             return DenseConst(decode_inline(tensor, place))
         dtype, shape = _type_of(tensor, place)
-        size = element_count(shape) * dtype.itemsize
-        stretch = self._external.stretch(entries, size, place)
-        return MappedConst(stretch.file, stretch.start, dtype, shape)
+        stretch = self._external.stretch(entries, _file_bytes(dtype, shape), place)
+        return _mapped(stretch.file, stretch.start, dtype, shape)
 
     def elsewhere(self, tensor: TensorProto, place: Place) -> Elsewhere | None:
         """Where the data of a tensor of any dtype lies that does not stand in the message itself.
@@ -209,7 +216,7 @@ class TensorReader:
             message = f"its dtype is {dtype.value}, but its data is {stored.value}"
             raise BAD_TENSOR.error(message, place=place)
         _expect_bytes(cut.size, dtype, shape, place)
-        return MappedConst(self._file, cut.start, dtype, shape)
+        return _mapped(self._file, cut.start, dtype, shape)
 
 
 def _type_of(tensor: TensorProto, place: Place) -> tuple[DType, Shape]:
@@ -227,7 +234,7 @@ def _stored_bytes(tensor: TensorProto, entries: Mapping[str, str], place: Place)
     """How many bytes the data of a tensor in another file has."""
     dtype = dtype_of_element(tensor.data_type)
     if dtype is not None:
-        return element_count(tuple(tensor.dims)) * dtype.itemsize
+        return _file_bytes(dtype, tuple(tensor.dims))
     return number_entry(entries, "length", 0, place)
 
 
@@ -237,9 +244,30 @@ def _has_inline_data(tensor: TensorProto) -> bool:
     return tensor.HasField("raw_data") or any(len(getattr(tensor, field)) for field in fields)
 
 
+def _file_bytes(dtype: DType, shape: Shape) -> int:
+    """How many bytes a tensor's data has in an ONNX file, where two int4 share one."""
+    count = element_count(shape)
+    return -(-count // 2) if dtype is DType.INT4 else count * dtype.itemsize
+
+
+def _mapped(file: MappedFile, start: int, dtype: DType, shape: Shape) -> ConstData:
+    """The constant whose data lies in `file` from `start` on; int4 are unpacked into memory."""
+    if dtype is not DType.INT4:
+        return MappedConst(file, start, dtype, shape)
+    packed = MappedConst(file, start, DType.UINT8, (_file_bytes(dtype, shape),))
+    return DenseConst(_unpacked(packed.numpy(), shape))
+
+
+def _unpacked(packed: npt.NDArray[np.generic], shape: Shape) -> npt.NDArray[Any]:
+    """int4 out of bytes that hold two each, the first in the lower half."""
+    octets = np.asarray(packed, np.uint8)
+    halves = np.stack([octets & _NIBBLE, octets >> 4], axis=-1).reshape(-1)
+    return halves[: element_count(shape)].view(DType.INT4.numpy).reshape(shape)
+
+
 def _expect_bytes(found: int, dtype: DType, shape: Shape, place: Place) -> None:
     """Refuse data that is longer or shorter than dtype and shape say."""
-    wanted = element_count(shape) * dtype.itemsize
+    wanted = _file_bytes(dtype, shape)
     if found != wanted:
         message = f"{found} bytes of data, but {dtype.value} {format_shape(shape)} has {wanted}"
         raise BAD_TENSOR.error(message, place=place)

@@ -98,7 +98,7 @@ def array_of(values: Sequence[float | bool], dtype: DType) -> npt.NDArray[np.gen
 
 def integer_range(dtype: DType) -> tuple[int, int]:
     """The smallest and the largest value of an integer dtype."""
-    bits = 8 * dtype.itemsize
+    bits = dtype.bits
     if dtype.value.startswith("u"):
         return 0, 2**bits - 1
     return -(2 ** (bits - 1)), 2 ** (bits - 1) - 1

@@ -1,7 +1,8 @@
 """Arrays as .npy files, version 1.0: the one header of a dtype and shape, and data in pieces.
 
 bfloat16 has no name in this format; its data stands as `<V2`, two bytes without meaning, as
-numpy.save itself writes it. The dtype in the model's description says what they mean.
+numpy.save itself writes it. Nor has int4, whose numbers stand as int8. The dtype in the model's
+description says what they mean.
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ __all__ = ["array_chunks", "little_endian", "npy_header", "view_array"]
 CHUNK = 1 << 21
 """Bytes in a piece: large enough for system calls, small enough for a core's cache."""
 
+_NAMED = {DType.BFLOAT16: "<V2", DType.INT4: "|i1"}
+"""Names in headers of dtypes that numpy has none for."""
+
 _ALIGNMENT = 64
 _MAGIC = b"\x93NUMPY\x01\x00"
 
@@ -49,10 +53,14 @@ def array_chunks(array: npt.NDArray[np.generic]) -> Iterator[memoryview]:
     Arrays that are dense already are not copied; others (transposed, broadcast, big-endian) are
     copied piece by piece, never whole.
     """
-    target = little_endian(DType.from_numpy(array.dtype))
-    if target.kind == "V":
+    dtype = DType.from_numpy(array.dtype)
+    target = little_endian(dtype)
+    if dtype is DType.BFLOAT16:
         target = np.dtype("<u2")
         array = array.view(np.uint16)
+    elif dtype is DType.INT4:
+        target = np.dtype(np.int8)
+        array = array.astype(np.int8)
     pieces = np.nditer(  # type: ignore[call-overload]  # numpy's stub lacks the flag `contig`
         [array],
         flags=["external_loop", "buffered", "zerosize_ok"],
@@ -83,9 +91,10 @@ def view_array(data: mmap, offset: int, dtype: DType, shape: Shape) -> npt.NDArr
 
 def little_endian(dtype: DType) -> np.dtype[np.generic]:
     """The numpy dtype of stored elements."""
-    return dtype.numpy if dtype is DType.BFLOAT16 else dtype.numpy.newbyteorder("<")
+    known = dtype.numpy
+    return known if known.kind == "V" else known.newbyteorder("<")
 
 
 def _descr(dtype: DType) -> str:
-    """The name of a dtype in a header: `<f4`, `|b1`, `<V2` for bfloat16."""
-    return "<V2" if dtype is DType.BFLOAT16 else little_endian(dtype).str
+    """The name of a dtype in a header: `<f4`, `|b1`, `<V2` for bfloat16, `|i1` for int4."""
+    return _NAMED.get(dtype) or little_endian(dtype).str

@@ -30,11 +30,13 @@ class QuantisedNode:
     """A node of a quantised model: a layer, or one that cannot be rewritten.
 
     Attributes:
-        index: position in the file's graph, from 0.
+        index: position in the file's graph, or in that of the branch, from 0.
         name: its name in the file, possibly empty.
         op_type: its operator in the file.
         outcome: what became of it.
         reason: why it is not on int8, without full stop; None where it is.
+        help: what to do, where that is not what always is to be done for such an outcome.
+        scope: the subgraph that it stands in, as in `NodeView`; "" at the top.
     """
 
     index: int
@@ -42,3 +44,5 @@ class QuantisedNode:
     op_type: str
     outcome: Outcome
     reason: Words | None = None
+    help: Words | None = None
+    scope: str = ""

@@ -61,6 +61,7 @@ BROKEN = [
     ({"data": "x"}, "Conv", "X", "must be int8", "float32"),
     ({"bias": np.zeros(4, np.float32)}, "Conv", "B", "must be int32", "float32"),
     ({"words": word(0.01, 3)}, "AscendDequant", "deq_scale", "one element", "3"),
+    ({"words": word(0.01).reshape(2, 2)}, "AscendDequant", "deq_scale", "one axis", "2x2"),
     ({"words": word(0.0)}, "AscendDequant", "deq_scale", "positive", "0.0"),
     ({"words": word(np.inf)}, "AscendDequant", "deq_scale", "positive", "inf"),
     ({"words": word(-1.0)}, "AscendDequant", "deq_scale", "positive", "-1.0"),
@@ -84,6 +85,20 @@ def test_integer_layer_says_what_it_takes(tmp_path: Path) -> None:
     (finding, *_) = errors(chain(weights=np.ones((4, 3, 3, 3), np.float32)), tmp_path)
     for part in ("AscendQuant", "int32 bias", "AscendDequant", "keep all inputs in floats"):
         assert part in finding.help.en
+
+
+def test_int8_by_floats_is_told_once_and_where_it_is(tmp_path: Path) -> None:
+    floats = np.ones((4, 3, 3, 3), np.float32)
+    quant = node("AscendQuant", ["x"], ["q"], scale=20.0, offset=0.0)
+    plain = [quant, node("Conv", ["q", "w"], ["c"], "conv"), node("Relu", ["c"], ["y"], "relu")]
+    for model in (
+        chain(weights=floats, bias=np.zeros(4, np.int32)),
+        onnx_files.model(plain, X, ["y"], {"w": floats}),
+    ):
+        (check,) = atc_py.check_models(onnx_files.save(model, tmp_path)).models
+        assert not check.faults
+        wrong = [each for each in check.findings if each.standing is Standing.ERROR]
+        assert [(each.place.op_type, each.observed.en) for each in wrong] == [("Conv", "float32")]
 
 
 def test_sums_that_are_not_dequantised_are_told_where_they_are_used(tmp_path: Path) -> None:

@@ -29,6 +29,10 @@ Attributes: TypeAlias = "Mapping[str, OmAttribute | list[int] | list[float]]"
 """Attributes as tests write them; lists of one type are lists of numbers."""
 
 
+INTEGERS = [dtype for dtype in DType if dtype.is_integer and dtype is not DType.INT4]
+"""Those that arithmetic takes: of int4 there is only what AscendQuant makes."""
+
+
 @dataclass(frozen=True)
 class MemoryModel:
     """A LoadedModel whose constants are in memory, read-only as a file's would be."""

@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from atc_py.dtypes import DType
-from tests.device.models import Array, random_array, run_operator
+from tests.device.models import INTEGERS, Array, random_array, run_operator
 from tests.device.onnx_oracle import Onnx, compare
 from tests.device.tolerances import assert_close
 
 ALL_FLOATS = [DType.FLOAT32, DType.FLOAT16, DType.FLOAT64]
-INTEGERS = [dtype for dtype in DType if dtype.is_integer]
+
 SHAPE = st.lists(st.integers(1, 4), min_size=0, max_size=4)
 LARGE = (3, 4099)
 """More elements than the block in which bounds are applied, and no multiple of it."""

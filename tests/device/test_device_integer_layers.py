@@ -194,8 +194,7 @@ def test_integer_convolution_in_pieces_gives_the_same(
     monkeypatch.setattr(transposed_convolution, "_SPREAD", limit)
     monkeypatch.setattr(integer_products, "_WIDENED_AT_ONCE", limit)
     monkeypatch.setattr(convolution, "_MANY_PIXELS", many_pixels)
-    monkeypatch.setattr(convolution, "_PIXELS_AT_ONCE", 1)
-    monkeypatch.setattr(convolution, "_FILTERS_AT_ONCE", 1)
+    monkeypatch.setattr(convolution, "PRODUCTS_AT_ONCE", 1)
     each = 6 // groups
     layer = Layer(
         (9, 8), (3, 2), 2, groups, each, each, (1, 1), (1, 2), (1, 1, 0, 1),
@@ -229,6 +228,47 @@ def test_parts_of_an_integer_product_make_the_whole(
     np.testing.assert_array_equal(out, wrapped(expected))
 
 
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("magnitude", [20, 90, 128])
+def test_long_products_are_exact_whatever_their_vectors_lengths(
+    magnitude: int, turned: bool
+) -> None:
+    # -128 all along is past 2^24 from 1025 terms on; one odd number at the end would be rounded off
+    rows, inner = 2, 5000
+    a = np.full((rows, inner), -magnitude, np.int8)
+    a[1, ::2] = 1
+    a[:, -1] = 1
+    b = np.full((inner, 3), -magnitude, np.int8)
+    b[::2, 1] = 3
+    b[-1] = 1
+    b = np.ascontiguousarray(b.T) if turned else b
+    expected = a.astype(np.int64) @ (b.T if turned else b).astype(np.int64)
+    builder = ModelBuilder()
+    x, w = builder.input("x", "int8", a.shape), builder.constant(b)
+    flags = {"transpose_x1": False, "transpose_x2": turned}
+    builder.output("y", builder.node("MatMulV2", [x, w], [("int32", (rows, 3))], flags)[0])
+    device = SimBackend()
+    device.open()
+    model = device.load(builder.build())
+    for data in (a, a[::-1].copy(), a):
+        found = device.run(model, {"x": data})["y"]
+        np.testing.assert_array_equal(found, expected if data is a else expected[::-1])
+    device.close()
+
+
+def test_sums_are_taken_whole_where_their_vectors_are_short_enough() -> None:
+    left = np.full((1, 4096), 64, np.float32)
+    right = np.full((4096, 2), 64, np.float32)
+    assert integer_products.proven_terms(left, right, 1024) == 1024, "no constant"
+    right.flags.writeable = False
+    assert integer_products.proven_terms(left, right, 1024) == 1024, "2^24 less rounding of squares"
+    left[0, :8] = 0
+    assert integer_products.proven_terms(left, right, 1024) == 4096
+    left[0, :] = 66
+    assert integer_products.proven_terms(left, right, 1024) == 1024
+    assert integer_products.proven_terms(left[:, :1024], right[:1024], 1024) == 1024
+
+
 def test_weights_that_change_are_read_anew_and_constants_kept_while_the_model_lives() -> None:
     generator = np.random.default_rng(1)
     x, fixed = int8_array(generator, (3, 40)), int8_array(generator, (40, 6))
@@ -237,7 +277,7 @@ def test_weights_that_change_are_read_anew_and_constants_kept_while_the_model_li
     (computed,) = builder.node("Minimum", [fed, fed], [("int8", (40, 6))])
     for name, operand in (("a", fed), ("b", computed), ("c", builder.constant(fixed))):
         builder.output(name, builder.node("MatMulV2", [data, operand], [("int32", (3, 6))])[0])
-    kept = len(integer_products._KEPT)
+    kept = len(integer_products._FLOATS)
     device = SimBackend()
     device.open()
     model = device.load(builder.build())
@@ -248,17 +288,18 @@ def test_weights_that_change_are_read_anew_and_constants_kept_while_the_model_li
             expected = x.astype(np.int64) @ matrix.astype(np.int64)
             np.testing.assert_array_equal(outputs[name], expected)
         weights += np.int8(1)
-    assert len(integer_products._KEPT) == kept + 1
+    assert len(integer_products._FLOATS) == kept + 1
     device.close()
     del model, device, builder
     gc.collect()
-    assert len(integer_products._KEPT) == kept
+    assert len(integer_products._FLOATS) == kept
 
 
 def test_constant_that_stands_where_another_was_is_not_taken_for_it() -> None:
     gone, weights = np.ones((1, 1), np.int8), np.full((1, 1), 3, np.int8)
     weights.flags.writeable = False
-    integer_products._KEPT[id(weights)] = ref(gone), gone.astype(np.float32)
+    known = integer_products._FLOATS._known
+    known[id(weights), weights.strides] = ref(gone), gone.astype(np.float32)
     types = TensorFacts(I8, (1, 1)), TensorFacts(I8, (1, 1))
     node = NodeFacts("MatMulV2", "n", "aicore", types, (), {})
     call = Call(node, (gone, weights), (np.zeros((1, 1), np.int32),))

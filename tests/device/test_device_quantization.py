@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 F16, F32 = DType.FLOAT16, DType.FLOAT32
 FORMATS = {F16: HALF, F32: SINGLE}
-BOUNDS = {DType.INT8: (-128, 127), DType.INT16: (-32768, 32767)}
+BOUNDS = {DType.INT4: (-8, 7), DType.INT8: (-128, 127), DType.INT16: (-32768, 32767)}
 ROUNDINGS: dict[str, Callable[[Fraction], int]] = {
     "Round": round,
     "Floor": math.floor,
@@ -42,6 +43,7 @@ FINITE = (
         for whole in (0, 1, 2, 7)
         for part in (0, 0.5, 0.7)
     ),
+    *(sign * value for sign in (1, -1) for value in (6.5, 7.5, 7.501, 8, 8.5, 9)),
     *(sign * value for sign in (1, -1) for value in (126.5, 127, 127.44, 127.5, 128, 128.5, 129)),
     *(sign * value for sign in (1, -1) for value in (32766.5, 32767, 32768, 32769, 65504, 65519)),
     *(sign * value for sign in (1, -1) for value in (2**-24, 2**-25, 3 * 2**-25, 2**-14, 2**-149)),
@@ -87,7 +89,7 @@ def quantise(x: Array, **attributes: Any) -> Array:
 def test_quant_is_the_formula(pair: tuple[float, float], compute: DType, squared: bool) -> None:
     scale, offset = map(number, pair)
     kind = FORMATS[compute]
-    for taken, target in ((F16, DType.INT8), (F32, DType.INT8), (F32, DType.INT16)):
+    for taken, target in product((F16, F32), BOUNDS):
         with np.errstate(over="ignore"):
             x = np.array(VALUES, taken.numpy)
         steps = [
@@ -116,6 +118,18 @@ def test_quant_of_ties(mode: str, expected: list[int]) -> None:
     assert quantise(x, scale=1.0, offset=0.0, round_mode=mode).tolist() == expected
 
 
+def test_quant_of_more_than_a_block_is_that_of_its_elements() -> None:
+    # blocks end at 32768; a NaN, a tie and both ends of the range stand on either side of each end
+    odd = np.array([np.nan, 2.5, 1e4, -1e4, -0.0, np.inf], np.float16)
+    x = np.arange(-50000, 50000, dtype=np.float32).astype(np.float16) / np.float16(256)
+    for end in (32768, 65536, 98304):
+        x[end - 6 : end + 6] = np.concatenate([odd, odd])
+    for attributes in ({"offset": 0.0}, {"offset": -3.0}, {"offset": 0.0, "sqrt_mode": True}):
+        whole = quantise(x, scale=3.0, **attributes)
+        apart = [quantise(part, scale=3.0, **attributes) for part in np.split(x, 100)]
+        np.testing.assert_array_equal(whole, np.concatenate(apart), strict=True)
+
+
 def test_quant_rounds_each_step_to_float16() -> None:
     # 2049 is no float16, and neither is 2048 + 1: both become 2048, the even neighbour
     x = np.array([2049.0, 2048.0], np.float32)
@@ -142,21 +156,29 @@ def test_quant_of_nan_is_0_and_of_infinity_the_end() -> None:
     st.floats(width=32),
     st.floats(width=32),
     st.booleans(),
-    st.sampled_from([*ROUNDINGS]),
-    st.sampled_from([F16, F32]),
+    st.tuples(
+        st.sampled_from([*ROUNDINGS]), st.sampled_from([F16, F32]), st.sampled_from([*BOUNDS])
+    ),
 )
 @settings(deadline=None, max_examples=150, derandomize=True)
 def test_quant_of_anything(
-    values: list[float], scale: float, offset: float, squared: bool, mode: str, compute: DType
+    values: list[float],
+    scale: float,
+    offset: float,
+    squared: bool,
+    how: tuple[str, DType, DType],
 ) -> None:
-    attributes: dict[str, Any] = {"sqrt_mode": squared, "round_mode": mode}
+    mode, compute, target = how
+    attributes: dict[str, Any] = {
+        "sqrt_mode": squared, "round_mode": mode, "dst_type": target.value,
+    }  # fmt: skip
     found = quantise(
         np.array(values, np.float32), scale=scale, offset=offset, compute_type=compute.value,
         **attributes,
     )  # fmt: skip
     kind = FORMATS[compute]
     steps = [quantised(value, scale, offset, squared=squared, kind=kind) for value in values]
-    assert found.tolist() == [held(value, ROUNDINGS[mode], -128, 127) for value in steps]
+    assert found.tolist() == [held(value, ROUNDINGS[mode], *BOUNDS[target]) for value in steps]
 
 
 # AscendAntiQuant --------------------------------------------------------------------------------
@@ -307,7 +329,7 @@ WORDS = np.ones(3, np.uint64)
          {"scale": 1.0, "offset": 0.0, "round_mode": "Rint"},
          "round_mode must be one of Round, Floor, Ceil, Trunc, found Rint"),
         ("AscendQuant", [X.astype(np.float16)], DType.INT32,
-         {"scale": 1.0, "offset": 0.0, "dst_type": "int32"}, "dst_type must be int8 or int16"),
+         {"scale": 1.0, "offset": 0.0, "dst_type": "int32"}, "dst_type must be int4 or int8 or int16"),
         ("AscendQuant", [X.astype(np.float16)], DType.INT8,
          {"scale": 1.0, "offset": 0.0, "compute_type": "int8"}, "compute_type must be float16"),
         ("AscendQuant", [X.astype(np.float16)], DType.INT16, {"scale": 1.0, "offset": 0.0},
@@ -320,6 +342,8 @@ WORDS = np.ones(3, np.uint64)
          "deq_scale must be uint64 or float16"),
         ("AscendDequant", [X, WORDS[:2]], F32, {},
          "deq_scale must have 1 element or 1 for each channel of int32 2x3x4x5, found uint64 2"),
+        ("AscendDequant", [np.ones((2, 4, 5), np.int32), np.ones((2, 2), np.uint64)], F32, {},
+         "deq_scale must have 1 element or 1 for each channel of int32 2x4x5, found uint64 2x2"),
         ("AscendDequant", [X, WORDS], F32, {"sqrt_mode": True},
          "sqrt_mode goes with float16 factors, found uint64"),
     ],

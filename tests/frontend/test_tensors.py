@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+INT4 = np.dtype(ml_dtypes.int4)
 
 
 @pytest.mark.parametrize(
@@ -41,6 +42,8 @@ BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
         (TensorProto(data_type=16, int32_data=[0x3F80, 0xC000]), np.array([1, -2], BFLOAT16)),
         (TensorProto(data_type=16, raw_data=b"\x80\x3f\0\xc0"), np.array([1, -2], BFLOAT16)),
         (TensorProto(data_type=9, raw_data=b"\0\x02"), np.array([False, True])),
+        (TensorProto(data_type=22, raw_data=b"\x87"), np.array([7, -8], INT4)),
+        (TensorProto(data_type=22, int32_data=[0x87]), np.array([7, -8], INT4)),
     ],
 )
 def test_numbers_decode(tensor: TensorProto, values: np.ndarray, tmp_path: Path) -> None:
@@ -71,6 +74,8 @@ BAD_TENSORS = [
     (TensorProto(data_type=1, dims=[0, 2**62, 8]), "no array can have the extents 0x46116860184"),
     (TensorProto(data_type=1, dims=[1] * 33, float_data=[1]), "at most 32 axes, found 33"),
     (TensorProto(data_type=3, dims=[1], int32_data=[300]), "beyond the range of int8"),
+    (TensorProto(data_type=22, dims=[3], raw_data=b"\0"), "1 bytes of data, but int4 3 has 2"),
+    (TensorProto(data_type=22, dims=[1], int32_data=[0x1FF, 2]), "2 bytes of data"),
     (TensorProto(data_type=10, dims=[1], int32_data=[-1]), "beyond the range of uint16"),
     (
         TensorProto(data_type=1, dims=[1], float_data=[1], segment=TensorProto.Segment(begin=0)),

@@ -48,6 +48,7 @@ def target_nodes(
 
 
 BOOLS = np.zeros((2, 3), np.bool_)
+CUBE = np.zeros((2, 3, 2), np.bool_)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +61,7 @@ BOOLS = np.zeros((2, 3), np.bool_)
 def test_bools_are_carried_as_bytes(
     op_type: str, target: str, attributes: dict[str, Any], tmp_path: Path
 ) -> None:
-    found = target_nodes(tmp_path, op_type, {"x": BOOLS}, **attributes)
+    found = target_nodes(tmp_path, op_type, {"x": CUBE}, **attributes)
     assert found == ["Cast bool", f"{target} uint8", "Cast uint8"]
 
 
@@ -157,7 +158,7 @@ def test_a_resize_of_opset_10_that_grows_and_shrinks_becomes_two(tmp_path: Path)
     ]
 
 
-@pytest.mark.parametrize("dtype", [dtype for dtype in DType if dtype is not DType.BFLOAT16])
+@pytest.mark.parametrize("dtype", sorted(set(DType) - {DType.BFLOAT16, DType.INT4}, key=str))
 def test_what_needs_no_kernel_takes_every_dtype_as_it_is(dtype: DType, tmp_path: Path) -> None:
     x = X.astype(dtype.numpy)
     constants = {"shape": longs(3, 2)}

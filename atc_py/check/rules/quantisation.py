@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from atc_py.check.answers import HOLDS, Answer, all_of, fails, unknown
 from atc_py.check.predicate import predicate
 from atc_py.check.rules.reading import constant, count_of, dims_of, is_known
-from atc_py.check.rules.wording import described, shown
-from atc_py.deq_scale import channel_axis, decode_graph
+from atc_py.check.rules.wording import described, shape_text, shown
+from atc_py.deq_scale import channel_axis, decode_graph, is_a_list
 from atc_py.diag import Words
 from atc_py.diag.codes import DTYPE_NOT_LISTED, SHAPES_DISAGREE, VALUE_OUT_OF_RANGE
 from atc_py.dtypes import DType
@@ -52,7 +52,7 @@ def is_integer_layer(node: BoundNode) -> bool:
 @predicate(
     ScalesPerChannel,
     SHAPES_DISAGREE,
-    zh="{op} 的 {tensor} 须有一个元素，或与 {other} 的通道一样多",
+    zh="{op} 的 {tensor} 须有一个元素，或沿一个轴与 {other} 的通道一样多",
     help_=Words(
         "give {tensor} one element, or one for each channel: axis 1 of {other}, or its last axis "
         "where it has fewer than three",
@@ -60,7 +60,7 @@ def is_integer_layer(node: BoundNode) -> bool:
     ),
 )
 def scales_per_channel(rule: ScalesPerChannel, node: BoundNode) -> Answer:
-    """{tensor} of {op} must have one element, or as many as {other} has channels."""
+    """{tensor} of {op} must have one element, or along one axis as many as {other} has channels."""
     return all_of(
         _one_or_channels(rule, tensor, other)
         for tensor in node.tensors(rule.tensor)
@@ -75,15 +75,19 @@ def _one_or_channels(rule: ScalesPerChannel, tensor: TensorView, other: TensorVi
         return HOLDS
     if count is None:
         return unknown(described(rule.tensor, tensor))
+    own = dims_of(tensor) or ()
+    if not is_a_list(own):
+        shape = shape_text(tensor)
+        return fails(Words(f"{shown(count)} in shape {shape}", f"{shown(count)}，形状为 {shape}"))
     if dims is not None and channel_axis(dims, count) is not None:
         return HOLDS
     if dims is None or None in dims:
         return unknown(described(rule.other, other))
-    extents = list(dims)
+    shape = shape_text(other)
     return fails(
         Words(
-            f"{count}, {rule.other} has shape {extents}",
-            f"{count}，{rule.other} 的形状为 {extents}",
+            f"{shown(count)}, {rule.other} has shape {shape}",
+            f"{shown(count)}，{rule.other} 的形状为 {shape}",
         )
     )
 

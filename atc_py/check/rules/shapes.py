@@ -141,7 +141,7 @@ def _dim(
     ),
 )
 def element_count_in_range(rule: ElementCountInRange, node: BoundNode) -> Answer:
-    """{tensor} of {op} must have a number of elements {range}."""
+    """The number of elements of {tensor} of {op} must be {range}."""
     return all_of(_count_in_range(rule, tensor) for tensor in node.tensors(rule.tensor))
 
 

@@ -5,8 +5,8 @@ float16 and bfloat16 tensors in float32 arrays whose values lie on the 16-bit ty
 kernel computes in float32 and its results are rounded onto the grid once, at its boundary. For a
 single addition, subtraction, multiplication, division or square root of float16 operands that is
 bit-identical to native float16 arithmetic: rounding twice is innocuous when the wider format
-has at least 2p + 2 bits of significand (Figueroa 1995), and float32 has 24 = 2 * 11 + 2. Every
-other dtype is its own carrier.
+has at least 2p + 2 bits of significand (Figueroa 1995), and float32 has 24 = 2 * 11 + 2. int4
+lives in int8, which numpy computes in. Every other dtype is its own carrier.
 
 Rounding to float16. For x in the binade of e = 2^E, E >= -14, neighbours on the grid are 2^(E-10)
 apart. That is the spacing of float32 around c = 1.5 * 2^13 * e, so (x + c) - c is x rounded half
@@ -61,6 +61,8 @@ def is_rounded(dtype: DType) -> bool:
 
 def carrier_dtype(dtype: DType) -> np.dtype[Any]:
     """Element type of the arrays that hold tensors of `dtype` inside the simulator."""
+    if dtype is DType.INT4:
+        return np.dtype(np.int8)
     return np.dtype(np.float32) if is_rounded(dtype) else dtype.numpy
 
 

@@ -19,7 +19,6 @@ from atc_py.source import Outcome, QuantisedNode
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from atc_py.diag import Words
     from atc_py.frontend.graph import WorkGraph, WorkNode
     from atc_py.frontend.tensors import TensorReader
 
@@ -46,6 +45,8 @@ def import_quantised(
     Returns:
         What became of the layers, and what has no counterpart; empty without quantisation.
     """
+    if any(node.is_if and _branches_quantise(node) for node in graph.nodes):
+        fold_what_can_be(graph, tensors, limit, _HELD)  # what is chosen already comes up here
     if not any(_is_quantised(node) for node in graph.nodes):
         return ()
     open_operators(graph)
@@ -57,6 +58,17 @@ def _is_quantised(node: WorkNode) -> bool:
     """Whether a node makes a model one that is quantised."""
     own = not node.domain and node.op_type in _HELD
     return own or is_opened(node) or is_sum(node)
+
+
+def _branches_quantise(node: WorkNode) -> bool:
+    """Whether a branch of an If, or one inside it, quantises or dequantises."""
+    graphs = [attribute.g for attribute in node.proto.attribute if attribute.HasField("g")]
+    while graphs:
+        for inner in graphs.pop().node:
+            if not inner.domain and inner.op_type in _HELD:
+                return True
+            graphs += [attribute.g for attribute in inner.attribute if attribute.HasField("g")]
+    return False
 
 
 class _Import:
@@ -107,16 +119,21 @@ class _Import:
             rewrite(self._writer, self._tensors, node)
         except NoCounterpartError as error:
             if error.reason is not BOTH_CONSTANT:
-                self._note(node, otherwise, error.reason)
+                self._note(node, otherwise, error)
+            if node.op_type in _HELD:
+                self._tensors.refused.update(node.outputs)
             return False
         if node.op_type not in _HELD:
-            self._note(node, Outcome.INTEGER, None)
+            self._note(node, Outcome.INTEGER)
         return True
 
-    def _note(self, node: WorkNode, outcome: Outcome, reason: Words | None) -> None:
+    def _note(
+        self, node: WorkNode, outcome: Outcome, error: NoCounterpartError | None = None
+    ) -> None:
         """Note what became of a node."""
         op_type = node.place.op_type or node.op_type
-        self._found.append(QuantisedNode(node.index, node.name, op_type, outcome, reason))
+        why = (None, None) if error is None else (error.reason, error.help)
+        self._found.append(QuantisedNode(node.index, node.name, op_type, outcome, *why))
 
     def _quantisation(self, _writer: Writer, tensors: Tensors, node: WorkNode) -> None:
         """QuantizeLinear or DequantizeLinear.

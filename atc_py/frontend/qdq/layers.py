@@ -195,7 +195,7 @@ def data_of(tensors: Tensors, node: WorkNode) -> Codes:
     """
     codes = tensors.codes.get(node.inputs[0])
     if codes is None or codes.parameters.kind is not DType.INT8:
-        raise NoCounterpartError(DATA_NOT_QUANTISED)
+        raise tensors.not_codes(node.inputs[0], DATA_NOT_QUANTISED)
     if codes.stored.const is not None:
         raise NoCounterpartError(BOTH_CONSTANT)
     if codes.parameters.axis is not None:
@@ -213,7 +213,7 @@ def weight_codes(writer: Writer, tensors: Tensors, node: WorkNode) -> Codes:
     codes = tensors.codes.get(name)
     if codes is None:
         is_known = name in writer.graph.consts
-        raise NoCounterpartError(WEIGHTS_NOT_QUANTISED if is_known else COMPUTED_WEIGHTS)
+        raise tensors.not_codes(name, WEIGHTS_NOT_QUANTISED if is_known else COMPUTED_WEIGHTS)
     if codes.stored.const is None or codes.parameters.kind is not DType.INT8:
         raise NoCounterpartError(COMPUTED_WEIGHTS)
     return codes

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from atc_py.diag import Words
 from atc_py.dtypes import DType
 from atc_py.frontend.attributes import numeric_attributes
 from atc_py.frontend.qdq.reasons import (
@@ -16,6 +15,7 @@ from atc_py.frontend.qdq.reasons import (
     UNKNOWN_KIND,
     NoCounterpartError,
     other_kind,
+    other_parameters,
     other_scale,
 )
 from atc_py.frontend.tensors import dtype_of_element, element_name
@@ -128,15 +128,15 @@ def read_parameters(graph: WorkGraph, node: WorkNode) -> Parameters:
         raise NoCounterpartError(IN_BLOCKS)
     scale, zero = _constant(graph, node, _SCALE), _constant(graph, node, _ZERO)
     if scale is None:
-        raise NoCounterpartError(other_scale("none"))
+        raise other_scale("absent")
     kind = _kind(graph, node, zero, attributes)
     _check_scale(scale)
     factors = scale.astype(np.float32).reshape(() if scale.size == 1 else -1)
     zeros = np.zeros(1, np.int64) if zero is None else zero.astype(np.int64).reshape(-1)
     if zeros.size not in {1, factors.size}:
-        raise NoCounterpartError(_shapes(f"{zeros.size} zero points, {factors.size} scales"))
+        raise other_parameters(f"{zeros.size} zero points, {factors.size} scales")
     if kind is DType.INT32 and zeros.any():
-        raise NoCounterpartError(_shapes(f"the zero point {zeros.max()} of int32"))
+        raise other_parameters(f"the zero point {zeros.max()} of int32")
     axis = attributes.get("axis", _DEFAULT_AXIS)
     found = Parameters(
         scale=factors,
@@ -147,7 +147,7 @@ def read_parameters(graph: WorkGraph, node: WorkNode) -> Parameters:
     )
     known = known_type(graph, node.inputs[0])
     if known is not None and known.dims is not None and not found.fits(known.dims):
-        raise NoCounterpartError(_shapes(f"{factors.size} scales along axis {axis}"))
+        raise other_parameters(f"{factors.size} scales along axis {axis}")
     return found
 
 
@@ -201,14 +201,9 @@ def _named(element: int) -> DType | str:
 def _check_scale(scale: NDArray[Any]) -> None:
     """Refuse a scale that is none."""
     if scale.dtype not in {np.dtype(np.float32), np.dtype(np.float16)}:
-        raise NoCounterpartError(other_scale(scale.dtype.name))
+        raise other_scale(scale.dtype.name)
     if not scale.size or (scale.ndim > 1 and scale.size > 1):
-        raise NoCounterpartError(other_scale(f"the shape {list(scale.shape)}"))
+        raise other_scale(f"of the shape {list(scale.shape)}")
     wrong = scale[~((scale > 0) & np.isfinite(scale))]
     if wrong.size:
-        raise NoCounterpartError(other_scale(wrong.flat[0]))
-
-
-def _shapes(found: str) -> Words:
-    """The reason of parameters that do not fit each other or the data."""
-    return Words(f"its parameters do not fit: {found}", f"其参数不匹配：{found}")
+        raise other_scale(wrong.flat[0])

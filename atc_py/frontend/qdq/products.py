@@ -191,7 +191,7 @@ def _codes(tensors: Tensors, name: str) -> Codes:
     """An operand as int8 codes."""
     codes = tensors.codes.get(name)
     if codes is None or codes.parameters.kind is not DType.INT8:
-        raise NoCounterpartError(OPERAND_NOT_QUANTISED)
+        raise tensors.not_codes(name, OPERAND_NOT_QUANTISED)
     return codes
 
 

@@ -18,6 +18,7 @@ __all__ = [
     "DATA_PER_CHANNEL",
     "GROUPS",
     "IN_BLOCKS",
+    "NOT_REWRITTEN",
     "NO_WORD",
     "ODD_BIAS",
     "ODD_WEIGHTS",
@@ -30,6 +31,7 @@ __all__ = [
     "NoCounterpartError",
     "channels_elsewhere",
     "other_kind",
+    "other_parameters",
     "other_scale",
 ]
 
@@ -39,13 +41,19 @@ class NoCounterpartError(Exception):
 
     Attributes:
         reason: why, in a sentence without full stop.
+        help: what to do, where that is not what always is to be done.
     """
 
-    def __init__(self, reason: Words) -> None:
+    def __init__(self, reason: Words, help_: Words | None = None) -> None:
         super().__init__(reason.en)
         self.reason = reason
+        self.help = help_
 
 
+NOT_REWRITTEN = Words(
+    "it reads a DequantizeLinear that cannot be rewritten",
+    "其输入来自无法改写的 DequantizeLinear",
+)
 NO_WORD = Words(
     "its zero points are several, and no AscendDequant follows that could carry them",
     "其零点不止一个，且其后没有可携带零点的 AscendDequant",
@@ -89,11 +97,32 @@ def other_kind(kind: DType | str) -> Words:
     )
 
 
-def other_scale(found: object) -> Words:
-    """The reason of a scale that is none."""
-    return Words(
-        f"its scale must be positive float32 or float16, found {found}",
-        f"其比例须为 float32 或 float16 的正数，实际为 {found}",
+def other_scale(found: object) -> NoCounterpartError:
+    """The refusal of a scale that is none."""
+    reason = Words(
+        f"its scale is {found}, where a positive float32 or float16 is needed",
+        f"其比例为 {found}，须为 float32 或 float16 的正数",
+    )
+    return NoCounterpartError(
+        reason,
+        Words(
+            "write positive, finite scales into the file, in float32 or float16: one, or one a "
+            "channel",
+            "请将比例写为有限正数（float32 或 float16）：一个，或每通道一个",
+        ),
+    )
+
+
+def other_parameters(found: str) -> NoCounterpartError:
+    """The refusal of parameters that do not fit each other or the data."""
+    reason = Words(f"its parameters do not fit: {found}", f"其参数不匹配：{found}")
+    return NoCounterpartError(
+        reason,
+        Words(
+            "give it one scale and one zero point, or one of each for every channel along an axis "
+            "that the tensor has",
+            "请给出一个比例和一个零点，或沿张量已有的某一轴每通道各一个",
+        ),
     )
 
 

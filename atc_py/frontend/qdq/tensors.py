@@ -17,6 +17,7 @@ from atc_py.frontend.qdq.factors import dequantising, quantising, recoding, wide
 from atc_py.frontend.qdq.parameters import MIDDLE, Parameters
 from atc_py.frontend.qdq.reasons import (
     DATA_PER_CHANNEL,
+    NOT_REWRITTEN,
     SUMS_NOT_CONSTANT,
     NoCounterpartError,
     other_scale,
@@ -27,6 +28,7 @@ from atc_py.ir import DeferredConst
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from atc_py.diag import Words
     from atc_py.frontend.graph import WorkGraph, WorkNode
     from atc_py.frontend.qdq.writer import Writer
     from atc_py.ir import ConstData
@@ -71,10 +73,12 @@ class Tensors:
 
     Attributes:
         codes: real tensors by their names in the file, as codes.
+        refused: names of what nodes give that quantise or dequantise and stay as they are.
     """
 
     def __init__(self, writer: Writer) -> None:
         self.codes: dict[str, Codes] = {}
+        self.refused: set[str] = set()
         self._stored: dict[str, tuple[Stored, WorkNode]] = {}
         self._writer = writer
         self._graph: WorkGraph = writer.graph
@@ -91,6 +95,10 @@ class Tensors:
     def store(self, name: str, stored: Stored, origin: WorkNode) -> None:
         """Note how the codes called `name` in the file, which `origin` makes, are held."""
         self._stored[name] = stored, origin
+
+    def not_codes(self, name: str, otherwise: Words) -> NoCounterpartError:
+        """Why an operand is no codes: what dequantises it cannot be rewritten, or `otherwise`."""
+        return NoCounterpartError(NOT_REWRITTEN if name in self.refused else otherwise)
 
     # QuantizeLinear and DequantizeLinear --------------------------------------------------------
 
@@ -135,7 +143,7 @@ class Tensors:
         with np.errstate(all="ignore"):
             factor = (1 / scale.astype(np.float64)).astype(scale.dtype)
         if not np.isfinite(factor).all():
-            raise NoCounterpartError(other_scale(f"one too small ({scale.min():g})"))
+            raise other_scale(f"too small ({scale.min():g})")
         name = writer.const(f"{y}/factor", factor)
         real = writer.op(node, "Mul", [x, name], writer.fresh(f"{y}/divided"))
         if parameters.axis is None or not zero.any():

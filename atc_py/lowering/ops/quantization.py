@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__: list[str] = []
 
 _ROUND_MODES = ("Round", "Floor", "Ceil", "Trunc")
-_TARGETS = {"INT8": DType.INT8, "INT16": DType.INT16}
+_TARGETS = {"INT8": DType.INT8, "INT16": DType.INT16, "INT4": DType.INT4}
 _RESULTS = {dtype.ge: dtype for dtype in (DType.FLOAT32, DType.FLOAT16)}
 
 
@@ -146,13 +146,7 @@ def _target(b: Builder) -> DType:
     name = get_string(b, "dst_type", "INT8")
     if name in _TARGETS:
         return _TARGETS[name]
-    if name == "INT4":
-        raise b.unsupported(
-            "dst_type INT4 asks for 4-bit integers, which this device does not have",
-            "attribute dst_type",
-            "quantise to INT8",
-        )
-    known = ", ".join((*_TARGETS, "INT4"))
+    known = ", ".join(_TARGETS)
     raise b.bad(f"takes one of {known} as dst_type, found {name}", "attribute dst_type")
 
 
@@ -174,9 +168,10 @@ def _scale(b: Builder) -> Value:
 
 def _check_channels(b: Builder, x: Value, value: Value, name: str) -> None:
     """Refuse an input that has neither one element nor one for each channel of `x`."""
-    from atc_py.deq_scale import channel_axis
+    from atc_py.deq_scale import channel_axis, is_a_list
 
     count = prod(value.type.shape)
-    if count != 1 and channel_axis(x.type.shape, count) is None:
+    fits = channel_axis(x.type.shape, count) is not None and is_a_list(value.type.shape)
+    if count != 1 and not fits:
         found = f"{said(x.type)} and {said(value.type)}"
         raise b.bad(f"needs 1 element or 1 for each channel, found {found}", f"input {name}")

@@ -8,7 +8,7 @@ the column that a node takes.
 from __future__ import annotations
 
 from atc_py.target.row import Attribute, Column, Operand, Resource, TargetOp, Unit
-from atc_py.target.rows.parts import F16, F32, FLOATS, I8, I16, I32, U64, Y, inputs
+from atc_py.target.rows.parts import F16, F32, FLOATS, I4, I8, I16, I32, U64, Y, inputs
 
 __all__ = ["ROWS"]
 
@@ -29,6 +29,12 @@ def _quant(compute: Resource | None) -> tuple[Column, ...]:
         for x in FLOATS
     )
 
+
+_INT4 = tuple(
+    Column((x,), (I4,), Resource.QUANT_INT4, (("dst_type", I4), ("compute_type", F16)))
+    for x in FLOATS
+)
+"""Columns of AscendQuant to int4, which no operator of this table takes."""
 
 ROWS = (
     TargetOp(
@@ -78,7 +84,7 @@ ROWS = (
             Attribute("dst_type", "dtype", I8),
             Attribute("compute_type", "dtype", F16),
         ),
-        columns=(*_quant(Resource.QUANT_FLOAT32), *_quant(None)),
+        columns=(*_quant(Resource.QUANT_FLOAT32), *_quant(None), *_INT4),
         family="quant",
     ),
     TargetOp(

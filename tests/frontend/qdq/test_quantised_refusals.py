@@ -201,8 +201,11 @@ KEPT: dict[str, tuple[Callable[[Sketch], str], str]] = {
     "int16": (of_int16, "its codes are int16, the device has int8 alone"),
     "computed scale": (with_computed_scale, "its scale or zero point is computed at run time"),
     "blocks": (in_blocks, "it quantises in blocks"),
-    "scale zero": (of_scale_zero, "its scale must be positive float32 or float16, found 0.0"),
-    "subnormal scale": (of_subnormal_scale, "found one too small (9.99995e-41)"),
+    "scale zero": (
+        of_scale_zero,
+        "its scale is 0.0, where a positive float32 or float16 is needed",
+    ),
+    "subnormal scale": (of_subnormal_scale, "its scale is too small"),
     "computed int32": (of_computed_int32, "it reads int32 that is computed at run time"),
 }
 
@@ -226,6 +229,47 @@ def test_quantisation_without_counterpart_stays(tmp_path: Path, case: str) -> No
     names = [node.op_type for node in view.nodes]
     assert [op for op, _ in found] == names
     assert all(reason in why for _, why in found), found
+
+
+def from_what_stays(s: Sketch) -> str:
+    x = s.q(s.input("x", (1, 2, 4, 4)), 0.5, 0, I16)
+    return s.op("Conv", s.dq(x, 0.5, 0, I16), filters(s))
+
+
+def by_weights_that_stay(s: Sketch) -> str:
+    return s.op("Conv", data(s), s.dq(s.weight(np.ones((2, 2, 3, 3)), I16), 0.5, 0, I16))
+
+
+def product_of_what_stays(s: Sketch) -> str:
+    x = s.q(s.input("x", (2, 3)), 0.5, 0, I16)
+    return s.op("MatMul", s.dq(x, 0.5, 0, I16), s.dq(s.weight(np.ones((3, 4)), I8), 0.5))
+
+
+@pytest.mark.parametrize("make", [from_what_stays, by_weights_that_stay, product_of_what_stays])
+def test_a_layer_behind_what_cannot_be_rewritten_says_so(
+    make: Callable[[Sketch], str], tmp_path: Path
+) -> None:
+    s = Sketch(21)
+    s.output(make(s))
+    found = s.view(tmp_path).quantised
+    (why,) = [each.reason for each in found if each.outcome is Outcome.FLOAT]
+    assert why is not None
+    assert why.en == "it reads a DequantizeLinear that cannot be rewritten"
+
+
+@pytest.mark.parametrize(
+    ("scale", "zero", "axis", "advice"),
+    [(-1.0, 0, 1, "write positive, finite scales"), ([0.5, 0.5], [0, 0], 7, "along an axis that")],
+)
+def test_what_to_do_is_told_by_what_is_wrong(
+    scale: Any, zero: Any, axis: int, advice: str, tmp_path: Path
+) -> None:
+    s = Sketch(13)
+    s.output(s.dq(s.input("q", (1, 2, 4, 4), I8), scale, zero, axis=axis))
+    (found,) = s.view(tmp_path).quantised
+    assert found.help is not None
+    assert advice in found.help.en
+    assert found.help.zh
 
 
 def test_int4_is_named(tmp_path: Path) -> None:

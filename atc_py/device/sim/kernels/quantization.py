@@ -7,7 +7,7 @@ The bit of a word that clears negative values is not read; the attribute relu_fl
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.numerics import round_to_grid
 from atc_py.device.sim.scaling import (
     along_channels,
+    by_flat_blocks,
     check_dtype,
     check_scale,
     clear_negative,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 __all__: list[str] = []
 
 F16, F32 = DType.FLOAT16, DType.FLOAT32
-I8, I16, I32, U64 = DType.INT8, DType.INT16, DType.INT32, DType.UINT64
+I4, I8, I16, I32, U64 = DType.INT4, DType.INT8, DType.INT16, DType.INT32, DType.UINT64
 
 _ROUNDINGS: Mapping[str, np.ufunc] = {
     "Round": np.rint,
@@ -48,7 +49,7 @@ def _quant_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     """The shape of x in the dtype that dst_type names."""
     check_dtype(node.x.dtype, "x", F16, F32)
     check_dtype(node.dtype("compute_type"), "compute_type", F16, F32)
-    target = check_dtype(node.dtype("dst_type"), "dst_type", I8, I16)
+    target = check_dtype(node.dtype("dst_type"), "dst_type", I4, I8, I16)
     mode = node.text("round_mode")
     if mode not in _ROUNDINGS:
         raise NodeError(f"round_mode must be one of {', '.join(_ROUNDINGS)}, found {mode}")
@@ -63,20 +64,32 @@ def ascend_quant(call: Call) -> None:
     they are rounded to float32, and sqrt_mode squares the factor first.
     """
     node = call.node
-    compute = node.dtype("compute_type")
-    values = np.array(call.x, np.float32)
-    round_to_grid(values, compute, values)
-    for factor in _factors(node, compute):
-        _multiply(values, factor, compute)
-    values += _constant(node.number("offset"), compute)
-    round_to_grid(values, compute, values)
-    _ROUNDINGS[node.text("round_mode")](values, out=values)
-    saturate(values, call.out)
+    compute, target = node.dtype("compute_type"), node.dtype("dst_type")
+    factors = _factors(node, compute)
+    offset = _constant(node.number("offset"), compute)
+    rounding = _ROUNDINGS[node.text("round_mode")]
+    narrows = node.x.dtype is F32 and compute is F16
+
+    def in_steps(values: Floats) -> Floats:
+        return round_to_grid(values, F16, values) if compute is F16 else values
+
+    def formula(x: Floats, out: NDArray[Any], values: Floats) -> None:
+        if narrows:
+            x = round_to_grid(x, compute, values)
+        for factor in factors:
+            x = in_steps(np.multiply(x, factor, out=values))
+        if offset:
+            x = in_steps(np.add(x, offset, out=values))
+        saturate(rounding(x, out=values), target, out)
+
+    by_flat_blocks(call, formula)
 
 
 def _factors(node: NodeFacts, compute: DType) -> list[np.float32]:
-    """What x is multiplied by, one after the other."""
+    """What x is multiplied by, one after the other; nothing where that changes nothing."""
     scale = _constant(node.number("scale"), compute)
+    if scale == 1:
+        return []
     if not node.flag("sqrt_mode"):
         return [scale]
     return [scale, scale] if compute is F16 else [scale * scale]
@@ -88,10 +101,10 @@ def _constant(value: float, compute: DType) -> np.float32:
     return constant
 
 
-def _multiply(values: Floats, factor: Floats | np.float32, compute: DType = F16) -> None:
-    """`values` times `factor`, in place, rounded to `compute`."""
+def _multiply(values: Floats, factor: Floats | np.float32) -> None:
+    """`values` times `factor`, in place, rounded to float16."""
     np.multiply(values, factor, out=values)
-    round_to_grid(values, compute, values)
+    round_to_grid(values, F16, values)
 
 
 def _anti_quant_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
@@ -107,9 +120,11 @@ def ascend_anti_quant(call: Call) -> None:
     scale, offset and the result of every step are rounded to float16, whatever dtype y has.
     """
     scale = _constant(call.node.number("scale"), F16)
+    offset = _constant(call.node.number("offset"), F16)
     np.copyto(call.out, call.x)
-    call.out[...] += _constant(call.node.number("offset"), F16)
-    round_to_grid(call.out, F16, call.out)
+    if offset:
+        call.out[...] += offset
+        round_to_grid(call.out, F16, call.out)
     for _ in range(2 if call.node.flag("sqrt_mode") else 1):
         _multiply(call.out, scale)
 

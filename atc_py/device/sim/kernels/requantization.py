@@ -59,8 +59,9 @@ def _requantise(
     if relu:
         clear_negative(values)
     np.rint(values, out=values)
-    values += along_channels(parts.offset.astype(np.float32), x)
-    saturate(values, out)
+    if parts.offset.any():
+        values += along_channels(parts.offset.astype(np.float32), x)
+    saturate(values, I8, out)
 
 
 def _requant_s16_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
