@@ -13,6 +13,9 @@ from atc_py.cli.console import print_bytes, print_line, print_tables
 from atc_py.config import PrecisionMode
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from atc_py.api import PrecisionChoice
     from atc_py.check.findings import Standing
     from atc_py.report.check_document import Document
 
@@ -25,7 +28,8 @@ _LEVELS = ("error", "unknown", "rewrite", "aicpu", "accuracy")
 
 @click.command()
 @click.argument("models", metavar="MODEL...", nargs=-1, required=True, type=click.Path())
-@options.precision_mode(PrecisionMode)
+@options.precision_mode(PrecisionMode, default=None)
+@options.precision_controls
 @options.SOC
 @options.INPUT_SHAPE
 @click.option(
@@ -61,7 +65,6 @@ def check(  # noqa: PLR0913  (one parameter an option)
     context: click.Context,
     *,
     models: tuple[str, ...],
-    precision_mode: str,
     soc: str,
     input_shape: str,
     format_: str | None,
@@ -73,6 +76,7 @@ def check(  # noqa: PLR0913  (one parameter an option)
     lang: str,
     verbose: bool,
     as_json: bool,
+    **precision: Unpack[PrecisionChoice],
 ) -> None:
     """Check whether MODELs, ONNX files, can be compiled, and say why not.
 
@@ -90,7 +94,7 @@ def check(  # noqa: PLR0913  (one parameter an option)
     files = _files(output, check_report, paths)
     known = None if baseline is None else read_baseline(baseline)
     found = api.check_models(
-        paths, precision_mode=precision_mode, soc=soc, input_shape=input_shape, op_specs=op_specs
+        paths, soc=soc, input_shape=input_shape, op_specs=op_specs, **precision
     )
     document = check_document(found, lang, known)
     limit = Standing(fail_on)

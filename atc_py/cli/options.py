@@ -19,6 +19,7 @@ __all__ = [
     "LANG",
     "OP_SPECS",
     "SOC",
+    "TEMPLATES",
     "precision_controls",
     "precision_mode",
 ]
@@ -41,6 +42,13 @@ OP_SPECS = click.option(
     type=click.Path(path_type=Path),
     metavar="DIR",
     help="Folder of operator specifications that replace or extend atc-py's own.",
+)
+
+TEMPLATES = click.option(
+    "--templates",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Folder of kernel templates that replace or extend atc-py's own.",
 )
 
 LANG = click.option(
@@ -85,7 +93,7 @@ _CONTROLS = (
     ),
     click.option(
         "--op-precision-mode", "--op_precision_mode", type=_PATH, metavar="FILE",
-        help="Implementation modes by operator and node; checked, but without effect here.",
+        help="Lines `Softmax=high_performance` or another mode, by operator and by node.",
     ),
     click.option(
         "--is-weight-clip", "--is_weight_clip", type=click.Choice(["0", "1"]), default="1",

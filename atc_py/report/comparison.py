@@ -28,17 +28,39 @@ __all__ = ["Comparison", "compare", "comparison_table", "default_tolerance", "ex
 FLOAT32_TOLERANCE = 1e-4
 """Share of the expected range that float32 arithmetic in another order may move an output."""
 
-FLOAT16_UNIT = 2.0**-11
-"""Half a unit in the last place of float16, relative: what one rounding can move a value."""
-
-LEAST_EXPONENT = -13
-"""That of float16's smallest normal number, 0.5 * 2^-13; below it the distance stays the same."""
-
-FLOAT16_FACTOR = 2.0
-"""Roundings of n kernels in a row are taken to add up as sqrt(n) times this factor."""
+ROUNDING_FACTOR = 2.0
+"""Roundings of kernels in a row are taken to add up as the root of their squares times this."""
 
 FLOAT16_CAP = 1e-2
-"""No chain is so long that more than this share of the range passes."""
+"""No chain of float16 is so long that more than this share of the range passes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The numbers of a 16-bit float type.
+
+    Attributes:
+        unit: half a unit in the last place, relative: what one rounding can move a value.
+        least_exponent: that of the smallest normal number, as 0.5 * 2^e; below it the distance
+            stays the same.
+    """
+
+    unit: float
+    least_exponent: int
+
+    @property
+    def cap(self) -> float:
+        """The largest share of the range that passes: FLOAT16_CAP at float16's unit."""
+        return FLOAT16_CAP * self.unit / 2.0**-11
+
+    def half_spacing(self, magnitude: float) -> float:
+        """Half the distance between neighbours in the binade of `magnitude`."""
+        exponent = max(math.frexp(magnitude)[1], self.least_exponent)
+        return math.ldexp(self.unit / 2, exponent)
+
+
+GRIDS = {"float16": Grid(2.0**-11, -13), "bfloat16": Grid(2.0**-8, -125)}
+"""float16 has 11 bits of significand and bfloat16 8, the leading one included."""
 
 FEWEST_FOR_A_RANGE = 7
 """Fewer values have no range to speak of.
@@ -118,17 +140,18 @@ def compare(name: str, found: Array, expected: Array, tolerance: float) -> Compa
 def default_tolerance(description: OmModel) -> float:
     """The share of an output's range that the model's arithmetic explains.
 
-    In float32 only the order of additions differs: FLOAT32_TOLERANCE. With float16 values every
-    kernel that computes rounds its results by at most u = 2^-11 relative. The roundings of n
-    kernels in a row are independent, so their sum grows as sqrt(n):
-    min(FLOAT16_FACTOR * u * sqrt(n), FLOAT16_CAP), n being the longest chain of rounding kernels
-    between an input and an output. The factor leaves room for a softmax at the end, which turns
-    an absolute error of its input into a relative one of its output.
+    In float32 only the order of additions differs: FLOAT32_TOLERANCE. With 16-bit values every
+    kernel that computes rounds its results by at most u relative, 2^-11 in float16 and 2^-8 in
+    bfloat16. The roundings of kernels in a row are independent, so their squares add up:
+    min(ROUNDING_FACTOR * sqrt(sum of u^2), cap), the sum being the largest of any chain between
+    an input and an output; for n kernels of float16 that is ROUNDING_FACTOR * u * sqrt(n). The
+    factor leaves room for a softmax at the end, which turns an absolute error of its input into a
+    relative one of its output. The cap grows with u as the rest does.
     """
-    depth = _rounding_depth(description)
-    if depth == 0:
+    squares, largest = _roundings(description)
+    if largest is None:
         return FLOAT32_TOLERANCE
-    return min(FLOAT16_FACTOR * FLOAT16_UNIT * math.sqrt(depth), FLOAT16_CAP)
+    return min(ROUNDING_FACTOR * math.sqrt(squares), largest.cap)
 
 
 def explained_share(description: OmModel, name: str, expected: Array) -> float:
@@ -136,8 +159,8 @@ def explained_share(description: OmModel, name: str, expected: Array) -> float:
 
     It is (default_tolerance * scale + last) / range. The scale of the values is their range, or,
     for fewer than FEWEST_FOR_A_RANGE values, their largest magnitude where that is larger.
-    `last` is known without estimate: an output that is held in float16 was rounded once more
-    when all else was done, by up to half the distance of float16 at its largest magnitude. For
+    `last` is known without estimate: an output that is held in 16 bits was rounded once more
+    when all else was done, by up to half the distance of its type at its largest magnitude. For
     values that lie far from zero beside their range, such as logarithms of probabilities, that
     one rounding outweighs all others.
     """
@@ -150,8 +173,9 @@ def explained_share(description: OmModel, name: str, expected: Array) -> float:
     magnitude = float(np.abs(theirs[np.isfinite(theirs)]).max())
     scale = max(unit, magnitude) if theirs.size < FEWEST_FOR_A_RANGE else unit
     allowed = default_tolerance(description) * scale
-    if _held_in_float16(description, name):
-        allowed += _half_spacing(magnitude)
+    last = _held_in(description, name)
+    if last is not None:
+        allowed += last.half_spacing(magnitude)
     return allowed / unit
 
 
@@ -185,34 +209,50 @@ def _compared(row: Comparison) -> tuple[str, ...]:
     )
 
 
-def _rounding_depth(description: OmModel) -> int:
-    """Kernels that round results to float16 on the longest chain that leads to an output."""
-    depth: dict[int, int] = {}
+def _roundings(description: OmModel) -> tuple[float, Grid | None]:
+    """Roundings to 16 bits on the way to an output: the chain with the most, and the coarsest grid.
+
+    Of the chain it is the sum of the squares of the units.
+    """
+    sums: dict[int, tuple[float, Grid | None]] = {}
     for node in description.nodes:
-        before = max((depth.get(index, 0) for index in node.inputs), default=0)
+        before = _most(sums[index] for index in node.inputs if index in sums)
         row = find_operator(node.op)
         rounds = row is not None and row.rounds
         for index in node.outputs:
-            narrow = description.tensors[index].dtype == "float16"
-            depth[index] = before + (rounds and narrow)
-    return max((depth.get(port.tensor, 0) for port in description.outputs), default=0)
+            grid = GRIDS.get(description.tensors[index].dtype) if rounds else None
+            total = before[0] + (grid.unit**2 if grid else 0.0)
+            sums[index] = total, max(filter(None, (before[1], grid)), key=_unit_of, default=None)
+    return _most(sums[port.tensor] for port in description.outputs if port.tensor in sums)
 
 
-def _held_in_float16(description: OmModel, name: str) -> bool:
-    """Whether the values of an output left their last kernel that computes as float16."""
-    held = {at for at, tensor in enumerate(description.tensors) if tensor.dtype == "float16"}
+def _most(found: Iterable[tuple[float, Grid | None]]) -> tuple[float, Grid | None]:
+    """The largest sum and the coarsest grid, each for itself."""
+    pairs = list(found)
+    coarsest = max((grid for _, grid in pairs if grid), key=_unit_of, default=None)
+    return max((total for total, _ in pairs), default=0.0), coarsest
+
+
+def _held_in(description: OmModel, name: str) -> Grid | None:
+    """The grid on which the values of an output left their last kernel that computes, or None."""
+    kinds = (GRIDS.get(tensor.dtype) for tensor in description.tensors)
+    held = {at: grid for at, grid in enumerate(kinds) if grid is not None}
     for node in description.nodes:
         row = find_operator(node.op)
         moves = row is not None and (not row.rounds or node.op == "Cast")
-        if moves and held.intersection(node.inputs):
-            held.update(node.outputs)
-    return any(port.tensor in held for port in description.outputs if port.name == name)
+        before = [held[at] for at in node.inputs if at in held]
+        if moves and before:
+            widest = max(before, key=_unit_of)
+            held.update(
+                {at: max(held.get(at, widest), widest, key=_unit_of) for at in node.outputs}
+            )
+    tensors = [port.tensor for port in description.outputs if port.name == name]
+    return next((held[at] for at in tensors if at in held), None)
 
 
-def _half_spacing(magnitude: float) -> float:
-    """Half the distance between float16 values in the binade of `magnitude`."""
-    exponent = max(math.frexp(magnitude)[1], LEAST_EXPONENT)
-    return math.ldexp(FLOAT16_UNIT / 2, exponent)
+def _unit_of(grid: Grid) -> float:
+    """What grids are compared by."""
+    return grid.unit
 
 
 def _numbers(name: str, array: Array) -> npt.NDArray[np.float64]:

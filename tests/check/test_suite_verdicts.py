@@ -43,7 +43,8 @@ def test_verdict_table_counts_every_case_once() -> None:
 @pytest.mark.skipif(not NETWORKS, reason="the networks are not there")
 @pytest.mark.parametrize("mode", [mode.value for mode in PrecisionMode])
 def test_every_network_checks(mode: str) -> None:
-    report = api.check_models(NETWORKS, precision_mode=mode)
+    soc = "Ascend910B3" if PrecisionMode(mode).is_bfloat16 else "sim"
+    report = api.check_models(NETWORKS, precision_mode=mode, soc=soc)
     assert [model.faults for model in report.models] == [()] * len(NETWORKS)
     if mode in COMPILED_MODES:
         errors = [model.path for model in report.models if model.standing is Standing.ERROR]

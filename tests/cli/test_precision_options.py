@@ -123,3 +123,51 @@ def test_offline_model_without_a_record_is_named(report: dict[str, object]) -> N
     (found,) = caught.value.diagnostics
     assert found.code.name == "offline-model-content"
     assert "no record of precision" in found.message
+
+
+def test_nothing_given_is_force_fp16(atc: Atc, onnx_file: Path) -> None:
+    assert atc("convert", onnx_file, "-o", "a.om").status == 0
+    assert atc("convert", onnx_file, "-o", "b.om", "--precision-mode", "force_fp16").status == 0
+    assert Path("a.om").read_bytes() == Path("b.om").read_bytes()
+
+
+def test_implementation_shows_in_info(atc: Atc) -> None:
+    onnx.save(small_model(operator="Sigmoid"), "net.onnx")
+    Path("modes.ini").write_text("[ByOpType]\nSigmoid=high_performance\n", encoding="utf-8")
+    done = atc("convert", "net.onnx", "-o", "n.om", "--op_precision_mode", "modes.ini")
+    assert (done.status, "ATC6011" in done.out) == (0, False)
+    record = atc("info", "n.om", "--precision", "--json").json
+    (rule,) = [each["rule"] for each in record["nodes"] if each["op"] == "Sigmoid"]
+    assert rule.endswith("op-precision-mode: high_performance")
+    assert "high_performance" in atc("info", "n.om", "--precision").out
+
+
+def test_implementation_that_changes_nothing_is_warned_about(atc: Atc, onnx_file: Path) -> None:
+    Path("modes.ini").write_text("Relu=high_precision\n", encoding="utf-8")
+    done = atc("convert", onnx_file, "-o", "n.om", "--op_precision_mode", "modes.ini")
+    assert done.status == 0
+    assert "implementation-mode-without-effect" in done.out
+    assert "high_precision changes nothing for Relu" in done.out
+
+
+def test_check_takes_the_options_of_convert(atc: Atc, onnx_file: Path) -> None:
+    both = ("--precision-mode", "force_fp16", "--precision-mode-v2", "fp16")
+    assert "options-exclude-each-other" in atc("check", onnx_file, *both).err
+    Path("keep.cfg").write_text("convv\n", encoding="utf-8")
+    done = atc("check", onnx_file, "--keep-dtype", "keep.cfg")
+    assert done.status == 2
+    assert "'conv'" in done.err
+    Path("custom.cfg").write_text("last::InputDtype:bfloat16\n", encoding="utf-8")
+    done = atc("check", onnx_file, "--customize-dtypes", "custom.cfg")
+    assert done.status == 1
+    assert "no-kernel-for-dtype" in done.out
+    shown = atc("check", onnx_file, "--customize-dtypes", "custom.cfg", "--json").json
+    assert shown["options"] == {"customize_dtypes": "custom.cfg"}
+
+
+def test_check_refuses_bfloat16_where_there_is_none(atc: Atc, onnx_file: Path) -> None:
+    done = atc("check", onnx_file, "--precision-mode-v2", "mixed_bfloat16")
+    assert done.status == 2
+    assert "soc-lacks-bfloat16" in done.err
+    soc = ("--soc", "Ascend910B3")
+    assert atc("check", onnx_file, "--precision-mode-v2", "mixed_bfloat16", *soc).status == 0

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from atc_py.dtypes import DType
+from atc_py.ir.literals import integer_range
 from atc_py.passes.precision.cancel_casts import CancelCastsPass, _holds
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def test_first_cast_that_others_read_stays(run_pass: RunPass) -> None:
 _CORNERS = {
     dtype: np.array([0, 1], bool)
     if dtype is DType.BOOL
-    else np.array([np.iinfo(dtype.numpy).min, np.iinfo(dtype.numpy).max, 1], dtype.numpy)
+    else np.array([*integer_range(dtype), 1], dtype.numpy)
     for dtype in DType
     if not dtype.is_float
 }

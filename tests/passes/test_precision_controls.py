@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +16,7 @@ from atc_py.diag.codes import (
     BAD_OPTION,
     FILE_NOT_FOUND,
     FILE_UNREADABLE,
+    KEPT_NARROWER,
     NO_16_BIT_KERNEL,
     NO_BFLOAT16,
     NO_KERNEL,
@@ -22,6 +24,7 @@ from atc_py.diag.codes import (
     OPTIONS_EXCLUDE,
 )
 from atc_py.dtypes import DType
+from atc_py.ir import Engine
 from atc_py.ir.parser import parse_graph
 from atc_py.passes.base import PassContext
 from atc_py.passes.precision.assign_precision import AssignPrecisionPass
@@ -30,11 +33,10 @@ from atc_py.passes.precision.controls import Controls, Custom
 from atc_py.passes.precision.fold_constant_casts import FoldConstantCastsPass
 from atc_py.passes.precision.mix_lists import MixList
 from atc_py.passes.precision.model_names import ModelNames, check_soc
+from atc_py.source import InputView, ModelView, NodeView
 from atc_py.target import find_soc
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from atc_py.diag import Code
     from atc_py.ir import Graph
 
@@ -55,7 +57,14 @@ FILE_NODES = [("product", ["m"]), ("relu", ["r"]), ("sum", ["s"]), ("folded", ["
 
 def names() -> ModelNames:
     """The names of NET; one of the file's nodes was folded."""
-    return ModelNames.of(parse_graph(NET), FILE_NODES)
+    nodes = tuple(node_view(name, op) for name, op in (("product", "MatMul"), ("relu", "Relu")))
+    view = ModelView(Path("net.onnx"), "g", {"": 13}, nodes, (InputView("x", (2, 2)),), 4)
+    return ModelNames.of(view, FILE_NODES, ["s"])
+
+
+def node_view(name: str, op: str) -> NodeView:
+    """A node as folding leaves it."""
+    return NodeView(0, name, op, "", 13, 13, (), ())
 
 
 def read(options: PrecisionOptions, mode: str = "force_fp16") -> Controls:
@@ -108,6 +117,25 @@ def test_kept_type_is_a_target_operator_or_one_of_onnx(tmp_path: Path) -> None:
     text = "OpType::MatMul\nOpType::MaxPoolV3"
     controls = read(PrecisionOptions(keep_dtype=written(tmp_path, text)))
     assert results(compiled(controls)[0])["product"] is F32
+
+
+@pytest.mark.parametrize("soc", ["Ascend310P3", "Ascend310B1", "Ascend910B"])
+def test_kept_node_without_a_kernel_becomes_float16_with_a_warning(soc: str) -> None:
+    controls = Controls(keep_nodes=frozenset({"product", "relu"}))
+    graph, context = compiled(controls, soc=soc)
+    assert results(graph) == {"product": F16, "relu": F32, "sum": F16}
+    (found,) = context.sink.diagnostics
+    assert found.code is KEPT_NARROWER
+    assert found.place is not None
+    assert found.place.node_name == "product"
+    assert "keep-dtype: float16" in found.message
+
+
+def test_keep_dtype_narrows_nothing_where_the_mode_keeps_all() -> None:
+    with pytest.raises(AtcError) as caught:
+        compiled(Controls(keep_nodes=frozenset({"product"})), "must_keep_origin_dtype", "Ascend310")
+    (found,) = caught.value.diagnostics
+    assert found.code is NO_KERNEL
 
 
 def test_node_that_was_folded_may_be_named(tmp_path: Path) -> None:
@@ -205,6 +233,29 @@ def test_operators_move_between_the_lists(tmp_path: Path) -> None:
     assert results(graph) == {"product": F32, "relu": F32, "sum": F16}
 
 
+def test_black_operator_with_float16_alone_is_raised_on_the_ai_cpu() -> None:
+    """force_fp32 leaves an operator of float16 alone in it, but for one of the black list."""
+    text = """
+graph @g phase lowered {
+  input %x : float16[1,1,4,4] ND
+  %y = MaxPoolV3(%x) {ksize=[1,1,2,2], strides=[1,1,2,2]} : float16[1,1,2,2] ND from [0 "p" MaxPool]
+  output %y
+}
+"""
+    found = {}
+    for place in (MixList.GREY, MixList.BLACK):
+        graph, mode = parse_graph(text), PrecisionMode.FORCE_FP32
+        controls = Controls(lists={"MaxPoolV3": place})
+        context = PassContext(find_soc("sim"), mode, "model.onnx", controls=controls)
+        AssignPrecisionPass().run(graph, context)
+        (node,) = [node for node in graph.nodes if node.op == "MaxPoolV3"]
+        found[place] = (node.output.type.dtype, node.engine)
+    assert found == {
+        MixList.GREY: (F16, Engine.AICORE),
+        MixList.BLACK: (F32, Engine.AICPU),
+    }
+
+
 def test_white_operator_without_a_16_bit_kernel_warns_and_keeps() -> None:
     controls = Controls(lists={"Add": MixList.WHITE, "MatMulV2": MixList.GREY})
     # A device without bfloat16 has no such kernels; the driver would have refused it.
@@ -236,11 +287,21 @@ def test_malformed_mixlist_is_refused(tmp_path: Path, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["Relu=high_precision", "[ByOpType]\nAdd=keep_fp16\n[ByNodeName]\nrelu=high_performance"],
+    ("text", "nodes", "types"),
+    [
+        ("Relu=high_precision", {}, {"Relu": "high_precision"}),
+        (
+            "[ByOpType]\nAdd = keep_fp16\n[ByNodeName]\nrelu=high_performance",
+            {"relu": "high_performance"},
+            {"Add": "keep_fp16"},
+        ),
+    ],
 )
-def test_implementation_modes_are_read(tmp_path: Path, text: str) -> None:
-    assert read(PrecisionOptions(op_precision_mode=written(tmp_path, text))) == Controls()
+def test_implementation_modes_are_read(
+    tmp_path: Path, text: str, nodes: dict[str, str], types: dict[str, str]
+) -> None:
+    controls = read(PrecisionOptions(op_precision_mode=written(tmp_path, text)))
+    assert controls == Controls(implementation_nodes=nodes, implementation_types=types)
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,8 @@ from atc_py.diag import AtcError
 from atc_py.dtypes import DType
 from atc_py.ir import Engine
 from atc_py.passes.precision.assign_precision import AssignPrecisionPass
+from atc_py.passes.precision.mix_lists import CUBE_LIST
+from atc_py.target import Unit, operators, socs
 
 if TYPE_CHECKING:
     from atc_py.ir import Graph, Node
@@ -82,6 +84,30 @@ D  allow_fp32_to_bf16       MatMulV2         Ascend910B3   f32   f32 f32  aicore
 DM allow_fp32_to_bf16       MatMulV2         Ascend310B1   f32   bf16 bf16  aicore
 D  allow_fp32_to_bf16       Add              Ascend910B3   f32   f32 f32  aicore
 D  allow_fp32_to_bf16       MaxPoolV3        Ascend910B3   f32   f32 f32  aicpu
+D  force_fp16               MatMulV2         Ascend310B1   f32   f16 f16  aicore
+D  force_fp16               Add              sim           f16   f16 f16  aicore
+D  must_keep_origin_dtype   Add              sim           f16   f16 f16  aicore
+O  must_keep_origin_dtype   Add              sim           bf16  f32 f32  aicore
+D  must_keep_origin_dtype   Add              Ascend910B3   bf16  bf16 bf16  aicore
+O  must_keep_origin_dtype   MaxPoolV3        Ascend910B3   bf16  f32 f32  aicpu
+DM must_keep_origin_dtype   MatMulV2         Ascend310B1   f32   !
+O  must_keep_origin_dtype   MatMulV2         sim           i8    i8 i32  aicore
+D  force_fp32               MatMulV2         Ascend310B1   f32   f16 f32  aicore
+DL force_fp32               ReverseSequence  sim           f32   f32 f32  aicpu
+DL force_fp32               ReverseSequence  sim           f16   f32 f32  aicpu
+D  allow_fp32_to_fp16       Add              Ascend910B3   bf16  bf16 bf16  aicore
+D  allow_fp32_to_fp16       Add              sim           bf16  f32 f32  aicore
+D  allow_fp32_to_fp16       MaxPoolV3        Ascend910B3   bf16  f16 f16  aicore
+O  allow_fp32_to_fp16       MatMulV2         sim           i8    i8 i32  aicore
+O  allow_mix_precision      Add              sim           f64   f64 f64  aicpu
+OL allow_mix_precision      ReverseSequence  sim           f16   f16 f16  aicpu
+DL allow_mix_precision      MatMulV2         Ascend310B1   f32   f16 f16  aicore
+DL allow_mix_precision_fp16 MatMulV2         Ascend310P3   f32   f16 f16  aicore
+OL allow_mix_precision_bf16 MatMulV2         Ascend910B3   i8    i8 i32  aicore
+OL allow_mix_precision_bf16 ReverseSequence  Ascend910B3   f32   f32 f32  aicpu
+D  allow_fp32_to_bf16       MatMulV2         Ascend910B3   bf16  bf16 bf16  aicore
+D  allow_fp32_to_bf16       MatMulV2         Ascend910B3   f16   f16 f16  aicore
+O  allow_fp32_to_bf16       Add              Ascend910B3   f64   f64 f64  aicpu
 """
 ROWS = [line.split() for line in TABLE.strip().split("\n")]
 DTYPES = {
@@ -197,3 +223,55 @@ def test_table_names_every_mode() -> None:
     from atc_py.config import PrecisionMode
 
     assert {row[1] for row in ROWS} == {mode.value for mode in PrecisionMode}
+
+
+def test_cube_list_is_that_of_the_reference() -> None:
+    named = {
+        "MatMul", "MatMulV2", "BatchMatMul", "BatchMatMulV2", "Conv2D", "Conv2DTranspose",
+        "Conv2DTransposeD", "DepthwiseConv2D", "Conv2DCompress", "FullyConnection", "GEMM",
+        "Conv3D", "Conv3DTranspose", "Conv3DTransposeD", "Deconvolution",
+    }  # fmt: skip
+    rows = {row.name: row for row in operators()}
+    assert named & rows.keys() == CUBE_LIST
+    assert {rows[name].unit for name in CUBE_LIST} == {Unit.CUBE}
+
+
+def test_bfloat16_is_on_the_generations_that_the_guide_names() -> None:
+    """A2, A3, 310B and 950, which are 910B1 to B4, 910_93xx, 310B1 and B4, and 910_95."""
+    having = {soc.name for soc in socs() if soc.bfloat16}
+    named = {
+        soc.name
+        for soc in socs()
+        if soc.name.startswith(("Ascend310B", "Ascend910_9"))
+        or (soc.name.startswith("Ascend910B") and soc.name != "Ascend910B")
+    }
+    assert having == named
+
+
+FOLLOWING = """
+graph @g phase lowered {
+  input %x : float32[1,1,4,4] ND
+  const %to : int64[2] ND = dense [2, 2]
+  %a = MaxPoolV3(%x) {ksize=[1,1,2,2], strides=[1,1,2,2]} : float32[1,1,2,2] ND from [0 "a" MaxPool]
+  %b = Reshape(%a, %to) : float32[2,2] ND from [1 "b" Reshape]
+  %c = Add(%b, %b) : float32[2,2] ND from [2 "c" Add]
+  output %c
+}
+"""
+
+
+def test_node_without_a_kernel_takes_what_comes_before_it(run_pass: RunPass) -> None:
+    graph, casts = run_pass(AssignPrecisionPass, FOLLOWING, mode="allow_mix_precision")
+    found = {node.op: node.output.type.dtype for node in graph.nodes if node.op != "Cast"}
+    # MaxPoolV3 is grey and first, so it falls to float16; what is behind it follows.
+    assert found["MaxPoolV3"] is found["Reshape"] is DType.FLOAT16
+    assert casts == 2
+
+
+def test_reduced_tensor_takes_the_later_ones_with_it(run_pass: RunPass) -> None:
+    """All operands of a node with kernels of float16 alone are reduced, results included."""
+    graph, _ = run_pass(
+        AssignPrecisionPass, one_node("MaxPoolV3", "f32"), mode="allow_fp32_to_fp16"
+    )
+    node = typed(graph, "MaxPoolV3")
+    assert {value.type.dtype for value in (*node.present_inputs, *node.outputs)} == {DType.FLOAT16}

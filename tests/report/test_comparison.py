@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import ml_dtypes
 import msgspec
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from atc_py.package.schema import FORMAT, FORMAT_VERSION, OmModel, OmNode, OmPor
 from atc_py.report.comparison import (
     FLOAT16_CAP,
     FLOAT32_TOLERANCE,
+    GRIDS,
     compare,
     comparison_table,
     default_tolerance,
@@ -130,6 +132,44 @@ def described(op: str, held: str, output: str) -> OmModel:
     return msgspec.structs.replace(made, tensors=tensors)
 
 
+def test_bfloat16_tolerance_is_eight_times_that_of_float16() -> None:
+    for ops in (["Add"], ["Conv2D", "Relu", "Add", "Add"], ["Conv2D"] * 5000):
+        narrow = default_tolerance(chain(*ops, dtype="bfloat16"))
+        assert narrow == pytest.approx(8 * default_tolerance(chain(*ops)))
+    assert default_tolerance(chain("Add", dtype="bfloat16")) == 2 * 2.0**-8
+
+
+def test_squares_of_both_roundings_add_up() -> None:
+    mixed = chain("Add", "Add", "Add")
+    dtypes = ("float32", "bfloat16", "float16", "float16")
+    tensors = [OmTensor(f"t{at}", dtype, [1], "ND") for at, dtype in enumerate(dtypes)]
+    mixed = msgspec.structs.replace(mixed, tensors=tensors)
+    expected = 2 * math.sqrt(2.0**-16 + 2 * 2.0**-22)
+    assert default_tolerance(mixed) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("length", [1, 6, 20, 5000])
+def test_no_chain_of_bfloat16_lets_twice_its_cap_pass(length: int) -> None:
+    tolerance = default_tolerance(chain(*["Conv2D"] * length, dtype="bfloat16"))
+    cap = GRIDS["bfloat16"].cap
+    assert tolerance <= cap == 8 * FLOAT16_CAP
+    assert not compare("y", EXPECTED + np.float32(2 * cap * 4), EXPECTED, tolerance).passed
+    two_percent = compare("y", EXPECTED + np.float32(0.02 * 4), EXPECTED, tolerance)
+    assert two_percent.passed == (length > 6)
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16"])
+def test_grid_is_that_of_its_type(name: str) -> None:
+    kind = DType(name).numpy
+    grid, info = GRIDS[name], ml_dtypes.finfo(kind)  # type: ignore[no-untyped-call]
+    assert grid.unit == float(info.eps) / 2
+    assert math.ldexp(0.5, grid.least_exponent) == float(info.smallest_normal)
+    for magnitude in (1.0, 1.5, 3.9, 0.26, 2.0**-20):
+        below = np.array(magnitude, kind)
+        step = float(np.nextafter(below, np.array(np.inf, kind)) - below)
+        assert grid.half_spacing(float(below)) == step / 2
+
+
 def test_last_rounding_counts_where_values_lie_far_from_zero() -> None:
     expected = np.linspace(-3.9, -3.6, 40, dtype=np.float32)
     rounded = expected.astype(np.float16).astype(np.float32)
@@ -187,3 +227,15 @@ def test_table_names_the_verdict() -> None:
         [compare("a", EXPECTED, EXPECTED, 0.0), compare("b", EXPECTED + 1, EXPECTED, 0.0)]
     ).rows
     assert [row[:2] for row in rows] == [("a", "ok"), ("b", "FAILED")]
+
+
+def test_last_rounding_of_bfloat16_is_larger() -> None:
+    expected = np.linspace(-3.9, -3.6, 40, dtype=np.float32)
+    rounded = expected.astype(DType.BFLOAT16.numpy).astype(np.float32)
+    model = described("LogSoftmaxV2", "bfloat16", "float32")
+    share = explained_share(model, "y", expected)
+    assert share * 0.3 == pytest.approx(default_tolerance(model) * 0.3 + 2.0**-7, rel=1e-5)
+    assert compare("y", rounded, expected, share).passed
+    assert not compare("y", rounded + np.float32(2 * share * 0.3), expected, share).passed
+    float16 = described("LogSoftmaxV2", "float16", "float32")
+    assert not compare("y", rounded, expected, explained_share(float16, "y", expected)).passed

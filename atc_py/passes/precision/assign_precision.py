@@ -4,30 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from atc_py.config import PrecisionMode
 from atc_py.diag import Sink
-from atc_py.diag.codes import NO_16_BIT_KERNEL, NO_KERNEL
 from atc_py.dtypes import DType
 from atc_py.ir import Phase
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.precision.casts import cast_engine, insert_cast
-from atc_py.passes.precision.columns import (
-    Choice,
-    broken_limit,
-    choose_column,
-    hands_out_sums,
-    offered_columns,
-)
+from atc_py.passes.precision.columns import Choice, choose_column
 from atc_py.passes.precision.decisions import Decision
+from atc_py.passes.precision.implementations import assign_implementations
+from atc_py.passes.precision.refusals import refusal_of
 from atc_py.passes.precision.tensors import tensors_of
-from atc_py.passes.precision.wishes import SHORT, Wish, customised, kept, wishes
+from atc_py.passes.precision.wishes import SHORT, Wish, customised, kept_if_possible, wishes
 from atc_py.target import TargetOp, Unit, find_operator
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from atc_py.diag import Diagnostic
+    from atc_py.diag import Code
     from atc_py.ir import Graph, Node, Value
-    from atc_py.target import Soc
 
 __all__ = ["AssignPrecisionPass"]
 
@@ -71,6 +66,7 @@ class _Assignment:
         for node in list(self._graph.nodes):
             self._assign(node)
         self._sink.raise_errors()
+        assign_implementations(self._graph, self._context)
         self._graph.outputs = [
             self._output(value, name)
             for value, name in zip(self._graph.outputs, self._graph.output_names, strict=True)
@@ -98,12 +94,12 @@ class _Assignment:
             choice = self._choose(node, row, wish)
             if choice is not None:
                 self._apply(node, choice, wish.rule)
-                if first is not None and first.short:
-                    self._warn(node, wish)
+                if first is not None and first.otherwise is not None:
+                    self._warn(node, first.otherwise, wish)
                 return
             first = first or wish
         if first is not None:
-            self._sink.add(self._refusal(node, row, first))
+            self._refuse(node, row, first)
 
     def _wishes(self, node: Node, row: TargetOp) -> Iterator[Wish]:
         """What is wanted of the node, the strongest control first."""
@@ -117,8 +113,8 @@ class _Assignment:
         mode = self._context.precision_mode
         if asked is not None:
             yield customised(tensors, asked, next(wishes(mode, tensors)))
-        elif self._controls.keeps(node):
-            yield kept(tensors, "keep-dtype: as in the model")
+        elif self._controls.keeps(node) and mode is not PrecisionMode.MUST_KEEP_ORIGIN_DTYPE:
+            yield from kept_if_possible(tensors)
         else:
             yield from wishes(mode, tensors)
 
@@ -178,36 +174,14 @@ class _Assignment:
                 self._context.decisions.casts[result.producer.name] = reason
         return self._casts[key]
 
-    def _warn(self, node: Node, wish: Wish) -> None:
-        """Say that an operator of the white list has no 16-bit kernel."""
-        message = f"{node.op} has no 16-bit kernel on {self._context.soc.name}; {wish.rule}"
+    def _warn(self, node: Node, code: Code, wish: Wish) -> None:
+        """Say that what was wanted first has no kernel, and what was met instead."""
+        message = f"{node.op} has no such kernel on {self._context.soc.name}; {wish.rule}"
+        self._context.sink.add(code.diagnostic(message, place=self._context.place(node)))
+
+    def _refuse(self, node: Node, row: TargetOp, wish: Wish) -> None:
+        """Put on record that no column fits."""
         place = self._context.place(node)
-        help_ = "take it off the white list with --modify-mixlist"
-        self._context.sink.add(NO_16_BIT_KERNEL.diagnostic(message, place=place, help=help_))
-
-    def _refusal(self, node: Node, row: TargetOp, wish: Wish) -> Diagnostic:
-        """Why no column fits, with what there is instead."""
-        soc = self._context.soc
-        given = [d for v, d in zip(node.inputs, wish.inputs, strict=True) if v is not None]
-        wanted = sorted({dtype.value for dtype in (*given, *wish.outputs)})
-        message = (
-            f"{node.op} has no kernel for {', '.join(wanted)} on {soc.name} "
-            f"with {wish.rule.partition(':')[0]}"
-        )
-        return NO_KERNEL.diagnostic(
-            message, place=self._context.place(node), help=_way_out(node, row, soc)
-        )
-
-
-def _way_out(node: Node, row: TargetOp, soc: Soc) -> str:
-    """What the operator takes instead, and which limit keeps it off the AI Core."""
-    offered = [each for each in offered_columns(node, row, soc) if not hands_out_sums(row, each)]
-    floats = any(value.type.dtype.is_float for value in node.present_inputs)
-    alike = [choice for choice in offered if choice.outputs[0].is_float is floats] or offered
-    dtypes = sorted({choice.outputs[0].value for choice in alike})
-    text = f"it takes {', '.join(dtypes)} here" if dtypes else "it has no kernel here"
-    limit = broken_limit(node, row)
-    if limit is not None:
-        bound = "the product of " if limit.product else ""
-        text += f"; the AI Core takes {bound}{limit.attribute} in [{limit.low}, {limit.high}] only"
-    return f"{text}; try --precision-mode force_fp16 or another --soc"
+        refusal = refusal_of(node, row, wish, self._context.soc, place)
+        self._context.decisions.refused.append(refusal)
+        self._sink.add(refusal.diagnostic())

@@ -78,12 +78,12 @@ def _holds(wide: DType, narrow: DType) -> bool:
         return narrow in _HOLDS.get(wide, ())
     if narrow is DType.BOOL:
         return True
-    signed, bits = _is_signed(narrow), 8 * narrow.itemsize
+    signed, bits = _is_signed(narrow), narrow.bits
     if wide.is_float:
         return bits - signed <= _SIGNIFICAND[wide]
     if not wide.is_integer:
         return False
-    room = 8 * wide.itemsize - (_is_signed(wide) and not signed)
+    room = wide.bits - (_is_signed(wide) and not signed)
     return room >= bits and (_is_signed(wide) or not signed)
 
 

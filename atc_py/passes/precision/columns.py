@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from atc_py.dtypes import DType
 from atc_py.ir import Engine
@@ -72,17 +73,43 @@ def choose_column(
     return best[2] if best else None
 
 
-def offered_columns(node: Node, row: TargetOp, soc: Soc) -> list[Choice]:
+def offered_columns(node: Node, row: TargetOp, soc: Soc) -> tuple[Choice, ...]:
     """Every combination of engine and dtypes that `soc` has for `node`, preferred ones first."""
-    counts = (len(node.inputs), len(node.outputs))
+    within = broken_limit(node, row) is None
+    return _offered(_One(row), _One(soc), within, (len(node.inputs), len(node.outputs)))
+
+
+_T = TypeVar("_T")
+
+
+class _One(Generic[_T]):
+    """One object as a key, told by its identity: hashing all facts of a row takes long."""
+
+    __slots__ = ("it",)
+
+    def __init__(self, it: _T) -> None:
+        self.it = it
+
+    def __hash__(self) -> int:
+        return id(self.it)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _One) and self.it is other.it
+
+
+@lru_cache(maxsize=4096)
+def _offered(
+    one: _One[TargetOp], soc: _One[Soc], within: bool, counts: tuple[int, int]
+) -> tuple[Choice, ...]:
+    """The columns of a row for so many inputs and outputs; `within` the limits of the AI Core."""
+    row = one.it
     if row.unit is Unit.LOCAL:
-        return [_spread(Engine.LOCAL, column, counts) for column in row.columns]
-    offered: list[Choice] = []
-    if broken_limit(node, row) is None:
-        usable = (column for column in row.columns if soc.has(column.needs))
-        offered += [_spread(Engine.AICORE, column, counts) for column in usable]
-    offered += [_spread(Engine.AICPU, column, counts) for column in row.aicpu_columns]
-    return offered
+        return tuple(_spread(Engine.LOCAL, column, counts) for column in row.columns)
+    usable = [column for column in row.columns if within and soc.it.has(column.needs)]
+    return (
+        *(_spread(Engine.AICORE, column, counts) for column in usable),
+        *(_spread(Engine.AICPU, column, counts) for column in row.aicpu_columns),
+    )
 
 
 def fits(node: Node, row: TargetOp, soc: Soc) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from atc_py.diag import Place, Sink
+from atc_py.diag import AtcError, Place, Sink
 from atc_py.diag.codes import (
     BAD_CONTROL_FILE,
     BAD_OPTION,
@@ -15,6 +15,7 @@ from atc_py.diag.codes import (
 )
 from atc_py.dtypes import DType, UnknownDTypeError
 from atc_py.passes.precision.controls import Controls, Custom
+from atc_py.passes.precision.implementations import IMPLEMENTATIONS
 from atc_py.passes.precision.mix_lists import MixList
 from atc_py.passes.precision.model_names import unknown_name
 from atc_py.target import find_operator, operators
@@ -24,23 +25,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from atc_py.config import PrecisionMode, PrecisionOptions
+    from atc_py.diag import Diagnostic
     from atc_py.passes.precision.model_names import ModelNames
 
-__all__ = ["read_controls"]
+__all__ = ["find_controls", "read_controls"]
 
 _TYPE = "OpType::"
 _BY_TYPE, _BY_NODE = "[ByOpType]", "[ByNodeName]"
-_IMPLEMENTATIONS = (
-    "high_precision",
-    "high_performance",
-    "super_performance",
-    "enable_float_32_execution",
-    "enable_hi_float_32_execution",
-    "support_out_of_bound_index",
-    "keep_fp16",
-)
-"""The modes of `--op-precision-mode`."""
-
 _INPUT, _OUTPUT = "InputDtype", "OutputDtype"
 _ACL = {"FP32": DType.FLOAT32, "FP16": DType.FLOAT16, "DOUBLE": DType.FLOAT64}
 _ACL |= {each.value.upper(): each for each in DType if each.is_integer}
@@ -54,8 +45,22 @@ def read_controls(options: PrecisionOptions, mode: PrecisionMode, names: ModelNa
         AtcError: FILE_NOT_FOUND, FILE_UNREADABLE, BAD_CONTROL_FILE, BAD_OPTION, OPTIONS_EXCLUDE,
             and NOT_IN_MODEL for every name that nothing has.
     """
+    controls, unknown = find_controls(options, mode, names)
+    if unknown:
+        raise AtcError(*unknown)
+    return controls
+
+
+def find_controls(
+    options: PrecisionOptions, mode: PrecisionMode, names: ModelNames
+) -> tuple[Controls, tuple[Diagnostic, ...]]:
+    """As `read_controls`, with NOT_IN_MODEL for each name that nothing has handed out.
+
+    Raises:
+        AtcError: as `read_controls`, but for NOT_IN_MODEL.
+    """
     reader = _Reader(names)
-    reader.implementations(options.op_precision_mode)
+    implementation_nodes, implementation_types = reader.implementations(options.op_precision_mode)
     keep_nodes, keep_types = reader.keep(options.keep_dtype)
     custom_nodes, custom_types = reader.custom(options.customize_dtypes)
     controls = Controls(
@@ -67,9 +72,10 @@ def read_controls(options: PrecisionOptions, mode: PrecisionMode, names: ModelNa
         fp16_inputs=reader.inputs(options.input_fp16_nodes),
         outputs=reader.outputs(options.output_type),
         clip_weights=options.is_weight_clip,
+        implementation_nodes=implementation_nodes,
+        implementation_types=implementation_types,
     )
-    reader.sink.raise_errors()
-    return controls
+    return controls, tuple(reader.sink.errors)
 
 
 class _Reader:
@@ -127,20 +133,26 @@ class _Reader:
                 moved.setdefault(op, MixList.GREY)
         return moved
 
-    def implementations(self, path: Path | None) -> None:
-        """Check a --op-precision-mode file: `[ByOpType]` and `[ByNodeName]`, lines `name=mode`."""
-        check = self._type
+    def implementations(self, path: Path | None) -> tuple[dict[str, str], dict[str, str]]:
+        """Modes by node and by operator of an --op-precision-mode file: lines `name=mode`."""
+        nodes: dict[str, str] = {}
+        types: dict[str, str] = {}
+        by_node = False
         for place, line in _lines(path):
             if line.startswith("["):
                 if line not in (_BY_TYPE, _BY_NODE):
                     raise _bad(place, f"sections are {_BY_TYPE} and {_BY_NODE}, found {line!r}")
-                check = self._type if line == _BY_TYPE else self._node
+                by_node = line == _BY_NODE
                 continue
             name, equals, mode = (part.strip() for part in line.partition("="))
-            if not equals or mode not in _IMPLEMENTATIONS:
-                known = ", ".join(_IMPLEMENTATIONS)
+            if not equals or mode not in IMPLEMENTATIONS:
+                known = ", ".join(IMPLEMENTATIONS)
                 raise _bad(place, f"{line!r} is not `name=mode` with one of {known}")
-            check(name, place)
+            if by_node:
+                nodes[self._node(name, place)] = mode
+            else:
+                types[self._type(name, place)] = mode
+        return nodes, types
 
     def inputs(self, text: str) -> frozenset[str]:
         """The inputs that --input-fp16-nodes names."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from atc_py.passes.precision.mix_lists import default_list
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from atc_py.passes.precision.mix_lists import MixList
 
 __all__ = ["Controls", "Custom"]
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,8 @@ class Controls:
         fp16_inputs: model inputs that are fed as float16.
         outputs: dtypes of outputs by name; "" stands for all others.
         clip_weights: float weights that become narrower are clamped to finite values.
+        implementation_nodes: implementation modes by node.
+        implementation_types: implementation modes by operator; a node's own come first.
     """
 
     keep_nodes: frozenset[str] = frozenset()
@@ -51,6 +55,14 @@ class Controls:
     fp16_inputs: frozenset[str] = frozenset()
     outputs: Mapping[str, DType] = field(default_factory=dict)
     clip_weights: bool = True
+    implementation_nodes: Mapping[str, str] = field(default_factory=dict)
+    implementation_types: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def concern_nodes(self) -> bool:
+        """Whether they choose dtypes of single nodes or operators."""
+        named = (self.keep_nodes, self.keep_types, self.custom_nodes, self.custom_types)
+        return any(named)
 
     def keeps(self, node: Node) -> bool:
         """Whether `node` keeps the model's dtypes."""
@@ -59,9 +71,11 @@ class Controls:
 
     def custom_of(self, node: Node) -> Custom | None:
         """The dtypes that the user gave for `node`, or None."""
-        found = [self.custom_nodes.get(origin.name) for origin in node.origins if origin.name]
-        found += [self.custom_types.get(name) for name in _types(node)]
-        return next((each for each in found if each is not None), None)
+        return _of(node, self.custom_nodes, self.custom_types)
+
+    def implementation_of(self, node: Node) -> str | None:
+        """The implementation mode that the user gave for `node`, or None."""
+        return _of(node, self.implementation_nodes, self.implementation_types)
 
     def list_of(self, op: str) -> MixList:
         """The list that operator `op` is on."""
@@ -70,6 +84,13 @@ class Controls:
     def output_dtype(self, name: str) -> DType | None:
         """The dtype that the user gave for output `name`, or None."""
         return self.outputs.get(name) or self.outputs.get("")
+
+
+def _of(node: Node, by_node: Mapping[str, _T], by_type: Mapping[str, _T]) -> _T | None:
+    """What stands for the node under one of its names, or else under one of its operators."""
+    found = [by_node.get(origin.name) for origin in node.origins if origin.name]
+    found += [by_type.get(name) for name in _types(node)]
+    return next((each for each in found if each is not None), None)
 
 
 def _types(node: Node) -> tuple[str, ...]:

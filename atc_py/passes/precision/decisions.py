@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from atc_py.dtypes import DType
     from atc_py.ir import Graph, Node
+    from atc_py.passes.precision.refusals import Refusal
 
 __all__ = ["Decision", "Decisions"]
 
@@ -34,10 +35,17 @@ class Decisions:
     Attributes:
         nodes: every node that was typed, Casts of the model included.
         casts: why each Cast that was inserted is there.
+        refused: nodes that nothing runs at the dtypes that are wanted.
     """
 
     nodes: dict[str, Decision] = field(default_factory=dict)
     casts: dict[str, str] = field(default_factory=dict)
+    refused: list[Refusal] = field(default_factory=list)
+
+    def implement(self, name: str, mode: str) -> None:
+        """Put on record which implementation the node called `name` has."""
+        made = self.nodes[name]
+        self.nodes[name] = replace(made, rule=f"{made.rule}; op-precision-mode: {mode}")
 
     def as_json(self, graph: Graph) -> dict[str, object]:
         """The nodes that `graph` still has, in its order, as JSON values."""

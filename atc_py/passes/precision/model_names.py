@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from atc_py.config import PrecisionMode
     from atc_py.diag import Diagnostic
-    from atc_py.ir import Graph
+    from atc_py.source import ModelView
     from atc_py.target import Soc
 
 __all__ = ["ModelNames", "check_soc", "unknown_name"]
@@ -40,14 +40,24 @@ class ModelNames:
     outputs: tuple[str, ...]
 
     @classmethod
-    def of(cls, graph: Graph, nodes: Iterable[tuple[str, Sequence[str]]]) -> ModelNames:
-        """The names in a lowered `graph`; `nodes` are the file's, those in branches left out."""
-        origins = [origin for node in graph.nodes for origin in node.origins]
-        found: dict[str, Sequence[str]] = {each.name: () for each in origins if each.name}
-        found |= {name: outputs for name, outputs in nodes if name}
-        types = {origin.op_type for origin in origins} | {row.name for row in operators()}
-        inputs = tuple(value.name for value in graph.inputs)
-        return cls(found, frozenset(types), inputs, tuple(graph.output_names))
+    def of(
+        cls,
+        view: ModelView,
+        file_nodes: Iterable[tuple[str, Sequence[str]]],
+        outputs: Iterable[str],
+    ) -> ModelNames:
+        """The names of a model.
+
+        Args:
+            view: what folding leaves of it.
+            file_nodes: names of the file's nodes, folded ones as well, with their outputs.
+            outputs: names of what the model hands out.
+        """
+        found: dict[str, Sequence[str]] = {node.name: () for node in view.nodes if node.name}
+        found |= {name: results for name, results in file_nodes if name}
+        types = {node.op_type for node in view.nodes} | {row.name for row in operators()}
+        inputs = tuple(each.name for each in view.inputs)
+        return cls(found, frozenset(types), inputs, tuple(outputs))
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str], place: Place) -> Diagnostic:

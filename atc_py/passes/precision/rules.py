@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from atc_py.ir.verifier import Rules
+from atc_py.passes.memory.proof import unsound_places
 from atc_py.passes.precision.casts import cast_engine
 from atc_py.passes.precision.columns import fits
 from atc_py.target import find_operator
@@ -19,7 +20,11 @@ __all__ = ["verifier_rules"]
 
 def verifier_rules(soc: Soc) -> Rules:
     """The rules that graphs for `soc` are held against."""
-    return Rules(rows=find_operator, dtypes_ok=partial(_dtypes_ok, soc=soc))
+    return Rules(
+        rows=find_operator,
+        dtypes_ok=partial(_dtypes_ok, soc=soc),
+        unsound_places=partial(unsound_places, alignment=soc.gm_align),
+    )
 
 
 def _dtypes_ok(node: Node, *, soc: Soc) -> str | None:

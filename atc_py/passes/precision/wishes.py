@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from atc_py.config import PrecisionMode
+from atc_py.diag.codes import KEPT_NARROWER, NO_16_BIT_KERNEL
 from atc_py.dtypes import DType
 from atc_py.passes.precision.mix_lists import CUBE_LIST, MixList
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from atc_py.diag import Code
     from atc_py.passes.precision.controls import Custom
 
-__all__ = ["SHORT", "Tensors", "Wish", "customised", "kept", "wishes"]
+__all__ = ["SHORT", "Tensors", "Wish", "customised", "kept", "kept_if_possible", "wishes"]
 
 F16, BF16, F32 = DType.FLOAT16, DType.BFLOAT16, DType.FLOAT32
 _CHANGED = frozenset({F16, BF16, F32})
@@ -70,6 +72,7 @@ class Wish:
         short: only columns with 16-bit floats will do.
         exact_inputs: dtypes of the first inputs for which no other may stand in.
         exact_outputs: dtypes of the first outputs likewise.
+        otherwise: the warning that is due where nothing meets this wish, but a later one.
     """
 
     inputs: tuple[DType, ...]
@@ -79,6 +82,7 @@ class Wish:
     short: bool = False
     exact_inputs: tuple[DType, ...] = ()
     exact_outputs: tuple[DType, ...] = ()
+    otherwise: Code | None = None
 
 
 def wishes(mode: PrecisionMode, node: Tensors) -> Iterator[Wish]:
@@ -100,6 +104,16 @@ def wishes(mode: PrecisionMode, node: Tensors) -> Iterator[Wish]:
 def kept(node: Tensors, rule: str, falls: frozenset[tuple[DType, DType]] = frozenset()) -> Wish:
     """The dtypes of the model."""
     return _wish(node, lambda dtype: dtype, rule, falls)
+
+
+def kept_if_possible(node: Tensors) -> Iterator[Wish]:
+    """The dtypes of the model, or wider ones; what allow_fp32_to_fp16 takes where there are none.
+
+    CANN takes the rule of allow_fp32_to_fp16 at once, which makes float16 of float32 on the cube;
+    its guide says that the dtypes are kept, and that is what users of the option want.
+    """
+    yield replace(kept(node, "keep-dtype: as in the model"), otherwise=KEPT_NARROWER)
+    yield kept(node, "keep-dtype: float16, as nothing else is there", _TO_F16)
 
 
 def customised(node: Tensors, asked: Custom, otherwise: Wish) -> Wish:
@@ -166,7 +180,7 @@ def _mixed(node: Tensors, mode: PrecisionMode) -> Iterator[Wish]:
     elif node.place is MixList.WHITE:
         if node.floats_alone:
             wish = _all(node, narrow, f"{where}, {narrow.value}")
-            yield Wish(wish.inputs, wish.outputs, wish.rule, short=True)
+            yield replace(wish, short=True, otherwise=NO_16_BIT_KERNEL)
             yield kept(node, f"{where}, but without a kernel for {narrow.value}")
         else:
             yield kept(node, f"{where}, but with integers, as in the model")

@@ -1,0 +1,50 @@
+"""docs/precision.md: every rule names tests that there are, or says that it has none."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from atc_py.passes.precision.implementations import IMPLEMENTATIONS
+from atc_py.report.comparison import FLOAT16_CAP, GRIDS, ROUNDING_FACTOR
+from atc_py.target import operators
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = (ROOT / "docs" / "precision.md").read_text(encoding="utf-8")
+TESTS = set(
+    re.findall(
+        r"^def (test_\w+)",
+        "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py")),
+        re.MULTILINE,
+    )
+)
+
+
+def rules() -> list[list[str]]:
+    """The cells of the table of rules."""
+    section = PAGE.split("## The rules, one by one")[1].split("\n## ")[0]
+    lines = [line for line in section.splitlines() if line.startswith("|")][2:]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def test_every_rule_names_tests_that_there_are() -> None:
+    assert len(rules()) > 30
+    for rule, here, tests in rules():
+        named = re.findall(r"`(test_\w+)`", tests)
+        assert set(named) <= TESTS, rule
+        assert named or (tests == "-" and here.startswith("no: ")), rule
+
+
+def test_page_names_the_operators_with_two_implementations() -> None:
+    (row,) = [line for line in PAGE.splitlines() if line.startswith("| Sigmoid")]
+    named = {name.strip() for name in row.split("|")[1].split(",")}
+    assert named == {row.name for row in operators() if row.attribute("impl_mode")}
+    assert all(mode in PAGE for mode in IMPLEMENTATIONS)
+
+
+def test_page_states_the_bounds() -> None:
+    share = {name: ROUNDING_FACTOR * grid.unit for name, grid in GRIDS.items()}
+    assert f"{share['float16']:.1%} for one kernel of float16".replace("%", " %") in PAGE
+    assert f"{share['bfloat16']:.1%} for one of bfloat16".replace("%", " %") in PAGE
+    caps = (FLOAT16_CAP, GRIDS["bfloat16"].cap)
+    assert "never exceeds {:.0f} % and {:.0f} %".format(*(100 * cap for cap in caps)) in PAGE
