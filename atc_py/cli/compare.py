@@ -52,6 +52,15 @@ _FORMATS = ("text", "json", "csv", "html")
     "--fail-under", "targets", multiple=True, metavar="FIGURE=NUMBER",
     help="Exit with 4 where an output of the model is below: cosine=0.99 or snr=40 (dB).",
 )  # fmt: skip
+@click.option(
+    "--suggest", type=click.Path(), metavar="FILE",
+    help="Search the fewest nodes to keep in float32 with which the outputs reach --fail-under, or "
+    "without it with which none is bad, and write them as a --keep-dtype file.",
+)  # fmt: skip
+@click.option(
+    "--suggest-trials", type=click.IntRange(min=4), default=60, show_default=True,
+    help="How often --suggest may compile the model.",
+)  # fmt: skip
 @click.pass_context
 def compare(  # noqa: PLR0913  (one parameter an option)
     context: click.Context,
@@ -67,6 +76,8 @@ def compare(  # noqa: PLR0913  (one parameter an option)
     form: str,
     output: str | None,
     targets: tuple[str, ...],
+    suggest: str | None,
+    suggest_trials: int,
     **precision: Unpack[PrecisionSettings],
 ) -> None:
     """Compile MODEL, an ONNX file, and hold each layer against the original.
@@ -80,29 +91,59 @@ def compare(  # noqa: PLR0913  (one parameter an option)
     cannot be read or written, 4 one of the two did not run, or an output misses --fail-under.
     """
     import atc_py
-    from atc_py.compare.targets import missed_targets, read_targets
-    from atc_py.output_paths import report_output
+    from atc_py.compare.targets import missed_by_all, missed_targets, read_targets
 
     least = read_targets(targets)
-    path = None if output is None else report_output("--output", output, [model])
+    path, keep = _files(model, output, suggest)
     with progress(quiet=form == "json") as on_stage:
         done = atc_py.compare_model(
-            model,
-            inputs=inputs,
-            samples=samples,
-            seed=seed,
-            soc=soc,
-            precision_mode=precision_mode,
-            input_shape=input_shape,
-            op_specs=op_specs,
-            on_stage=on_stage,
-            **precision,
-        )
+            model, inputs=inputs, samples=samples, seed=seed, soc=soc,
+            precision_mode=precision_mode, input_shape=input_shape, op_specs=op_specs,
+            suggest=None if keep is None else least, suggest_trials=suggest_trials,
+            histograms=form == "html", on_stage=on_stage, **precision,
+        )  # fmt: skip
+    written = _suggestion_line(done, keep)
     _report(done, form, path)
-    findings = missed_targets(done, least)
+    if written and (form == "text" or path is not None):
+        print_line(written)
+    findings = [*missed_targets(done, least), *missed_by_all(done)]
     print_diagnostics(findings, as_json=False)
     if findings:
         context.exit(findings[0].code.exit)
+
+
+def _files(model: Path, output: str | None, suggest: str | None) -> tuple[Path | None, Path | None]:
+    """Where the report and the suggestion go; None where they are not written."""
+    from atc_py.diag.codes import BAD_OPTION
+    from atc_py.output_paths import report_output
+
+    path = None if output is None else report_output("--output", output, [model])
+    keep = None if suggest is None else report_output("--suggest", suggest, [model])
+    if keep is not None and path is not None and keep.absolute() == path.absolute():
+        raise BAD_OPTION.error(f"--output and --suggest both name {keep}: they cannot be one file")
+    return path, keep
+
+
+def _suggestion_line(done: LayerComparison, keep: Path | None) -> str:
+    """Write the suggestion, and say so; empty where none was asked for."""
+    from atc_py.report.escape import visible
+
+    if keep is None:
+        return ""
+    if not _write_suggestion(done, keep):
+        return "no file written"
+    return visible(f"written: {keep}; convert with --keep-dtype {keep}")
+
+
+def _write_suggestion(done: LayerComparison, path: Path) -> bool:
+    """Write the nodes to keep; False where there are none."""
+    from atc_py.atomic import atomic_write
+
+    if done.suggestion is None or not done.suggestion.kept:
+        return False
+    with atomic_write(path) as file:
+        file.write(done.suggestion.text.encode("utf-8"))
+    return True
 
 
 def _report(done: LayerComparison, form: str, path: Path | None) -> None:

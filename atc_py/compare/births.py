@@ -3,6 +3,9 @@
 A layer whose error is more than BORN_FACTOR times the largest error of what it reads made it;
 another one passed it on, and so has the root of the input with the largest error. Lost values
 count as infinite errors. Steps without a counterpart hand on the largest error that they read.
+A sum or mean whose terms cancel has a large error beside its value and a small one beside its
+terms, which is what a float can promise; the magnitude of the terms goes with such a layer, unless
+the model hands it out. Where the small difference matters, its readers are bad.
 Looking at ratios costs nothing; running each kernel again on exact inputs would tell the same for
 overflow, underflow and cancellation, at the price of a second run.
 """
@@ -23,6 +26,10 @@ if TYPE_CHECKING:
 
 __all__ = ["trace_births"]
 
+_MEANS = frozenset({"ReduceMean", "ReduceMeanD"})
+_SUMS = frozenset({"ReduceSum", "ReduceSumD"})
+"""Target operators that add up one input."""
+
 
 def trace_births(
     model: OmModel,
@@ -40,12 +47,15 @@ def trace_births(
     """
     makers = {name: source for source in sources for name in source.output}
     tracer = _Tracer()
+    handed_out = {port.tensor for port in model.outputs}
     for index, node in enumerate(model.nodes):
         reached = tracer.inherited(node)
         for tensor in node.outputs:
             if tensor in figures:
                 value = matching.values[tensor]
                 plain = _layer(model, index, tensor, makers.get(value), value, figures[tensor])
+                if tensor not in handed_out:
+                    plain = replace(plain, summed=_summed(node, tensor, figures))
                 tracer.add(tensor, plain, reached)
             else:
                 tracer.hand_on(tensor, reached)
@@ -58,6 +68,7 @@ class _Reached(NamedTuple):
     error: float
     root: int | None
     start: int | None
+    steps: int = 0
 
 
 class _Tracer:
@@ -81,16 +92,28 @@ class _Tracer:
     def add(self, tensor: int, layer: Layer, reached: _Reached) -> None:
         """Add a layer and what reaches it."""
         here = len(self.layers)
-        birth, root = Birth.PASSED_ON, reached.root
+        birth, root, steps = Birth.PASSED_ON, reached.root, reached.steps + 1
         if layer.error <= NOISE:
-            birth, root = Birth.NONE, None
+            birth, root, steps = Birth.NONE, None, 0
         elif root is None or layer.error > BORN_FACTOR * reached.error:
-            birth, root = Birth.BORN, here
+            birth, root, steps = Birth.BORN, here, 0
         start = None
         if layer.faults:
             start = here if reached.start is None else reached.start
-        self._known[tensor] = _Reached(layer.error, root, start)
-        self.layers.append(replace(layer, birth=birth, root=root, start=start))
+        self._known[tensor] = _Reached(layer.error, root, start, steps)
+        self.layers.append(replace(layer, birth=birth, root=root, start=start, steps=steps))
+
+
+def _summed(node: OmNode, tensor: int, figures: Mapping[int, Figures]) -> float | None:
+    """The magnitude of what a sum or mean would be if no terms cancelled; None for others.
+
+    By Cauchy's inequality the mean of |x| is at most the root of the mean of x^2.
+    """
+    read = figures.get(node.inputs[0]) if node.inputs else None
+    if read is None or node.op not in _MEANS | _SUMS:
+        return None
+    terms = read.elements / max(figures[tensor].elements, 1) if node.op in _SUMS else 1.0
+    return read.magnitude * terms
 
 
 def _layer(

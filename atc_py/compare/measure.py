@@ -1,9 +1,16 @@
-"""How far one array is from another, added up part by part and sample by sample."""
+"""How far one array is from another, added up part by part and sample by sample.
+
+Parts of float32 whose squares float32 can hold are worked out in it, all others in float64; sums
+over parts are kept in float64. Where errors are small, f.w and |f|^2 follow from |w|^2, e.w and
+|e|^2 (w being the original's values, f those found, e the errors): the cosine then depends on the
+small numbers, which are known well, and not on how large ones were rounded.
+"""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+import threading
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -16,8 +23,30 @@ if TYPE_CHECKING:
 
 __all__ = ["Measure", "dtype_limit"]
 
-_BLOCK = 16 * 1024
-"""Elements at a time: the copies in float64 stay in the cache."""
+_BLOCK = 32 * 1024
+"""Elements at a time: the copies stay in the cache."""
+
+_SINGLE = (1e-8, 1e15)
+"""Between these the largest value of a part may lie for its sums of squares to be float32."""
+
+_SMALL = 0.1
+"""Share of the values' energy up to which that of the errors is small."""
+
+_Reals: TypeAlias = "NDArray[np.float64] | NDArray[np.float32]"
+
+
+class _Scratch(threading.local):
+    """Memory of a thread for a block: taking it anew each time costs more than the arithmetic."""
+
+    def __init__(self) -> None:
+        self.flags = np.empty(_BLOCK, np.bool_)
+        self._single = np.empty((2, _BLOCK), np.float32)
+        self._double = np.empty((2, _BLOCK), np.float64)
+
+    def pair(self, like: _Reals) -> tuple[_Reals, _Reals]:
+        """Two arrays of the dtype and length of `like`."""
+        both = self._single if like.dtype == np.float32 else self._double
+        return both[0, : like.size], both[1, : like.size]
 
 
 class Measure:
@@ -26,6 +55,8 @@ class Measure:
     Args:
         dtype: what the device holds the values in.
     """
+
+    _scratch = _Scratch()
 
     def __init__(self, dtype: DType) -> None:
         self._dtype = dtype
@@ -40,10 +71,12 @@ class Measure:
     def add(self, found: NDArray[Any], wanted: NDArray[Any]) -> None:
         """Add a pair of arrays of one shape."""
         ours, theirs = found.reshape(-1), wanted.reshape(-1)
-        for start in range(0, ours.size, _BLOCK):
-            part = slice(start, start + _BLOCK)
-            with np.errstate(all="ignore"):
-                self._add(ours[part].astype(np.float64), theirs[part].astype(np.float64))
+        single = ours.dtype == theirs.dtype == np.float32 and self._dtype.is_float
+        with np.errstate(all="ignore"):
+            for start in range(0, ours.size, _BLOCK):
+                part = slice(start, start + _BLOCK)
+                if not (single and self._add_single(ours[part], theirs[part])):
+                    self._add(ours[part].astype(np.float64), theirs[part].astype(np.float64))
 
     def figures(self) -> Figures:
         """The numbers so far."""
@@ -62,12 +95,28 @@ class Measure:
             nan=self._nan * share,
             inf=self._inf * share,
             differing=self._differing * share,
+            magnitude=math.sqrt(self._wanted2 / finite),
             lowest=self._lowest if self._lowest <= self._highest else math.nan,
             highest=self._highest if self._lowest <= self._highest else math.nan,
             limit=self._limit,
             overflow=Lost(self._over * share, self._over_value),
             underflow=Lost(self._under * share, self._under_value),
         )
+
+    def _add_single(self, found: NDArray[np.float32], wanted: NDArray[np.float32]) -> bool:
+        """Add a block in float32; False where float64 has to do it."""
+        low, high = float(wanted.min()), float(wanted.max())
+        least, most = float(found.min()), float(found.max())
+        ends = (low, high, least, most)
+        # NaN makes every comparison false.
+        if not (all(abs(end) < _SINGLE[1] for end in ends) and max(high, -low) > _SINGLE[0]):
+            return False
+        self._count += found.size
+        self._lowest, self._highest = min(self._lowest, low), max(self._highest, high)
+        if max(high, -low) > self._limit:
+            self._add_overflow(found, wanted)
+        self._add_finite(found, wanted)
+        return True
 
     def _add(self, found: NDArray[np.float64], wanted: NDArray[np.float64]) -> None:
         """Add a block; the common case, all finite, takes no masks."""
@@ -97,52 +146,66 @@ class Measure:
         sound = np.isfinite(found)
         self._add_finite(found[sound], wanted[sound])
 
-    def _add_overflow(self, found: NDArray[np.float64], wanted: NDArray[np.float64]) -> None:
+    def _add_overflow(self, found: _Reals, wanted: _Reals) -> None:
         """Count what is infinite, NaN or held at the limit of a dtype too narrow for the value."""
         over = (np.abs(wanted) > self._limit) & ~(np.abs(found) < self._limit)
         self._over += int(over.sum())
         self._over_value = _larger(self._over_value, wanted[over])
 
-    def _add_finite(self, found: NDArray[np.float64], wanted: NDArray[np.float64]) -> None:
+    def _add_finite(self, found: _Reals, wanted: _Reals) -> None:
         """Add what is finite on both sides."""
         if not found.size:
             return
         self._finite += found.size
-        self._dot += float(found @ wanted)
-        self._found2 += float(found @ found)
-        self._wanted2 += float(wanted @ wanted)
+        wanted2 = float(wanted @ wanted)
+        self._wanted2 += wanted2
         if self._dtype.is_float:
-            zeros = found == 0
+            zeros = np.equal(found, 0, out=self._scratch.flags[: found.size])
             if zeros.any():
-                self._add_underflow(wanted[zeros])
-        error = np.subtract(found, wanted, out=found)
-        differing = int(np.count_nonzero(error))
+                self._add_underflow(wanted, zeros)
+        error, size = self._scratch.pair(found)
+        np.subtract(found, wanted, out=error)
+        unequal = np.not_equal(error, 0, out=self._scratch.flags[: found.size])
+        differing = int(np.count_nonzero(unequal))
         if not differing:
             self._relative += int(np.count_nonzero(wanted))
+            self._dot += wanted2
+            self._found2 += wanted2
             return
         self._differing += differing
-        self._error2 += float(error @ error)
+        error2 = float(error @ error)
+        self._error2 += error2
+        if error2 < _SMALL * wanted2:
+            cross = float(error @ wanted)
+            self._dot += wanted2 + cross
+            self._found2 += wanted2 + 2 * cross + error2
+        else:
+            self._dot += float(found @ wanted)
+            self._found2 += float(found @ found)
         np.abs(error, out=error)
         self._error += float(error.sum())
         self._max_error = max(self._max_error, float(error.max()))
-        self._add_ratios(error, np.abs(wanted, out=wanted))
+        self._add_ratios(error, np.abs(wanted, out=size))
 
-    def _add_ratios(self, error: NDArray[np.float64], size: NDArray[np.float64]) -> None:
+    def _add_ratios(self, error: _Reals, size: _Reals) -> None:
         """Add errors relative to what is not 0."""
-        if not size.min():
-            there = size > 0
-            error, size = error[there], size[there]
-        if size.size:
-            ratio = np.divide(error, size, out=error)
-            self._relative += ratio.size
-            self._ratio += float(ratio.sum())
-            self._max_ratio = max(self._max_ratio, float(ratio.max()))
+        ratio = np.divide(error, size, out=size)
+        largest = float(ratio.max())
+        if not math.isfinite(largest):  # A division by 0 is among them.
+            ratio = ratio[np.isfinite(ratio)]
+            largest = float(ratio.max(initial=0.0))
+        self._relative += ratio.size
+        self._ratio += float(ratio.sum())
+        self._max_ratio = max(self._max_ratio, largest)
 
-    def _add_underflow(self, wanted: NDArray[np.float64]) -> None:
+    def _add_underflow(self, wanted: _Reals, zeros: NDArray[np.bool_]) -> None:
         """Count what became 0 and is not."""
-        lost = wanted[wanted != 0]
-        self._under += int(lost.size)
-        self._under_value = _larger(self._under_value, lost)
+        size = np.abs(wanted, out=self._scratch.pair(wanted)[0])
+        lost = np.multiply(size, zeros, out=size)
+        self._under += int(np.count_nonzero(lost))
+        largest = float(wanted[lost.argmax()]) if lost.any() else 0.0
+        if abs(largest) > abs(self._under_value):
+            self._under_value = largest
 
     def _cosine(self) -> float:
         """Cosine of the angle; 1 for two vectors of zeros, NaN where nothing is finite."""
@@ -166,7 +229,9 @@ def dtype_limit(dtype: DType) -> float:
         import ml_dtypes
 
         return float(ml_dtypes.finfo(dtype.numpy).max)  # type: ignore[no-untyped-call]
-    return float(np.iinfo(dtype.numpy).max) if dtype.is_integer else 1.0
+    if not dtype.is_integer:
+        return 1.0
+    return float(2 ** (dtype.bits - (not dtype.value.startswith("u"))) - 1)
 
 
 def _both_nan(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -182,7 +247,7 @@ def _ratio(error: float, size: float) -> float:
     return error / size if size else math.inf
 
 
-def _larger(known: float, values: NDArray[np.float64]) -> float:
+def _larger(known: float, values: _Reals) -> float:
     """Of `known` and `values` the one of the largest magnitude."""
     if not values.size:
         return known

@@ -3,29 +3,41 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from atc_py.api import convert, load
-from atc_py.compare.pair import Pair
+from atc_py.api import Port
+from atc_py.compare.pair import Pair, sample_feeds
+from atc_py.compare.recording import Recording
+from atc_py.compare.suggest import LEAST_TRIALS, search
+from atc_py.compare.trials import Compilation, Trial, Trials
 from atc_py.diag.codes import BAD_OPTION
-from atc_py.frontend.reference import open_reference
+from atc_py.dtypes import DType
+from atc_py.feeds import read_feeds
+from atc_py.frontend.reference import ReferenceRun, open_reference
 from atc_py.package.reader import open_model
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     import numpy as np
     import numpy.typing as npt
     from typing_extensions import Unpack
 
     from atc_py.api import PrecisionSettings
+    from atc_py.package.reader import OfflineModel
+    from atc_py.package.schema import OmModel
     from atc_py.report.layers import LayerComparison
 
     Array = npt.NDArray[np.generic]
 
-__all__ = ["compare_model"]
+__all__ = ["TRIALS", "compare_model"]
+
+TRIALS = 60
+"""Most compilations of a search for nodes to keep, unless another number is given."""
 
 
 def compare_model(  # noqa: PLR0913  (the options of a command)
@@ -38,6 +50,9 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
     precision_mode: str | None = None,
     input_shape: str | Mapping[str, Sequence[int]] = "",
     op_specs: str | os.PathLike[str] | None = None,
+    suggest: Mapping[str, float] | None = None,
+    suggest_trials: int = TRIALS,
+    histograms: bool = False,
     on_stage: Callable[[str], None] | None = None,
     **precision: Unpack[PrecisionSettings],
 ) -> LayerComparison:
@@ -45,55 +60,113 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
 
     Args:
         model: path of the .onnx file.
-        inputs: arrays by name, or `name=file` texts as `atc-py run --input` takes them. Other
-            inputs get random data that fit their dtype and what they are for.
+        inputs: arrays by name, or `name=file` texts; others get random data that fit them.
         samples: how many times both are run, each time on other random data.
         seed: seed of the random data of the first sample; the next ones count on from it.
-        soc: as in `convert`.
-        precision_mode: as in `convert`.
-        input_shape: as in `convert`.
-        op_specs: as in `convert`.
+        soc: as in `convert`, and so are the next three.
+        precision_mode: any of ATC's modes.
+        input_shape: extents of inputs.
+        op_specs: folder of specifications.
+        suggest: least `cosine` and `snr` of every output, for which to search nodes to keep in
+            float32; of an empty mapping no output may be bad. The result has `suggestion`.
+        suggest_trials: how often the search may compile the model.
+        histograms: also take samples of every layer's values, for histograms of the worst ones.
         on_stage: called with the name of each stage as it begins.
-        **precision: as in `convert`.
 
     Returns:
-        Every layer with its figures, where its error was born, and what has no counterpart; up
-        to the kernel that stopped, where bad data stopped one.
+        Every layer, up to the kernel that bad data stopped, and what has no counterpart.
 
     Raises:
-        AtcError: what `convert` raises; data that do not fit; REFERENCE_FAILED where nothing here
-            runs the original; DEVICE_FAILED where the simulated device stops.
+        AtcError: what `convert` raises; data that do not fit; REFERENCE_FAILED, DEVICE_FAILED.
     """
+    _check_counts(samples, suggest_trials if suggest is not None else LEAST_TRIALS)
+    compilation = Compilation(
+        Path(model), soc, input_shape, op_specs, {"precision_mode": precision_mode, **precision}
+    )
+    with (
+        tempfile.TemporaryDirectory(prefix="atc-py-") as folder,
+        _compiled(compilation, Path(folder), on_stage) as package,
+    ):
+        session = _Session(compilation, package, inputs, samples, seed)
+        session.histograms = histograms
+        return session.suggested(suggest, suggest_trials, Path(folder), on_stage)
+
+
+def _check_counts(samples: int, trials: int) -> None:
+    """Refuse counts that make no sense."""
     if samples < 1:
         raise BAD_OPTION.error(f"samples must be 1 or more, found {samples}")
-    path = Path(model)
-    with tempfile.TemporaryDirectory(prefix="atc-py-") as folder:
-        om = Path(folder) / "model.om"
-        convert(
-            path, om, soc=soc, precision_mode=precision_mode, input_shape=input_shape,
-            op_specs=op_specs, on_stage=on_stage, **precision,
-        )  # fmt: skip
-        if on_stage is not None:
-            on_stage("compare")
-        return _compared(path, om, inputs, samples, seed)
+    if trials < LEAST_TRIALS:
+        raise BAD_OPTION.error(f"a search needs {LEAST_TRIALS} trials, found {trials}")
 
 
-def _compared(
-    path: Path,
-    om: Path,
-    inputs: Mapping[str, Array] | Iterable[str],
-    samples: int,
-    seed: int,
-) -> LayerComparison:
-    """The model at `path` beside the offline model `om`."""
-    with load(om) as loaded:
-        ports = loaded.inputs
-    with open_model(om) as package:
-        pair = Pair(open_reference(path), package, ports)
-        given = pair.given(inputs)
+def _compiled(
+    compilation: Compilation, folder: Path, on_stage: Callable[[str], None] | None
+) -> OfflineModel:
+    """The compiled model, in `folder`, open; what comes after it is the stage `compare`."""
+    om = folder / "model.om"
+    compilation.write(om, on_stage=on_stage)
+    if on_stage is not None:
+        on_stage("compare")
+    return open_model(om)
+
+
+class _Session:
+    """A compiled model, its original, and what both are fed.
+
+    Attributes:
+        histograms: whether samples of all layers' values are taken.
+    """
+
+    histograms = False
+
+    def __init__(
+        self,
+        compilation: Compilation,
+        package: OfflineModel,
+        inputs: Mapping[str, Array] | Iterable[str],
+        samples: int,
+        seed: int,
+    ) -> None:
+        self._compilation = compilation
+        self._package = package
+        self._reference = open_reference(compilation.model)
+        ports = _ports(package.description)
+        given = dict(inputs) if isinstance(inputs, Mapping) else read_feeds(inputs, ports)
         if samples > 1 and len(given) == len(ports):
             raise BAD_OPTION.error(
                 f"{samples} samples of data that are all given would be the same",
                 help="leave --samples out, or leave an input to random data",
             )
-        return pair.compared(given, samples, seed)
+        self._feeds = sample_feeds(self._reference, ports, given, samples, seed)
+
+    def compared(self) -> LayerComparison:
+        """The model beside its original, which is run in step."""
+        pair = Pair(self._reference, self._package, histograms=self.histograms)
+        return pair.compared((each, ReferenceRun(self._reference, each)) for each in self._feeds)
+
+    def suggested(
+        self,
+        targets: Mapping[str, float] | None,
+        limit: int,
+        folder: Path,
+        on_stage: Callable[[str], None] | None,
+    ) -> LayerComparison:
+        """The same with the original recorded, and what to keep in float32; None searches not."""
+        if targets is None:
+            return self.compared()
+        recorded = [
+            (feeds, Recording(self._reference, feeds, folder / f"sample{count}"))
+            for count, feeds in enumerate(self._feeds)
+        ]
+        pair = Pair(self._reference, self._package, histograms=self.histograms)
+        done = pair.compared(recorded)
+        first = Trial(frozenset(), self._package.description, done)
+        trials = Trials(self._compilation, self._reference, recorded, folder)
+        return replace(done, suggestion=search(trials, first, targets, limit, on_stage))
+
+
+def _ports(model: OmModel) -> list[Port]:
+    """What the compiled model is fed."""
+    tensors = [(port.name, model.tensors[port.tensor]) for port in model.inputs]
+    return [Port(name, DType(each.dtype), tuple(each.shape)) for name, each in tensors]

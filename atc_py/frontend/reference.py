@@ -25,10 +25,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Piece", "ReferenceModel", "ReferenceRun", "open_reference"]
+__all__ = ["WEIGHT_BYTES", "Piece", "ReferenceModel", "ReferenceRun", "open_reference"]
 
 _NODES = 32
 """Nodes of a piece; fewer hold less, more start less often."""
+
+WEIGHT_BYTES = 1 << 30
+"""Bytes of weights of a piece, unless one node has more; protobuf writes 2 GiB at most."""
+
+_GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
 
 _NEVER_CUT = frozenset(
     {"ConcatFromSequence", "If", "Loop", "Optional", "OptionalGetElement", "OptionalHasElement"}
@@ -64,7 +69,9 @@ class ReferenceModel:
         pieces: its nodes again, producers first.
     """
 
-    def __init__(self, path: Path, proto: onnx.ModelProto) -> None:
+    def __init__(
+        self, path: Path, proto: onnx.ModelProto, weight_bytes: int = WEIGHT_BYTES
+    ) -> None:
         self.path = path
         self._proto = proto
         self.nodes: Sequence[onnx.NodeProto] = tuple(proto.graph.node)
@@ -73,7 +80,7 @@ class ReferenceModel:
             each.name for each in proto.graph.input if each.name not in self.constants
         )
         self._engines: dict[int, _Engine] = {}
-        self.pieces = self._cut()
+        self.pieces = self._cut(weight_bytes)
 
     def as_declared(self, feeds: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
         """`feeds` in the dtypes that the file declares: a compiled model may take others."""
@@ -123,15 +130,25 @@ class ReferenceModel:
             place=Place(str(self.path)),
         )
 
-    def _cut(self) -> tuple[Piece, ...]:
+    def _cut(self, weight_bytes: int) -> tuple[Piece, ...]:
         """All nodes, in pieces; one piece where values cannot pass between pieces."""
         nodes = _sorted(self.nodes, {*self.inputs, *self.constants, ""})
-        whole = any(node.op_type in _NEVER_CUT for node in nodes)
-        size = max(len(nodes), 1) if whole else _NODES
-        return tuple(
-            _piece(nodes[start : start + size], self.constants)
-            for start in range(0, len(nodes), size)
-        )
+        if any(node.op_type in _NEVER_CUT for node in nodes):
+            return (_piece(nodes, self.constants),)
+        pieces: list[list[onnx.NodeProto]] = []
+        held = 0
+        for node in nodes:
+            size = sum(self._weight_bytes(name) for name in node.input)
+            if not pieces or len(pieces[-1]) == _NODES or held + size > weight_bytes:
+                pieces.append([])
+                held = 0
+            pieces[-1].append(node)
+            held += size
+        return tuple(_piece(each, self.constants) for each in pieces)
+
+    def _weight_bytes(self, name: str) -> int:
+        """Bytes of initializer `name` as protobuf writes it; 0 where it is none."""
+        return self.constants[name].ByteSize() if name in self.constants else 0
 
     def _model_of(self, piece: Piece, feeds: Mapping[str, NDArray[Any]]) -> onnx.ModelProto:
         """A model of the piece alone; the types of its inputs are those of `feeds`."""
@@ -289,6 +306,8 @@ def _read_by(node: onnx.NodeProto) -> list[str]:
     """Names that the node reads, those that graphs inside it take from around them among them."""
     names = [name for name in node.input if name]
     for attribute in node.attribute:
+        if attribute.type not in _GRAPHS:
+            continue
         for graph in (attribute.g, *attribute.graphs):
             inside = {each.name for each in (*graph.initializer, *graph.input)}
             inside.update(name for each in graph.node for name in each.output)

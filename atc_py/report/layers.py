@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
+
+    from atc_py.report.histogram import Histogram
+    from atc_py.report.suggestion import Suggestion
 
 __all__ = [
     "BAD_DISTANCE",
@@ -77,6 +81,7 @@ class Figures:
         nan: share of elements that are NaN though the original's are finite.
         inf: the same for infinities.
         differing: share of elements that are not equal.
+        magnitude: root of the mean square of the original's values.
         lowest: smallest finite value of the original.
         highest: largest finite value of the original.
         limit: largest finite value of the dtype.
@@ -96,6 +101,7 @@ class Figures:
     nan: float
     inf: float
     differing: float
+    magnitude: float
     lowest: float
     highest: float
     limit: float
@@ -129,6 +135,9 @@ class Layer:
             that is here, None without error.
         start: position of the first of the bad layers in a row that lead here; its own for a bad
             layer that reads from good ones, None for a good layer.
+        steps: layers between here and where the error was born, on the way that it took.
+        summed: for a sum or mean whose terms may cancel, the magnitude that it would have if none
+            did; None for all others and for what the model hands out.
     """
 
     index: int
@@ -145,6 +154,16 @@ class Layer:
     birth: Birth
     root: int | None
     start: int | None = None
+    steps: int = 0
+    summed: float | None = None
+
+    @property
+    def cancels(self) -> bool:
+        """Whether its distance is that of a sum whose terms cancel, small beside the terms."""
+        distance, summed = self.figures.distance, self.summed
+        if not summed or not self.is_float or distance <= BAD_DISTANCE:
+            return False
+        return self.figures.rmse / summed <= BAD_DISTANCE
 
     @property
     def error(self) -> float:
@@ -167,7 +186,7 @@ class Layer:
             found.append(f"{figures.lost_share:.3%} of the values are NaN or infinite")
         if not self.is_float:
             return (*found, *self._differing())
-        if figures.distance > BAD_DISTANCE:
+        if figures.distance > BAD_DISTANCE and not self.cancels:
             found.append(f"relative distance {figures.distance:.3g}")
             if figures.underflow.share:
                 found.append(
@@ -217,6 +236,8 @@ class LayerComparison:
         peak_bytes: most bytes of the original's results that were held at once.
         total_bytes: bytes of all its results in one run.
         stopped: why the device did not come to the end; empty where it did.
+        suggestion: what to keep in float32, where that was searched.
+        histograms: of the worst layers, by their positions, where samples were taken.
     """
 
     model: Path
@@ -234,6 +255,8 @@ class LayerComparison:
     peak_bytes: int
     total_bytes: int
     stopped: str = ""
+    suggestion: Suggestion | None = None
+    histograms: Mapping[int, Histogram] = field(default_factory=dict)
 
     @property
     def first_bad(self) -> Layer | None:
@@ -276,6 +299,7 @@ class LayerComparison:
                 "all": self.seconds,
             },
             "bytes": {"held": self.peak_bytes, "all": self.total_bytes},
+            "suggestion": None if self.suggestion is None else self.suggestion.as_json(),
         }
 
     def _layer_json(self, layer: Layer) -> dict[str, object]:
@@ -297,6 +321,8 @@ class LayerComparison:
             "birth": layer.birth.value,
             "root": None if root is None else root.node,
             "faults": list(layer.faults),
+            "cancels": layer.cancels,
+            "steps": layer.steps,
             **figures,
         }
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from atc_py.report.histogram import drawing
 from atc_py.report.layers_text import layer_lines, number_text, origin_text
 from atc_py.report.page import render_page
+from atc_py.report.suggestion import suggestion_lines
 
 if TYPE_CHECKING:
     from atc_py.report.layers import Layer, LayerComparison
@@ -33,6 +35,11 @@ def layers_html(done: LayerComparison) -> str:
         cost=lines[-2:],
         points=[_point(done, at) for at in range(len(done.layers))],
         grid=[_height(10.0**-decade) for decade in range(_DECADES + 1)],
+        histograms=[
+            (f"{layer.source} ({layer.source_op or 'input'})", layer, drawing(each))
+            for layer, each in ((done.layers[at], each) for at, each in done.histograms.items())
+        ],
+        suggestion=[] if done.suggestion is None else suggestion_lines(done.suggestion),
         rows=[_row(done, layer) for layer in done.layers],
         alone=[*done.device_alone, *done.original_alone],
         width=f"{_WIDTH:.0f}",

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from atc_py.report.layers import Birth
+from atc_py.report.layers import BORN_FACTOR, Birth
+from atc_py.report.suggestion import suggestion_lines
 from atc_py.report.tables import Table, format_bytes, format_seconds, plain_lines
 
 if TYPE_CHECKING:
     from atc_py.report.layers import Layer, LayerComparison
 
-__all__ = ["layer_lines", "layers_text", "number_text", "origin_text"]
+__all__ = ["growth_text", "layer_lines", "layers_text", "number_text", "origin_text"]
 
 _SHOWN = 20
 _ALONE_SHOWN = 8
@@ -30,6 +31,8 @@ def layer_lines(done: LayerComparison) -> list[str]:
     for table in tables:
         if table.rows:
             lines += ["", *plain_lines(table)]
+    if done.suggestion is not None:
+        lines += ["", *suggestion_lines(done.suggestion)]
     return [*lines, "", *_cost(done)]
 
 
@@ -44,8 +47,21 @@ def origin_text(done: LayerComparison, layer: Layer) -> str:
     """Whether the error was born in the layer, or where it came from."""
     root = done.root_of(layer)
     if layer.birth is not Birth.PASSED_ON or root is None:
-        return layer.birth.value
+        return layer.birth.value + (", its terms cancel" if layer.cancels else "")
     return f"passed on from {root.source}"
+
+
+def growth_text(done: LayerComparison, layer: Layer) -> str:
+    """How an error that drifted grew; empty where it is about as large as where it was born."""
+    root = done.root_of(layer)
+    if root is None or layer.birth is not Birth.PASSED_ON or not math.isfinite(layer.error):
+        return ""
+    if layer.error <= BORN_FACTOR * root.error:
+        return ""
+    return (
+        f"it drifted: {number_text(root.error)} there, {number_text(layer.error)} here, grown over "
+        f"{layer.steps} layers none of which doubled it"
+    )
 
 
 def _verdict(done: LayerComparison) -> list[str]:
@@ -56,6 +72,8 @@ def _verdict(done: LayerComparison) -> list[str]:
         return [*stopped, "no layer is bad"]
     head = f"first bad layer: {_title(first)}: {'; '.join(first.faults)}"
     lines = [_visible(head), _visible(f"  its error: {origin_text(done, first)}")]
+    grown = growth_text(done, first)
+    lines += [f"  {grown}"] if grown else []
     bad = sum(bool(layer.faults) for layer in done.layers)
     reached = any(done.layers[at].faults for at in done.outputs.values())
     tail = "outputs are bad too" if reached else "no output is bad: it does not matter here"

@@ -12,7 +12,8 @@ import numpy as np
 import onnx
 import pytest
 
-from atc_py.cli.compare import _FORMATS
+from atc_py.cli.compare import _FORMATS, compare
+from atc_py.compare.model import TRIALS
 from atc_py.report.layers_csv import COLUMNS
 from atc_py.report.layers_formats import FORMATS
 from tests.compare.broken_networks import BROKEN, built, node
@@ -133,6 +134,63 @@ def test_device_that_stops_fails_with_the_layers_shown(atc: Atc, tmp_path: Path)
     assert done.err.startswith("error[ATC7002 ")
 
 
+def test_suggestion_is_written_and_convert_takes_it(atc: Atc, overflow: tuple[str, ...]) -> None:
+    done = atc(*overflow, "--suggest", "keep.txt")
+    assert done.status == 0
+    assert "suggestion: 2 nodes in float32 reach the target (no output is bad)" in done.out
+    assert done.out.splitlines()[-1] == "written: keep.txt; convert with --keep-dtype keep.txt"
+    assert Path("keep.txt").read_text(encoding="utf-8") == "n_sum\nn_norm\n"
+    assert atc("convert", "model.onnx", "--keep-dtype", "keep.txt").status == 0
+    again = atc(*overflow, "--keep-dtype", "keep.txt", "--fail-under", "cosine=0.99")
+    assert again.status == 0
+
+
+def test_suggestion_is_in_the_json_and_the_page(atc: Atc, overflow: tuple[str, ...]) -> None:
+    found = atc(*overflow, "--suggest", "keep.txt", "--format", "json").json["suggestion"]
+    assert [each["line"] for each in found["keep"]] == ["n_sum", "n_norm"]
+    assert found["before"]["outputs"]["y"]["cosine"] == 0.0
+    assert found["after"]["outputs"]["y"]["cosine"] > 0.9999
+    done = atc(*overflow, "--suggest", "keep.txt", "--format", "html", "-o", "page.html")
+    assert done.out.splitlines()[-1].startswith("written: keep.txt")
+    assert "2 nodes in float32 reach" in Path("page.html").read_text(encoding="utf-8")
+
+
+def test_model_that_misses_fails_and_is_told_of_the_suggestion(
+    atc: Atc, overflow: tuple[str, ...]
+) -> None:
+    done = atc(*overflow, "--fail-under", "cosine=0.99")
+    assert done.status == 4
+    assert "try --suggest FILE" in done.err
+    done = atc(*overflow, "--fail-under", "cosine=0.99", "--suggest", "keep.txt")
+    assert done.status == 4
+    assert "keep the nodes of the suggestion in float32" in done.err
+
+
+def test_target_that_nothing_reaches_fails_with_the_best_written(
+    atc: Atc, overflow: tuple[str, ...]
+) -> None:
+    done = atc(*overflow, "--fail-under", "cosine=1.5", "--suggest", "keep.txt")
+    assert done.status == 4
+    assert "no set of nodes reaches the target" in done.out
+    assert "no set of nodes kept in float32 reaches the target" in done.err
+    assert "n_sum\n" in Path("keep.txt").read_text(encoding="utf-8")
+
+
+def test_nothing_to_keep_writes_no_file(atc: Atc, tmp_path: Path) -> None:
+    x = np.ones((2, 3), np.float32)
+    onnx.save(built([node("Sin", "x", "y")], {"x": x}, {}), tmp_path / "model.onnx")
+    done = atc("compare", "model.onnx", "--suggest", "keep.txt")
+    assert done.status == 0
+    assert "nothing to keep" in done.out
+    assert done.out.splitlines()[-1] == "no file written"
+    assert not Path("keep.txt").exists()
+
+
+def test_most_trials_are_those_of_the_interface() -> None:
+    (option,) = (each for each in compare.params if each.name == "suggest_trials")
+    assert option.default == TRIALS
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "text"),
     [
@@ -144,6 +202,9 @@ def test_device_that_stops_fails_with_the_layers_shown(atc: Atc, tmp_path: Path)
         (("--input", "z=x.npy"), "ATC1007", "names are x"),
         (("--output", "model.onnx"), "ATC1001", "would be lost"),
         (("--format", "xml"), "ATC1001", "xml"),
+        (("--suggest", "model.onnx"), "ATC1001", "would be lost"),
+        (("--suggest", "k.txt", "-o", "k.txt"), "ATC1001", "one file"),
+        (("--suggest", "k.txt", "--suggest-trials", "3"), "ATC1001", "3"),
     ],
 )
 def test_calls_that_make_no_sense(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     Array = npt.NDArray[Any]
 
-__all__ = ["BROKEN", "Broken", "built", "node"]
+__all__ = ["BROKEN", "Broken", "built", "node", "slow_drift"]
 
 LOWEST = float(np.finfo(np.float32).min)
 
@@ -131,14 +131,14 @@ def large_logits() -> Broken:
 
 
 def tiny_variance() -> Broken:
-    """Squares of 1e-4 are below half of the smallest float16."""
+    """Squares of 1e-4 are below half of the smallest float16; no fused operator has this axis."""
     random = np.random.default_rng(2)
-    feeds = {"x": (1e-4 * random.standard_normal((4, 64))).astype(np.float32)}
+    feeds = {"x": (1e-4 * random.standard_normal((64, 4))).astype(np.float32)}
     nodes = [
-        node("ReduceMean", "x", "mean", axes=[-1]),
+        node("ReduceMean", "x", "mean", axes=[0]),
         node("Sub", "x mean", "centred"),
         node("Mul", "centred centred", "squares"),
-        node("ReduceMean", "squares", "variance", axes=[-1]),
+        node("ReduceMean", "squares", "variance", axes=[0]),
         node("Add", "variance epsilon", "safe"),
         node("Sqrt", "safe", "deviation"),
         node("Div", "centred deviation", "y"),
@@ -158,6 +158,29 @@ def growing_state() -> Broken:
         "scale": np.array([2.0**-19], np.float32),
     }
     return Broken(built(nodes, feeds, constants), feeds, "n_h15", "overflow")
+
+
+def accumulating_mean() -> Broken:
+    """A state that adds up ten steps and then is divided: at 70000 the last one overflows."""
+    feeds = {"x": np.full((10, 4), 7000, np.float32)}
+    nodes = [
+        helper.make_node("Split", ["x"], [f"x{at}" for at in range(10)], name="n_steps", axis=0)
+    ]
+    nodes.append(node("Add", "x0 x1", "h1"))
+    nodes += [node("Add", f"h{at - 1} x{at}", f"h{at}") for at in range(2, 10)]
+    nodes.append(node("Mul", "h9 tenth", "y"))
+    constants = {"tenth": np.array([0.1], np.float32)}
+    return Broken(built(nodes, feeds, constants), feeds, "n_h9", "overflow")
+
+
+def slow_drift() -> Broken:
+    """160 residual steps of less than half a unit of float16: each is lost, none is much."""
+    feeds = {"x": np.ones((2, 8), np.float32)}
+    nodes = [node("Add", "x step", "h1")]
+    nodes += [node("Add", f"h{at - 1} step", f"h{at}") for at in range(2, 160)]
+    nodes.append(node("Add", "h159 step", "y"))
+    constants = {"step": np.array([0.00045], np.float32)}
+    return Broken(built(nodes, feeds, constants), feeds, "n_h117", "relative distance")
 
 
 def large_indices() -> Broken:
@@ -184,6 +207,7 @@ BROKEN = {
         large_logits,
         tiny_variance,
         growing_state,
+        accumulating_mean,
         large_indices,
     )
 }

@@ -38,3 +38,12 @@ def test_mask_of_a_transformer_is_named_and_said_to_be_harmless() -> None:
     assert done.first_bad is not None
     assert done.first_bad.source_op == "Where"
     assert done.first_bad.figures.overflow.value < -1e38
+
+
+def test_means_of_a_normalisation_that_cancel_are_not_called_bad() -> None:
+    path = MODELS / "swin_mini_opset13" / "model.onnx"
+    if not path.is_file():
+        pytest.skip("the shared models are not here")
+    done = atc_py.compare_model(path)
+    assert done.first_bad is None
+    assert not any(layer.faults for layer in done.layers)

@@ -47,6 +47,29 @@ def test_figures_are_those_of_the_formulas_over_many_blocks() -> None:
     assert got.elements == wanted.size
 
 
+@pytest.mark.parametrize("scale", [1e-20, 1e-6, 1.0, 1e20])
+@pytest.mark.parametrize("noise", [1e-5, 1e-3, 1.0])
+def test_float32_gives_the_figures_of_float64(noise: float, scale: float) -> None:
+    random = np.random.default_rng(3)
+    wanted = (scale * random.standard_normal(50_000)).astype(np.float32)
+    found = (wanted * (1 + noise * random.standard_normal(wanted.shape))).astype(np.float32)
+    single = figures(found, wanted, DType.FLOAT32)
+    double = figures(found.astype(np.float64), wanted.astype(np.float64), DType.FLOAT32)
+    for name in ("max_absolute", "max_relative", "mean_absolute", "rmse", "distance"):
+        assert getattr(single, name) == pytest.approx(getattr(double, name), rel=2e-5), name
+    assert single.snr == pytest.approx(double.snr, abs=1e-4)
+    assert 1 - single.cosine == pytest.approx(1 - double.cosine, rel=1e-3, abs=1e-15)
+    assert single.differing == double.differing
+    assert (single.lowest, single.highest) == (double.lowest, double.highest)
+
+
+@pytest.mark.parametrize("share", [0.0, 1e-4])
+def test_what_is_nearly_lost_has_no_cosine_by_chance(share: float) -> None:
+    random = np.random.default_rng(4)
+    wanted, other = random.standard_normal((2, 50_000)).astype(np.float32)
+    assert abs(figures(share * other, wanted).cosine) < 0.02
+
+
 def test_two_samples_count_as_one_long_array() -> None:
     random = np.random.default_rng(1)
     wanted, found = random.standard_normal((2, 2, 50))

@@ -10,11 +10,13 @@ import onnx
 import pytest
 from onnx import helper
 
+import atc_py
 from atc_py.api import Port
 from atc_py.compare.inputs import fitting_feeds
+from atc_py.compare.recording import Recording
 from atc_py.diag import AtcError
 from atc_py.dtypes import DType
-from atc_py.frontend.reference import ReferenceRun, open_reference
+from atc_py.frontend.reference import ReferenceModel, ReferenceRun, open_reference
 from atc_py.frontend.roles import Role, input_roles
 from tests.compare.broken_networks import built, node
 from tests.end_to_end import run_with_onnxruntime
@@ -137,3 +139,56 @@ def test_file_that_is_no_model_is_a_coded_error(
     with pytest.raises(AtcError) as caught:
         open_reference(path)
     assert caught.value.diagnostics[0].code.id == code
+
+
+@pytest.mark.parametrize("held", [0, 50_000, 1 << 20])
+def test_recording_has_every_value_in_memory_or_in_files(tmp_path: Path, held: int) -> None:
+    path, _, feeds = chain(tmp_path)
+    folder = tmp_path / "values"
+    recording = Recording(open_reference(path), feeds, folder, held)
+    run = ReferenceRun(open_reference(path), feeds)
+    run.expect({f"v{at}": 1 for at in range(LENGTH)})
+    for at in range(LENGTH):
+        found = recording.value(f"v{at}")
+        assert found is not None
+        np.testing.assert_array_equal(found, run.value(f"v{at}"))
+    np.testing.assert_array_equal(recording.value("x"), feeds["x"])
+    assert recording.value("nowhere") is None
+    assert recording.peak <= held
+    assert recording.total == (LENGTH + 2) * 4000
+    files = len(list(folder.iterdir())) if folder.exists() else 0
+    assert files == LENGTH + 2 - held // 4000 if held < recording.total else files == 0
+
+
+def test_recording_without_room_is_a_coded_error(tmp_path: Path) -> None:
+    path, _, feeds = chain(tmp_path)
+    blocked = tmp_path / "file"
+    blocked.touch()
+    with pytest.raises(AtcError) as caught:
+        Recording(open_reference(path), feeds, blocked, 0)
+    assert caught.value.diagnostics[0].code.id == "ATC2007"
+
+
+@pytest.mark.parametrize("external", [False, True])
+def test_weights_beyond_the_limit_are_cut_into_more_pieces(
+    tmp_path: Path, *, external: bool
+) -> None:
+    """What holds for 10 KB here holds for the gigabyte that one message cannot pass."""
+    feeds = {"x": np.ones((2, 32), np.float32)}
+    weights = {f"w{at}": np.full((32, 32), at / 32, np.float32) for at in range(8)}
+    nodes = [node("MatMul", "x w0", "h0")]
+    nodes += [node("MatMul", f"h{at - 1} w{at}", f"h{at}") for at in range(1, 8)]
+    nodes.append(node("Neg", "h7", "y"))
+    model = built(nodes, feeds, weights)
+    expected = run_with_onnxruntime(model, feeds)["y"]
+    path = tmp_path / "model.onnx"
+    onnx.save(model, path, save_as_external_data=external, size_threshold=0)
+    reference = ReferenceModel(path, onnx.load(path), weight_bytes=10_000)
+    assert [len(piece.nodes) for piece in reference.pieces] == [2, 2, 2, 3]
+    run = ReferenceRun(reference, feeds)
+    run.expect({"y": 1})
+    found = run.value("y")
+    assert found is not None
+    np.testing.assert_array_equal(found, expected)
+    assert reference.engines == ("onnxruntime",)
+    assert not atc_py.compare_model(path, inputs=feeds).stopped

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import csv
+import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from atc_py.compare.histograms import Sampled
 from atc_py.compare.measure import Measure
 from atc_py.diag import AtcError
 from atc_py.dtypes import DType
 from atc_py.report import page
 from atc_py.report.layers import Alone, Birth, Layer, LayerComparison
 from atc_py.report.layers_formats import FORMATS, render_layers
+from atc_py.report.suggestion import Excluded, KeptNode, Suggestion
 
 
 def record(source: str = "conv") -> LayerComparison:
@@ -72,6 +76,51 @@ def test_csv_cells_are_no_formulas_and_alone_rows_have_reasons() -> None:
 
 def test_text_cannot_command_a_terminal() -> None:
     assert "\x1b" not in render_layers("text", record("\x1b[2J"))
+
+
+def test_html_draws_both_sides_and_the_limits_of_the_dtype() -> None:
+    sampled = Sampled(DType.FLOAT16)
+    sampled.add(np.array([1.0, np.inf, 0.0, 2.0]), np.array([1.0, 1e6, 1e-9, 2.0]))
+    histogram = sampled.histogram()
+    assert histogram is not None
+    text = render_layers("html", replace(record(), histograms={0: histogram}))
+    assert ">largest</text>" in text
+    assert ">least normal</text>" in text
+    assert "zero: original 0.00%, device 25.00%" in text
+    assert "NaN or infinite: original 0.00%, device 25.00%" in text
+    assert text.count('<polyline class="device"') == 3
+
+
+def test_suggestion_is_in_every_format_but_csv() -> None:
+    done = record()
+    found = Suggestion(
+        target="cosine of every output at least 0.99",
+        needed=True,
+        reached=False,
+        kept=(KeptNode("n_sum", "ReduceSumD", 1, "aicpu"),),
+        own=(),
+        smallest=False,
+        minimal=False,
+        candidates=3,
+        excluded=(Excluded("n_conv", "Conv2D", "no float32 kernel on this SoC"),),
+        trials=60,
+        limit=60,
+        before=done,
+        after=done,
+    )
+    for name in ("text", "html"):
+        text = render_layers(name, replace(done, suggestion=found))
+        assert "no set of nodes reaches the target" in text
+        assert "60 trial compilations of at most 60, 3 candidates" in text
+        assert "ended by its limit" in text
+        assert "on the AI CPU: n_sum" in text
+        assert "no candidate, no float32 kernel on this SoC: n_conv" in text
+    document = json.loads(render_layers("json", replace(done, suggestion=found)))["suggestion"]
+    assert document["keep"] == [
+        {"line": "n_sum", "op": "ReduceSumD", "nodes": 1, "engine": "aicpu"}
+    ]
+    assert document["trials"] == {"done": 60, "limit": 60}
+    assert document["before"]["outputs"]["y"]["lost"] == 0.5
 
 
 def test_missing_template_is_a_coded_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

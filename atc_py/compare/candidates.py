@@ -1,0 +1,124 @@
+"""Which nodes could be kept in float32, by what line of a file, and which of them would help most.
+
+A --keep-dtype file names nodes as the ONNX file does. A node without a name, or with one that such
+a file cannot hold, is reached by its operator alone: the line `OpType::T` keeps all nodes of
+operator T. Nodes that compilation put in (casts, changes of format) have no line; what is lost in
+a cast is put down to the nodes that read it, because keeping those takes the cast away.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from atc_py.dtypes import DType
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from atc_py.package.schema import OmModel, OmNode
+    from atc_py.report.layers import LayerComparison
+
+__all__ = ["NARROW", "TYPE_LINE", "Candidate", "find_candidates", "line_of", "ranked_lines"]
+
+TYPE_LINE = "OpType::"
+NARROW = frozenset({DType.FLOAT16.value, DType.BFLOAT16.value})
+"""The 16-bit floats, as a compiled model names them."""
+
+_UNTOUCHED = frozenset({"Cast", "TransData"})
+"""Operators whose dtypes follow from others'."""
+
+_NO_KERNEL = "local"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A line of a --keep-dtype file.
+
+    Attributes:
+        line: a node's name, or `OpType::T`.
+        op: operator of the node on the device.
+        nodes: how many nodes of the compiled model it keeps.
+    """
+
+    line: str
+    op: str
+    nodes: int
+
+
+def find_candidates(model: OmModel) -> dict[str, Candidate]:
+    """Lines for all nodes of `model` that touch narrow floats, in the order of execution."""
+    found: dict[str, Candidate] = {}
+    for node in model.nodes:
+        line = line_of(node)
+        if line is not None and _is_narrow(model, node):
+            known = found.get(line, Candidate(line, node.op, 0))
+            found[line] = Candidate(line, known.op, known.nodes + 1)
+    return found
+
+
+def line_of(node: OmNode) -> str | None:
+    """The line that keeps `node`; None for one whose dtypes follow from others'."""
+    if not node.origins or node.op in _UNTOUCHED or node.engine == _NO_KERNEL:
+        return None
+    name = node.origins[-1].name
+    return name if _fits_a_line(name) else f"{TYPE_LINE}{node.op}"
+
+
+def _is_narrow(model: OmModel, node: OmNode) -> bool:
+    """Whether the node reads or makes 16-bit floats."""
+    tensors = (model.tensors[at] for at in (*node.inputs, *node.outputs) if at >= 0)
+    return any(tensor.dtype in NARROW for tensor in tensors)
+
+
+def ranked_lines(
+    model: OmModel, done: LayerComparison, missed: Collection[int], lines: Collection[str]
+) -> list[str]:
+    """Those of `lines` that bear on the tensors `missed`, the ones that add the most error first.
+
+    What a node adds is its error less the largest error of what it reads, casts left out; lost
+    values count as infinite errors. The order of execution decides between equals.
+
+    Args:
+        model: the compiled model.
+        done: the comparison of all its layers.
+        missed: tensors that must become better; where there are none, all nodes bear on it.
+        lines: what can be kept still.
+    """
+    errors = {layer.tensor: layer.error for layer in done.layers}
+    before: dict[int, float] = {}
+    added: dict[str, float] = {}
+    bearing = _bearing_on(model, missed)
+    for at, node in enumerate(model.nodes):
+        reached = max((before.get(tensor, 0.0) for tensor in node.inputs), default=0.0)
+        through = node.op in _UNTOUCHED
+        before |= {t: reached if through else errors.get(t, reached) for t in node.outputs}
+        line = line_of(node)
+        if line in lines and line is not None and at in bearing:
+            here = max((before[tensor] for tensor in node.outputs), default=0.0)
+            added[line] = max(added.get(line, 0.0), _more(here, reached))
+    return sorted(added, key=lambda line: -added[line])
+
+
+def _bearing_on(model: OmModel, missed: Collection[int]) -> set[int]:
+    """Positions of the nodes that lead to the tensors `missed`; all where there are none."""
+    if not missed:
+        return set(range(len(model.nodes)))
+    wanted, found = set(missed), set()
+    for at in reversed(range(len(model.nodes))):
+        if not wanted.isdisjoint(model.nodes[at].outputs):
+            found.add(at)
+            wanted.update(model.nodes[at].inputs)
+    return found
+
+
+def _more(here: float, reached: float) -> float:
+    """How much larger an error is than the one before it; what was infinite cannot grow."""
+    return 0.0 if math.isinf(reached) else max(here - reached, 0.0)
+
+
+def _fits_a_line(name: str) -> bool:
+    """Whether a file with one name a line can hold the name, and gives it back as it is."""
+    plain = name.isprintable() and name == name.strip()
+    return plain and name != "" and not name.startswith(("#", TYPE_LINE))

@@ -1,0 +1,94 @@
+"""The original's values, worked out once and kept for many comparisons."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from atc_py.diag import Place
+from atc_py.diag.codes import CANNOT_WRITE
+from atc_py.frontend.reference import ReferenceRun
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from atc_py.frontend.reference import ReferenceModel
+
+__all__ = ["HELD_BYTES", "Recording"]
+
+HELD_BYTES = 256 << 20
+"""Bytes of values that stay in memory; those beyond go to files."""
+
+
+class Recording:
+    """All values of one run of the original.
+
+    Attributes:
+        seconds: time of the run that was recorded.
+        peak: bytes of values in memory.
+        total: bytes of all values.
+    """
+
+    def __init__(
+        self,
+        model: ReferenceModel,
+        feeds: Mapping[str, NDArray[Any]],
+        folder: Path,
+        held_bytes: int = HELD_BYTES,
+    ) -> None:
+        """Run `model` on `feeds`.
+
+        Args:
+            model: the original.
+            feeds: its inputs by name.
+            folder: where values go that do not fit in memory; it is made when it is needed, is this
+                recording's alone, and must outlive it.
+            held_bytes: bytes of values that stay in memory.
+
+        Raises:
+            AtcError: REFERENCE_FAILED; CANNOT_WRITE where the folder takes no more.
+        """
+        self._values: dict[str, NDArray[Any]] = {}
+        self._folder = folder
+        self.peak = 0
+        run = ReferenceRun(model, feeds)
+        names = dict.fromkeys(model.inputs)
+        names |= dict.fromkeys(name for piece in model.pieces for name in piece.writes)
+        run.expect(dict.fromkeys(names, 1))
+        for name in names:
+            array = run.value(name)
+            if array is not None:
+                self._values[name] = self._kept(array, held_bytes)
+            run.release(name)
+        self.seconds = run.seconds
+        self.total = sum(array.nbytes for array in self._values.values())
+
+    def expect(self, names: Mapping[str, int]) -> None:
+        """Nothing to do: every value is there."""
+
+    def value(self, name: str) -> NDArray[Any] | None:
+        """The value called `name`; None where the model makes no tensor of that name."""
+        return self._values.get(name)
+
+    def release(self, name: str) -> None:
+        """Nothing to do: another comparison may ask again."""
+
+    def _kept(self, array: NDArray[Any], held_bytes: int) -> NDArray[Any]:
+        """`array`, or the same in a file where memory is for others."""
+        if not array.nbytes or self.peak + array.nbytes <= held_bytes:
+            self.peak += array.nbytes
+            return array
+        path = self._folder / f"{len(self._values)}.bin"
+        try:
+            self._folder.mkdir(exist_ok=True)
+            array.tofile(path)
+        except OSError as error:
+            raise CANNOT_WRITE.error(
+                f"no room for the original's values: {error.strerror or error}",
+                place=Place(str(path)),
+            ) from error
+        return np.memmap(path, array.dtype, "r", shape=array.shape or (1,)).reshape(array.shape)

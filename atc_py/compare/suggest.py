@@ -1,0 +1,299 @@
+"""Searches the smallest set of nodes to keep in float32 with which a model reaches its target.
+
+First all candidates are kept: what misses the target then is missed by every set, and the search
+goes on for the smallest set that is as good as that one. Nodes are then added round by round, each
+time those that add the most error to the outputs that miss, judged on a comparison of all layers
+with what was kept before; one a round at first, then more and more. What is not needed is left out
+again, in halves, quarters, and one by one. In the end all smaller sets are tried, where the limit
+of compilations has room for that. The simulator tells how good a set is in every case.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+from math import comb
+from typing import TYPE_CHECKING
+
+from atc_py.compare.candidates import NARROW, find_candidates, line_of, ranked_lines
+from atc_py.compare.targets import reaches, targets_text
+from atc_py.diag import AtcError
+from atc_py.diag.codes import NO_KERNEL
+from atc_py.report.suggestion import Excluded, KeptNode, Suggestion
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping
+
+    from atc_py.compare.trials import Trial, Trials
+    from atc_py.package.schema import OmModel
+    from atc_py.report.layers import LayerComparison
+
+__all__ = ["LEAST_TRIALS", "search"]
+
+LEAST_TRIALS = 4
+"""Compilations without which nothing can be said."""
+
+NO_FLOAT32 = "no float32 kernel on this SoC"
+"""Why a node is no candidate."""
+
+_SINGLE_ROUNDS = 4
+"""Rounds that add one node; each one after them adds twice as many as the one before."""
+
+_AS_GOOD = 1.05
+"""Where the target is out of reach: how much worse than with all nodes kept is as good."""
+
+
+def search(
+    trials: Trials,
+    first: Trial,
+    targets: Mapping[str, float],
+    limit: int,
+    on_stage: Callable[[str], None] | None = None,
+) -> Suggestion:
+    """Search the smallest set for the model of `first`, its comparison without any.
+
+    Args:
+        trials: compiles and compares.
+        first: the model with nothing kept beyond what the user keeps; all its layers.
+        targets: least values by figure; without any, no output may be bad.
+        limit: most compilations.
+        on_stage: called with a line of progress for each compilation.
+
+    Raises:
+        AtcError: what compiling and running raise for reasons other than missing kernels.
+    """
+    return _Search(trials, first, targets, limit, on_stage).suggestion()
+
+
+class _Search:
+    """One search: what can be kept still, what was tried, and what is good enough."""
+
+    def __init__(
+        self,
+        trials: Trials,
+        first: Trial,
+        targets: Mapping[str, float],
+        limit: int,
+        on_stage: Callable[[str], None] | None,
+    ) -> None:
+        self._trials = trials
+        self._first = first
+        self._targets = targets
+        self._limit = limit
+        self._on_stage = on_stage
+        self._candidates = find_candidates(first.model)
+        self._excluded: list[Excluded] = []
+        self._known: dict[frozenset[str], Trial | None] = {}
+        self._ceiling: tuple[float, float] | None = None
+        self._smallest = self._minimal = False
+
+    def suggestion(self) -> Suggestion:
+        """The whole search."""
+        if reaches(self._first.done, self._targets):
+            return self._told(self._first)
+        best = self._all_kept()
+        if best is None or not self._worth(best):
+            return self._told(self._first)
+        if not reaches(best.done, self._targets):
+            shortfall = _shortfall(best.done)
+            self._ceiling = (shortfall[0], shortfall[1] * _AS_GOOD)
+        best = self._grown(best)
+        best = self._thinned(best)
+        return self._told(self._swapped(best))
+
+    def _all_kept(self) -> Trial | None:
+        """All candidates in float32; those that have no kernel there are candidates no more.
+
+        Nodes that were fused with others may stand alone where those are kept; they are added.
+        """
+        while self._candidates and self._left:
+            trial = self._try(self._candidates)
+            if trial is None:
+                continue
+            found = find_candidates(trial.model)
+            known = self._candidates.keys() | {each.line for each in self._excluded}
+            fresh = {line: each for line, each in found.items() if line not in known}
+            if fresh and self._left:
+                self._candidates |= fresh
+                continue
+            narrow = _makes_narrow(trial.model, self._candidates.keys())
+            self._exclude(narrow, NO_FLOAT32)
+            return trial
+        return None
+
+    def _grown(self, most: Trial) -> Trial:
+        """A set that is good enough, by adding nodes; `most` where no smaller one turns up."""
+        kept: list[str] = []
+        trial, rounds = self._first, 0
+        while self._left > 1:
+            rest = [line for line in self._candidates if line not in trial.kept]
+            ranked = ranked_lines(trial.model, trial.done, self._missed(trial), rest)
+            if not ranked:
+                break
+            kept += ranked[: 1 << max(rounds - _SINGLE_ROUNDS + 1, 0)]
+            rounds += 1
+            found = self._try(kept, outputs_only=False)
+            if found is None:
+                break
+            trial = found
+            if self._good(trial):
+                return trial
+        return most
+
+    def _thinned(self, best: Trial) -> Trial:
+        """`best` without what it does not need: halves first, then less, then single nodes."""
+        size = max(len(best.kept) // 2, 1)
+        while self._left:
+            thinner = self._passed_over(best, size)
+            if size == 1 and thinner is best:
+                self._minimal = self._left > 0
+                break
+            best, size = thinner, max(size // 2, 1)
+        return best
+
+    def _passed_over(self, best: Trial, size: int) -> Trial:
+        """`best` without each `size` lines in a row that it does not need."""
+        lines = [line for line in self._candidates if line in best.kept]
+        start = 0
+        while start < len(lines) and self._left:
+            rest = [*lines[:start], *lines[start + size :]]
+            trial = self._try(rest) if rest else None
+            if trial is not None and self._good(trial):
+                best, lines = trial, rest
+            else:
+                start += size
+        return best
+
+    def _swapped(self, best: Trial) -> Trial:
+        """The first set of the fewest nodes, as far as all sets of a size can be tried."""
+        for size in range(1, len(best.kept)):
+            sets = [frozenset(each) for each in self._sets(size)]
+            if len(sets) > self._left:
+                return best
+            for kept in sets:
+                trial = self._try(kept)
+                if trial is not None and self._good(trial):
+                    self._smallest = True
+                    return trial
+        self._smallest = True
+        return best
+
+    def _sets(self, size: int) -> Iterable[tuple[str, ...]]:
+        """All sets of `size` candidates that were not tried; one too many where they are."""
+        if comb(len(self._candidates), size) > self._left + len(self._known):
+            return [()] * (self._left + 1)
+        sets = combinations(self._candidates, size)
+        return [each for each in sets if frozenset(each) not in self._known]
+
+    @property
+    def _left(self) -> int:
+        """Compilations that may still be made."""
+        return self._limit - self._trials.count
+
+    def _try(self, lines: Collection[str], *, outputs_only: bool = True) -> Trial | None:
+        """Compile with `lines` kept; None where one of them has no kernel, which then is out."""
+        kept = frozenset(lines)
+        if outputs_only and kept in self._known:
+            return self._known[kept]
+        if self._on_stage is not None:
+            count = f"trial {self._trials.count + 1} of at most {self._limit}"
+            self._on_stage(f"suggest: {count}, {len(kept)} of {len(self._candidates)} kept")
+        try:
+            self._known[kept] = self._trials.run(kept, outputs_only=outputs_only)
+        except AtcError as error:
+            self._known[kept] = None
+            self._exclude_refused(error)
+        return self._known[kept]
+
+    def _exclude_refused(self, error: AtcError) -> None:
+        """Take out the candidates that `error` says have no kernel; raise it where it does not."""
+        places = [each.place for each in error.diagnostics if each.code is NO_KERNEL]
+        indices = {place.node for place in places if place is not None}
+        nodes = (each for each in self._first.model.nodes if each.origins)
+        lines = {line_of(each) for each in nodes if each.origins[0].index in indices}
+        refused = self._candidates.keys() & lines
+        if not refused:
+            raise error
+        self._exclude(refused, NO_FLOAT32)
+
+    def _exclude(self, lines: Collection[str], reason: str) -> None:
+        """Take out `lines`."""
+        for line in [line for line in self._candidates if line in lines]:
+            self._excluded.append(Excluded(line, self._candidates.pop(line).op, reason))
+
+    def _missed(self, trial: Trial) -> set[int]:
+        """Tensors of the outputs that miss; none where the device did not come to them."""
+        done = trial.done
+        missing = {
+            done.layers[at].tensor
+            for name, at in done.outputs.items()
+            if self._ceiling or not reaches(_alone(done, name), self._targets)
+        }
+        return set() if done.stopped else missing
+
+    def _good(self, trial: Trial) -> bool:
+        """Whether a set is good enough."""
+        if self._ceiling is None:
+            return reaches(trial.done, self._targets)
+        return not trial.done.stopped and _shortfall(trial.done) <= self._ceiling
+
+    def _worth(self, trial: Trial) -> bool:
+        """Whether a set makes the model better at all."""
+        if trial.done.stopped or not trial.done.outputs:
+            return False
+        first = self._first.done
+        return bool(first.stopped) or _shortfall(trial.done) < _shortfall(first)
+
+    def _told(self, best: Trial) -> Suggestion:
+        """The record of the search, with `best` as its result."""
+        order = [line for line in self._candidates if line in best.kept]
+        engines = _engines(best.model)
+        nodes = (self._candidates[line] for line in order)
+        return Suggestion(
+            target=targets_text(self._targets),
+            needed=not reaches(self._first.done, self._targets),
+            reached=reaches(best.done, self._targets),
+            kept=tuple(KeptNode(n.line, n.op, n.nodes, engines.get(n.line, "")) for n in nodes),
+            own=self._trials.own,
+            smallest=self._smallest,
+            minimal=self._minimal,
+            candidates=len(self._candidates),
+            excluded=tuple(self._excluded),
+            trials=self._trials.count,
+            limit=self._limit,
+            before=self._first.done,
+            after=best.done,
+        )
+
+
+def _shortfall(done: LayerComparison) -> tuple[float, float]:
+    """How bad the outputs are: the largest share of lost values, then the largest error."""
+    figures = [done.layers[at].figures for at in done.outputs.values()]
+    errors = [done.layers[at].error for at in done.outputs.values()]
+    return max(each.lost_share for each in figures), max(errors)
+
+
+def _alone(done: LayerComparison, output: str) -> LayerComparison:
+    """The comparison as if `output` were the only one."""
+    return replace(done, outputs={output: done.outputs[output]})
+
+
+def _makes_narrow(model: OmModel, lines: Collection[str]) -> set[str]:
+    """Those of `lines` of which a node still makes 16-bit floats."""
+    found = set()
+    for node in model.nodes:
+        line = line_of(node)
+        made = {model.tensors[tensor].dtype for tensor in node.outputs}
+        if line is not None and line in lines and made & NARROW:
+            found.add(line)
+    return found
+
+
+def _engines(model: OmModel) -> dict[str, str]:
+    """The engine of the first node of each line."""
+    found: dict[str, str] = {}
+    for node in model.nodes:
+        line = line_of(node)
+        if line is not None:
+            found.setdefault(line, node.engine)
+    return found
