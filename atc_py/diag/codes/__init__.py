@@ -1,0 +1,20 @@
+"""The table of diagnostic codes; each is written once, in the file of its family.
+
+Families by first digit: 1 how the command was called, 2 files, 3 which operators and versions a
+model uses, 4 rules on nodes, 5 offline models, 6 the compiler's passes, 7 the device, 9 atc-py.
+"""
+
+# ruff: noqa: F403  (what the families define is listed in them alone)
+
+from __future__ import annotations
+
+from atc_py.diag.codes.device import *
+from atc_py.diag.codes.files import *
+from atc_py.diag.codes.internal import *
+from atc_py.diag.codes.offline import *
+from atc_py.diag.codes.passes import *
+from atc_py.diag.codes.rules import *
+from atc_py.diag.codes.table import all_codes as all_codes
+from atc_py.diag.codes.table import find_code as find_code
+from atc_py.diag.codes.usage import *
+from atc_py.diag.codes.versions import *

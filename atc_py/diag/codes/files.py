@@ -1,0 +1,155 @@
+"""Codes of family 2: files."""
+
+from __future__ import annotations
+
+from atc_py.diag.codes.table import add_code
+from atc_py.diag.diagnostic import ExitCode, Severity
+
+__all__ = [
+    "BAD_BASELINE",
+    "BAD_CONTROL_FILE",
+    "BAD_DATA_FILE",
+    "BAD_FACTORS",
+    "BAD_IR_TEXT",
+    "BAD_MEASUREMENTS",
+    "BAD_SPEC",
+    "BAD_SWITCH_FILE",
+    "BAD_TEMPLATE",
+    "BAD_TENSOR",
+    "CANNOT_WRITE",
+    "DOUBTFUL_SPEC",
+    "EXTERNAL_DATA_MISSING",
+    "EXTERNAL_DATA_OUTSIDE",
+    "FILE_NOT_FOUND",
+    "FILE_UNREADABLE",
+    "NOT_ONNX",
+]
+
+FILE_NOT_FOUND = add_code(
+    2001,
+    "file-not-found",
+    ExitCode.FILE,
+    "A file that was named does not exist or is a folder.",
+    "Check the path; it is taken relative to the folder in which the command runs.",
+)
+FILE_UNREADABLE = add_code(
+    2002,
+    "file-unreadable",
+    ExitCode.FILE,
+    "The system refused to read a file.",
+    "Check the permissions of the file and of the folders above it.",
+)
+NOT_ONNX = add_code(
+    2003,
+    "not-an-onnx-model",
+    ExitCode.FILE,
+    "The file is not an ONNX model, or it was cut short or changed after it was written.",
+    "Export the model again and compare the file's size with the original's.",
+)
+EXTERNAL_DATA_MISSING = add_code(
+    2004,
+    "external-data-missing",
+    ExitCode.FILE,
+    "The model keeps weights in another file, and that file is not there or too short.",
+    "Copy the weight file into the model's folder under the name that the message gives.",
+)
+EXTERNAL_DATA_OUTSIDE = add_code(
+    2005,
+    "external-data-outside-folder",
+    ExitCode.FILE,
+    "The model names a weight file outside its own folder (absolute path, `..`, or a link that "
+    "leads out). Such a model could read any file of this machine, so it is refused.",
+    "Save the model again with its weights beside it.",
+)
+BAD_TENSOR = add_code(
+    2006,
+    "bad-tensor-data",
+    ExitCode.FILE,
+    "A tensor's data does not match its declared dtype and shape, or its dtype is not supported.",
+    "Export the model again; `onnx.checker.check_model` shows whether the file is sound.",
+)
+CANNOT_WRITE = add_code(
+    2007,
+    "cannot-write-output",
+    ExitCode.FILE,
+    "An output file could not be written: no space, no permission, or the path is a folder. "
+    "What was there before is untouched and no partial file is left.",
+    "Free space or choose another place with -o.",
+)
+BAD_DATA_FILE = add_code(
+    2008,
+    "bad-data-file",
+    ExitCode.FILE,
+    "A .npy, .npz, .pb or .bin file with data for a run cannot be read.",
+    "Write it with numpy.save or numpy.savez without pickled objects.",
+)
+BAD_SPEC = add_code(
+    2009,
+    "bad-operator-spec",
+    ExitCode.FILE,
+    "An operator specification file has an unknown key, a wrong type or a missing value.",
+    "Correct the YAML at the line and column given.",
+)
+BAD_TEMPLATE = add_code(
+    2010,
+    "bad-template",
+    ExitCode.FILE,
+    "A kernel template is missing or does not render.",
+    "Correct the template at the line given, or reinstall atc-py to restore its own.",
+)
+BAD_IR_TEXT = add_code(
+    2011,
+    "bad-ir-text",
+    ExitCode.FILE,
+    "A text form of the target IR does not follow its grammar.",
+    "Correct the text at the line and column given; docs/ir.md describes the grammar.",
+)
+
+BAD_BASELINE = add_code(
+    2012,
+    "bad-baseline",
+    ExitCode.FILE,
+    "The file given with --baseline is not a report that `atc-py check --format json` wrote.",
+    "Write it again with `atc-py check MODEL --format json --output FILE`.",
+)
+
+DOUBTFUL_SPEC = add_code(
+    2013,
+    "doubtful-operator-spec",
+    ExitCode.FILE,
+    "An operator specification says something that cannot occur, such as an opset at which ONNX "
+    "does not have the operator. It does no harm.",
+    "Delete what the message names, unless the specification follows a list that has it.",
+    Severity.WARNING,
+)
+BAD_CONTROL_FILE = add_code(
+    2020,
+    "bad-precision-file",
+    ExitCode.FILE,
+    "A file for --keep-dtype, --customize-dtypes, --modify-mixlist or --op-precision-mode does not "
+    "follow its format.",
+    "Correct the line that the message names; `atc-py convert --help` says which option takes what.",
+)
+BAD_SWITCH_FILE = add_code(
+    2021,
+    "bad-switch-file",
+    ExitCode.FILE,
+    "A file for --fusion-switch-file is neither lines `PassName:off` nor ATC's JSON form.",
+    'Write one `PassName:off` a line, or `{"Switch": {"GraphFusion": {"PassName": "off"}}}`.',
+)
+BAD_MEASUREMENTS = add_code(
+    2030,
+    "bad-measurements",
+    ExitCode.FILE,
+    "A file for --calibrate is no table of measured kernels: a column is missing, an operator, "
+    "shape, dtype or time has no meaning, or there are too few lines to fit anything.",
+    "Write CSV with the columns op, shape, dtype and time_us, and output_shape for operators whose "
+    "result does not follow from the inputs; msprof's op_summary has them under its own names.",
+)
+BAD_FACTORS = add_code(
+    2031,
+    "bad-cost-factors",
+    ExitCode.FILE,
+    "A file for --factors is not one that --save-factors wrote, or a figure in it is impossible.",
+    "Write it again with `atc-py profile --calibrate FILE.csv --save-factors FILE`.",
+)

@@ -1,0 +1,18 @@
+"""Codes of family 9: atc-py."""
+
+from __future__ import annotations
+
+from atc_py.diag.codes.table import add_code
+from atc_py.diag.diagnostic import ExitCode
+
+__all__ = [
+    "INTERNAL",
+]
+
+INTERNAL = add_code(
+    9001,
+    "internal-error",
+    ExitCode.BUG,
+    "atc-py met a state that it does not handle. This is a bug in atc-py.",
+    "Report it with the log file that the message names.",
+)

@@ -1,0 +1,40 @@
+"""The rows that the families have added, and how one is found by its number or name."""
+
+from __future__ import annotations
+
+from atc_py.diag.diagnostic import Code, ExitCode, Severity
+
+__all__ = ["add_code", "all_codes", "find_code"]
+
+_TABLE: dict[str, Code] = {}
+
+
+def add_code(
+    number: int,
+    name: str,
+    exit_code: ExitCode,
+    meaning: str,
+    remedy: str,
+    severity: Severity = Severity.ERROR,
+) -> Code:
+    """Add a row to the table; a number or name that is taken raises."""
+    row = Code(f"ATC{number}", name, exit_code, meaning, remedy, severity)
+    for other in _TABLE.values():
+        if row.id == other.id or row.name == other.name:
+            raise ValueError(f"{row.id} {row.name} clashes with {other.id} {other.name}")
+    _TABLE[row.id] = row
+    return row
+
+
+def all_codes() -> tuple[Code, ...]:
+    """Every row, by number."""
+    return tuple(sorted(_TABLE.values(), key=lambda row: row.id))
+
+
+def find_code(text: str) -> Code | None:
+    """The row with that number (`ATC2001`, `atc2001`, `2001`) or name, or None."""
+    wanted = text.strip().lower()
+    for row in _TABLE.values():
+        if wanted in {row.id.lower(), row.id[3:], row.name}:
+            return row
+    return None

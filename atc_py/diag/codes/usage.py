@@ -1,0 +1,100 @@
+"""Codes of family 1: how the command was called."""
+
+from __future__ import annotations
+
+from atc_py.diag.codes.table import add_code
+from atc_py.diag.diagnostic import ExitCode
+
+__all__ = [
+    "BAD_INPUT_SHAPE",
+    "BAD_OPTION",
+    "BAD_RUN_INPUT",
+    "MISSING_RUN_INPUT",
+    "NOT_IN_MODEL",
+    "NO_BFLOAT16",
+    "OPTIONS_EXCLUDE",
+    "REQUIRED_PASS",
+    "UNKNOWN_NAME",
+    "UNKNOWN_PASS",
+    "UNKNOWN_SOC",
+]
+
+BAD_OPTION = add_code(
+    1001,
+    "bad-option-value",
+    ExitCode.USAGE,
+    "An option or argument has a value that atc-py does not know or cannot read.",
+    "Compare the value with the ones that the message lists; `atc-py COMMAND --help` shows all.",
+)
+BAD_INPUT_SHAPE = add_code(
+    1002,
+    "bad-input-shape",
+    ExitCode.USAGE,
+    "The text after --input-shape is not `name:1,3,224,224;other:...`, names an input that the "
+    "model does not have, or contradicts the model's own rank or fixed extents.",
+    "Write one `name:extents` per input, joined by `;`, and quote the whole for the shell.",
+)
+UNKNOWN_SOC = add_code(
+    1003,
+    "unknown-soc",
+    ExitCode.USAGE,
+    "No row of the SoC table has the name given with --soc.",
+    "Use `sim` for the generic device, or one of the names that the message lists.",
+)
+UNKNOWN_PASS = add_code(
+    1004,
+    "unknown-pass",
+    ExitCode.USAGE,
+    "A pass was named that atc-py does not have.",
+    "`atc-py convert --passes` lists the passes by name.",
+)
+REQUIRED_PASS = add_code(
+    1005,
+    "pass-is-required",
+    ExitCode.USAGE,
+    "A pass was switched off that every compilation needs.",
+    "Only passes marked optional in `atc-py convert --passes` can be switched off.",
+)
+MISSING_RUN_INPUT = add_code(
+    1006,
+    "run-input-missing",
+    ExitCode.USAGE,
+    "The offline model has an input for which no data was given.",
+    "Give `--input name=file` for every input, or `--random SEED` to fill the rest.",
+)
+BAD_RUN_INPUT = add_code(
+    1007,
+    "run-input-mismatch",
+    ExitCode.USAGE,
+    "Data given for an input does not fit it: other name, shape, dtype or number of bytes.",
+    "`atc-py info MODEL.om` shows the names, shapes and dtypes that the model takes.",
+)
+UNKNOWN_NAME = add_code(
+    1008,
+    "unknown-name",
+    ExitCode.USAGE,
+    "An operator or a diagnostic code was asked for that atc-py does not have.",
+    "`atc-py ops list` lists the operators; docs/diagnostics.md lists the codes.",
+)
+OPTIONS_EXCLUDE = add_code(
+    1020,
+    "options-exclude-each-other",
+    ExitCode.USAGE,
+    "Two options were given of which one leaves no room for the other.",
+    "Give one of the two that the message names.",
+)
+NO_BFLOAT16 = add_code(
+    1021,
+    "soc-lacks-bfloat16",
+    ExitCode.USAGE,
+    "The precision mode computes in bfloat16, and the SoC does not.",
+    "Name a SoC that has bfloat16 with --soc (docs/target.md lists them), or choose a float16 mode.",
+)
+NOT_IN_MODEL = add_code(
+    1022,
+    "name-not-in-model",
+    ExitCode.USAGE,
+    "An option, or the file that it names, speaks of a node, operator, input or output that the "
+    "model or the target does not have.",
+    "Compare the name with the nearest ones in the message; nodes are named as in the ONNX file.",
+)

@@ -1,0 +1,119 @@
+"""Codes of family 3: which operators and versions a model uses."""
+
+from __future__ import annotations
+
+from atc_py.diag.codes.table import add_code
+from atc_py.diag.diagnostic import ExitCode, Severity
+
+__all__ = [
+    "BAD_MODEL",
+    "FOLD_TOO_LARGE",
+    "FREE_DIMENSION",
+    "LAYER_ON_FLOATS",
+    "LAYER_ON_INT8",
+    "NOT_LOWERED",
+    "NOT_QUANTISED",
+    "NO_QDQ_FORM",
+    "OPERATOR_RESTATED",
+    "UNKNOWN_OPERATOR",
+    "UNKNOWN_SHAPE",
+    "UNSUPPORTED_OPSET",
+]
+
+UNKNOWN_OPERATOR = add_code(
+    3001,
+    "unknown-operator",
+    ExitCode.MODEL,
+    "The model uses an operator that is not on the operator list.",
+    "Follow the help line, which names the nearest listed way; `atc-py ops list` shows the list.",
+)
+UNSUPPORTED_OPSET = add_code(
+    3002,
+    "unsupported-opset",
+    ExitCode.MODEL,
+    "An operator is used at a version that the operator list does not have.",
+    "Export the model at one of the opsets that the message lists, 11 to 13 in most cases.",
+)
+BAD_MODEL = add_code(
+    3003,
+    "invalid-model",
+    ExitCode.MODEL,
+    "The model breaks ONNX's own rules: a value without producer, two producers, a cycle, an "
+    "attribute of the wrong type, or shapes that contradict each other.",
+    "Run `onnx.checker.check_model` with full_check, and mend the tool that made the model.",
+)
+FREE_DIMENSION = add_code(
+    3004,
+    "free-dimension",
+    ExitCode.MODEL,
+    "An input's shape has an extent that the model leaves open, and none was given.",
+    'Fix it with --input-shape "name:1,3,224,224".',
+)
+UNKNOWN_SHAPE = add_code(
+    3005,
+    "unknown-shape",
+    ExitCode.MODEL,
+    "The shape or dtype of a value inside the model could not be worked out.",
+    "Fix the input shapes with --input-shape, or simplify the nodes that compute the shape.",
+)
+FOLD_TOO_LARGE = add_code(
+    3006,
+    "fold-too-large",
+    ExitCode.MODEL,
+    "A node whose inputs are all constants would make a constant larger than the limit.",
+    "Check the shape that the model asks for; a constant of that size is rarely meant.",
+)
+
+OPERATOR_RESTATED = add_code(
+    3007,
+    "operator-restated",
+    ExitCode.MODEL,
+    "An operator is used at a version that the operator list does not have, in a form that means "
+    "the same at a listed one; the node is restated there.",
+    "Nothing has to be done. Exporting the model at a listed opset makes the finding go away.",
+    Severity.WARNING,
+)
+NOT_LOWERED = add_code(
+    3008,
+    "not-compiled-yet",
+    ExitCode.MODEL,
+    "The operator is on the operator list, so `check` passes it, but this version of atc-py has no "
+    "way to compile it.",
+    "`atc-py ops list` shows what compiles; export the model without the operator.",
+)
+LAYER_ON_INT8 = add_code(
+    3009,
+    "layer-on-int8",
+    ExitCode.MODEL,
+    "A layer of a quantised model is rewritten into the form that Ascend's toolkit takes: data "
+    "from AscendQuant, int8 weights, int32 sums, AscendDequant.",
+    "Nothing has to be done.",
+    Severity.WARNING,
+)
+LAYER_ON_FLOATS = add_code(
+    3010,
+    "quantised-layer-on-floats",
+    ExitCode.MODEL,
+    "A layer of a quantised model has no integer form and is computed in floats, for the reason "
+    "that the message gives. Its results differ slightly from those of integers.",
+    "Quantise the layer's data and weights to 8 bits, the data as a whole, if it should run on "
+    "int8.",
+    Severity.WARNING,
+)
+NOT_QUANTISED = add_code(
+    3011,
+    "nothing-to-rewrite",
+    ExitCode.MODEL,
+    "The model has no quantised nodes of the form that was to be rewritten: it is not quantised at "
+    "all, or it is in the wanted form already.",
+    "`atc-py check MODEL` lists the model's operators. Models that are not quantised are quantised "
+    "by other tools, onnxruntime's for instance.",
+)
+NO_QDQ_FORM = add_code(
+    3012,
+    "no-qdq-form",
+    ExitCode.MODEL,
+    "A quantised node of the Ascend form says what QuantizeLinear and DequantizeLinear cannot: "
+    "another rounding, an offset that is no whole number within int8, int16, computed factors.",
+    "Follow the help line, or keep the model in the Ascend form: `check` and `convert` take it.",
+)
