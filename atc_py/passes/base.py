@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from atc_py.diag import Place, Sink
 from atc_py.ir import Phase
+from atc_py.passes.fusion.record import Fusions
 from atc_py.passes.precision.controls import Controls
 from atc_py.passes.precision.decisions import Decisions
 
@@ -30,6 +31,8 @@ class PassContext:
         sink: takes findings that do not stop the compilation.
         controls: what the user wants of single nodes beside the mode.
         decisions: takes what was decided about precision.
+        fusions: takes what rules of fusion found.
+        reuse_memory: whether values may share addresses.
     """
 
     soc: Soc
@@ -38,6 +41,8 @@ class PassContext:
     sink: Sink = field(default_factory=Sink, compare=False)
     controls: Controls = field(default_factory=Controls)
     decisions: Decisions = field(default_factory=Decisions, compare=False)
+    fusions: Fusions = field(default_factory=Fusions, compare=False)
+    reuse_memory: bool = True
 
     def place(self, node: Node) -> Place:
         """Where a finding about `node` lies: at the first source node that it came from."""
@@ -55,6 +60,7 @@ class Pass(ABC):
         atc_names: names that ATC has for it, with which options know it as well.
         summary: what it does, one sentence.
         optional: whether a user may switch it off.
+        ub_fusion: it is one of ATC's UB fusions, which make kernels of several nodes.
         requires: the phase that the graph must have reached.
         ensures: the phase that the graph has reached afterwards, or None when it stays.
     """
@@ -63,6 +69,7 @@ class Pass(ABC):
     atc_names: ClassVar[tuple[str, ...]] = ()
     summary: ClassVar[str]
     optional: ClassVar[bool] = True
+    ub_fusion: ClassVar[bool] = False
     requires: ClassVar[Phase] = Phase.LOWERED
     ensures: ClassVar[Phase | None] = None
 

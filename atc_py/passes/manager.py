@@ -11,9 +11,28 @@ from atc_py.ir.verifier import verify_graph
 from atc_py.passes.fusion.batch_norm_to_bn_infer import BatchNormToBNInferPass
 from atc_py.passes.fusion.eliminate_dead_code import EliminateDeadCodePass
 from atc_py.passes.fusion.fuse_conv_batch_norm import FuseConvBatchNormPass
+from atc_py.passes.fusion.fuse_conv_bias import FuseConvBiasPass
+from atc_py.passes.fusion.fuse_gelu import FuseGeluPass
+from atc_py.passes.fusion.fuse_hard_swish import FuseHardSwishPass
+from atc_py.passes.fusion.fuse_layer_norm import FuseLayerNormPass
+from atc_py.passes.fusion.fuse_matmul_bias import FuseMatmulBiasPass
+from atc_py.passes.fusion.fuse_pad_conv import FusePadConvPass
+from atc_py.passes.fusion.fuse_pad_pool import FusePadPoolPass
+from atc_py.passes.fusion.fuse_rms_norm import FuseRmsNormPass
+from atc_py.passes.fusion.fuse_scale_into_weights import FuseScaleIntoWeightsPass
+from atc_py.passes.fusion.fuse_swish import FuseSwishPass
+from atc_py.passes.fusion.fuse_transpose_matmul import FuseTransposeMatmulPass
+from atc_py.passes.fusion.merge_common_nodes import MergeCommonNodesPass
+from atc_py.passes.fusion.merge_conv_elemwise import MergeConvElemwisePass
+from atc_py.passes.fusion.merge_elemwise import MergeElemwisePass
+from atc_py.passes.fusion.merge_matmul_elemwise import MergeMatmulElemwisePass
+from atc_py.passes.fusion.merge_reshapes import MergeReshapesPass
+from atc_py.passes.fusion.merge_transposes import MergeTransposesPass
+from atc_py.passes.fusion.remove_identities import RemoveIdentitiesPass
 from atc_py.passes.fusion.rewrite_depthwise_conv import RewriteDepthwiseConvPass
 from atc_py.passes.fusion.split_grouped_conv import SplitGroupedConvPass
 from atc_py.passes.layout.assign_formats import AssignFormatsPass
+from atc_py.passes.memory.plan_memory import PlanMemoryPass
 from atc_py.passes.precision.assign_precision import AssignPrecisionPass
 from atc_py.passes.precision.cancel_casts import CancelCastsPass
 from atc_py.passes.precision.fold_constant_casts import FoldConstantCastsPass
@@ -29,10 +48,10 @@ from atc_py.passes.quant.set_offset_x import SetOffsetXPass
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from atc_py.ir import Graph
+    from atc_py.ir import Graph, Phase
     from atc_py.passes.base import Pass, PassContext
 
-__all__ = ["PIPELINE", "PassRun", "check_names", "run_passes"]
+__all__ = ["PIPELINE", "PassRun", "check_names", "find_passes", "run_passes"]
 
 PIPELINE: tuple[type[Pass], ...] = (
     EliminateDeadCodePass,
@@ -43,14 +62,33 @@ PIPELINE: tuple[type[Pass], ...] = (
     FoldReluIntoDequantPass,
     FuseRequantPass,
     Float16QuantScalesPass,
+    FuseLayerNormPass,
+    FuseRmsNormPass,
+    FuseGeluPass,
+    FuseSwishPass,
+    FuseHardSwishPass,
+    FuseMatmulBiasPass,
+    FusePadConvPass,
+    FusePadPoolPass,
     FuseConvBatchNormPass,
+    FuseConvBiasPass,
+    FuseScaleIntoWeightsPass,
     BatchNormToBNInferPass,
     RewriteDepthwiseConvPass,
     SplitGroupedConvPass,
+    RemoveIdentitiesPass,
+    MergeTransposesPass,
+    FuseTransposeMatmulPass,
+    MergeReshapesPass,
+    MergeCommonNodesPass,
     AssignPrecisionPass,
     CancelCastsPass,
     FoldConstantCastsPass,
     AssignFormatsPass,
+    MergeConvElemwisePass,
+    MergeMatmulElemwisePass,
+    MergeElemwisePass,
+    PlanMemoryPass,
 )
 """Every pass, in the order in which they run.
 
@@ -74,13 +112,25 @@ def check_names(disabled: Iterable[str]) -> None:
     Raises:
         AtcError: UNKNOWN_PASS or REQUIRED_PASS.
     """
+    for name, row in zip(sorted(disabled), find_passes(sorted(disabled)), strict=True):
+        if not row.optional:
+            raise REQUIRED_PASS.error(f"{name} cannot be switched off")
+
+
+def find_passes(names: Iterable[str]) -> list[type[Pass]]:
+    """The passes of the pipeline that have `names`, ours or ATC's.
+
+    Raises:
+        AtcError: UNKNOWN_PASS.
+    """
     by_name = {name: row for row in PIPELINE for name in (row.name, *row.atc_names)}
-    for name in sorted(disabled):
+    found = []
+    for name in names:
         if name not in by_name:
             known = ", ".join(row.name for row in PIPELINE)
             raise UNKNOWN_PASS.error(f"no pass is called {name!r}", help=f"passes are {known}")
-        if not by_name[name].optional:
-            raise REQUIRED_PASS.error(f"{name} cannot be switched off")
+        found.append(by_name[name])
+    return found
 
 
 def run_passes(
@@ -89,6 +139,7 @@ def run_passes(
     *,
     disabled: frozenset[str] = frozenset(),
     verify: bool = False,
+    until: Phase | None = None,
     after: Callable[[str, Graph], None] | None = None,
 ) -> list[PassRun]:
     """Run the pipeline on `graph` in place.
@@ -98,6 +149,7 @@ def run_passes(
         context: SoC, precision mode and file.
         disabled: names of optional passes that do not run, ours or ATC's.
         verify: check the graph after every pass; at phase changes it is checked always.
+        until: stop when the graph has reached this phase; None for the last one.
         after: called with the pass's name and the graph after each pass that ran.
 
     Raises:
@@ -115,6 +167,8 @@ def run_passes(
             verify_graph(graph, rules)
         if after is not None:
             after(row.name, graph)
+        if graph.phase is until:
+            break
     return runs
 
 

@@ -30,11 +30,11 @@ graph @g phase lowered {
 """
 
 
-def test_pipeline_ends_laid_out_and_reports_each_pass() -> None:
+def test_pipeline_ends_placed_and_reports_each_pass() -> None:
     graph = parse_graph(TEXT)
     seen: list[str] = []
     runs = run_passes(graph, CONTEXT, verify=True, after=lambda name, _graph: seen.append(name))
-    assert graph.phase is Phase.LAID_OUT
+    assert graph.phase is Phase.PLACED
     assert [run.name for run in runs] == seen == [row.name for row in PIPELINE]
     assert {run.name: run.changes for run in runs}["fuse-conv-batch-norm"] == 1
 
@@ -63,7 +63,7 @@ def seen() -> list[str]:
 def test_every_name_is_of_one_pass() -> None:
     names = [name for row in PIPELINE for name in (row.name, *row.atc_names)]
     assert len(set(names)) == len(names)
-    assert all(name[0].isupper() and name.endswith("Pass") for name in names if "-" not in name)
+    assert all(name[0].isupper() and name.endswith(("Pass", "Fusion")) for name in names if "-" not in name)
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from atc_py.device.sim.kernel import Call
 
     Formula: TypeAlias = Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], None]
 
-__all__ = ["by_blocks"]
+__all__ = ["by_blocks", "by_pairs"]
 
 _BLOCK = 32 * 1024
 """Elements at a time: operand, result and scratch of a block stay in the L2 cache."""
@@ -33,6 +34,32 @@ def by_blocks(call: Call, formula: Formula) -> None:
         scratch = call.workspace.take("block", (min(_BLOCK, stop - start),), source.dtype)
         for first in range(start, stop, _BLOCK):
             last = min(first + _BLOCK, stop)
-            formula(source[first:last], target[first:last], scratch[: last - first])
+            values = target[first:last]
+            formula(source[first:last], values, scratch[: last - first])
+            if call.finish is not None:
+                call.finish(values, ((target.size,), (slice(first, last),)))
 
     call.workers.split(source.size, part, least=_BLOCK)
+
+
+def by_pairs(call: Call, function: np.ufunc) -> None:
+    """`out = function(x1, x2)`, on flat blocks unless one of the two is repeated along axes."""
+    x1, x2, out = call.input(0), call.input(1), call.out
+    if not {x1.size, x2.size} <= {out.size, 1}:
+        function(x1, x2, out=out)
+        if call.finish is not None:
+            call.finish(out, (out.shape, (...,)))
+        return
+    left, right, target = x1.reshape(-1), x2.reshape(-1), out.reshape(-1)
+    size = target.size
+
+    def part(start: int, stop: int) -> None:
+        for first in range(start, stop, _BLOCK):
+            here = slice(first, min(first + _BLOCK, stop))
+            a = left[here] if left.size == size else left
+            b = right[here] if right.size == size else right
+            function(a, b, out=target[here])
+            if call.finish is not None:
+                call.finish(target[here], ((size,), (here,)))
+
+    call.workers.split(size, part, least=_BLOCK)

@@ -8,7 +8,7 @@ import threading
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 import numpy as np
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Call",
     "Kernel",
+    "Part",
     "Rounding",
     "Traits",
     "Workspace",
@@ -33,6 +34,10 @@ __all__ = [
     "kernel",
     "kernels",
 ]
+
+
+Part: TypeAlias = "tuple[Shape, tuple[Any, ...]]"
+"""Where a part of a result lies: extents that the result is seen with, and an index into them."""
 
 
 class Rounding(Enum):
@@ -77,6 +82,8 @@ class Call:
             The first may be the memory of an input when the kernel is declared `in_place`.
         workspace: scratch memory.
         workers: threads to share the work with.
+        finish: what a kernel that `finishes` calls with each part of its result, a C-ordered array
+            that may be changed, and where the part lies; None where nothing is left to do.
     """
 
     node: NodeFacts
@@ -84,6 +91,7 @@ class Call:
     outputs: tuple[NDArray[Any], ...]
     workspace: Workspace = field(default_factory=Workspace)
     workers: Workers = field(default_factory=lambda: Workers(1))
+    finish: Callable[[NDArray[Any], Part], None] | None = None
 
     def onto(self, outputs: tuple[NDArray[Any], ...]) -> Call:
         """This launch with results to fill; `dataclasses.replace` takes several times as long."""
@@ -133,6 +141,8 @@ class Kernel:
         gate: which of the outputs live; None where all do. Whatever reads one that does not is
             left out of the run, and so is what reads that in turn, up to a node that `joins`.
         joins: runs though inputs are dead, as long as one of them lives.
+        finishes: hands every part of its one result to `Call.finish` on the thread that made it.
+        keeps_shape: the extents that its parts are seen with are those of the result.
     """
 
     op: str
@@ -144,6 +154,8 @@ class Kernel:
     results: Callable[[Call], tuple[NDArray[Any], ...]] | None = None
     gate: Callable[[Call], tuple[bool, ...]] | None = None
     joins: bool = False
+    finishes: bool = False
+    keeps_shape: bool = False
 
     @property
     def place(self) -> str:
@@ -160,6 +172,8 @@ class Traits(TypedDict, total=False):
     results: Callable[[Call], tuple[NDArray[Any], ...]] | None
     gate: Callable[[Call], tuple[bool, ...]] | None
     joins: bool
+    finishes: bool
+    keeps_shape: bool
 
 
 _KERNELS: dict[str, Kernel] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from atc_py.device.sim.attributes import read_attributes
+from atc_py.device.sim.chain import chained
 from atc_py.device.sim.kernel import find_kernel
 from atc_py.device.sim.memory import plan_memory
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts, UnknownNumbersError
@@ -27,13 +28,17 @@ if TYPE_CHECKING:
 __all__ = ["build_program"]
 
 
-def build_program(model: LoadedModel) -> Program:
+def build_program(model: LoadedModel, *, merged: bool = True) -> Program:
     """Check `model` and make it ready to run.
+
+    Args:
+        model: its description and constants.
+        merged: whether nodes of one scope are one step; else every node is one.
 
     Raises:
         AtcError: OM_CONTENT, with every finding.
     """
-    return _Loader(model).load()
+    return _Loader(model, merged=merged).load()
 
 
 class _Loader:
@@ -43,8 +48,9 @@ class _Loader:
     inputs of the model, and outputs of the nodes before it.
     """
 
-    def __init__(self, model: LoadedModel) -> None:
+    def __init__(self, model: LoadedModel, *, merged: bool) -> None:
         self._model = model
+        self._merged = merged
         self._description = model.description
         self._sink = Sink()
         self._tensors: list[TensorFacts] = []
@@ -63,7 +69,9 @@ class _Loader:
             if tensor not in self._defined:
                 self._find(f"nothing computes the tensor behind output {name!r}", None)
         self._sink.raise_errors()
-        ready = freeing([step for step in steps if step is not None], outputs.values())
+        known = [step for step in steps if step is not None]
+        scopes = [node.scope if self._merged else 0 for node in self._description.nodes]
+        ready = freeing(chained(known, scopes), outputs.values())
         memory = plan_memory(ready, self._tensors, outputs.values())
         return Program(tuple(self._tensors), inputs, outputs, self._constants, ready, memory)
 

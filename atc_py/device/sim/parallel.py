@@ -114,10 +114,18 @@ class _Job:
                     self._all_finished.release()
 
     def wait(self) -> None:
-        """Return when all ranges are done; raise what the first error was."""
+        """Return when all ranges are done; raise what the first error was.
+
+        A thread may wake up for the job only later: what the action holds on to is let go of now.
+        """
         self._all_finished.acquire()
+        self._action = _nothing
         if self._error is not None:
             raise self._error
+
+
+def _nothing(_start: int, _stop: int) -> None:
+    """The action of a job that is done."""
 
 
 def _serve(jobs: SimpleQueue[_Job | None]) -> None:

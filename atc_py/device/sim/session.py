@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from operator import is_not
 from threading import Lock
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -43,6 +44,9 @@ if TYPE_CHECKING:
 
 __all__ = ["SimModel"]
 
+_Cost: TypeAlias = "tuple[float, list[int]]"
+"""Seconds that a step took, and the elements of each of its results, 0 where it is dead."""
+
 Values: TypeAlias = "dict[int, NDArray[Any] | None]"
 """Carriers by the position of their tensors; None for what is dead in this run."""
 
@@ -57,13 +61,15 @@ class SimModel:
     """A loaded model with its memory, its constants as carriers, and its last run's profile.
 
     Memory for results and scratch is taken in the first run and kept for the next ones; runs of
-    one model therefore take turns.
+    one model therefore take turns. Nodes of one scope are one launch unless `merged` is false: then
+    `observe` sees the result of every node. Results are the same.
     """
 
-    def __init__(self, model: LoadedModel) -> None:
+    def __init__(self, model: LoadedModel, *, merged: bool = True) -> None:
         self.description: OmModel = model.description
-        self.profile: tuple[NodeProfile, ...] = ()
-        self._program = build_program(model)
+        self._program = build_program(model, merged=merged)
+        self._costs: list[_Cost] = []
+        self._calls: dict[int, Call] = {}
         self._carriers: dict[int, NDArray[Any]] = {}
         self._slots: dict[int, NDArray[np.uint8]] = {}
         self._results: dict[int, NDArray[Any]] = {}
@@ -88,13 +94,20 @@ class SimModel:
         feeds = read_feeds(self._program, inputs)
         with self._lock, self._workers.running(), np.errstate(all="ignore"):
             values: Values = dict(feeds)
-            self.profile = tuple(
-                self._observed(step, values, observe) for step in self._program.steps
-            )
+            self._costs = [self._observed(step, values, observe) for step in self._program.steps]
             return {
                 name: self._output(name, tensor, values)
                 for name, tensor in self._program.outputs.items()
             }
+
+    @property
+    def profile(self) -> tuple[NodeProfile, ...]:
+        """What each node cost in the last complete run, in their order; empty before the first."""
+        nodes = (step.node for step in self._program.steps[: len(self._costs)])
+        return tuple(
+            NodeProfile(node.name, node.op, node.engine, seconds, _output_bytes(node, sizes))
+            for node, (seconds, sizes) in zip(nodes, self._costs, strict=True)
+        )
 
     def _output(self, name: str, tensor: int, values: Values) -> NDArray[Any]:
         """A result of the model in its true dtype."""
@@ -118,20 +131,20 @@ class SimModel:
         step: Step,
         values: Values,
         observe: Callable[[int, NDArray[Any]], None] | None,
-    ) -> NodeProfile:
+    ) -> _Cost:
         """Launch a step, show its results, and let go of what nobody reads after it."""
-        profile = self._timed(step, values)
+        seconds = self._timed(step, values)
+        made = [values[tensor] for tensor in step.outputs]
         if observe is not None:
-            for tensor in step.outputs:
-                array = values[tensor]
+            for tensor, array in zip(step.outputs, made, strict=True):
                 if array is not None:
                     observe(tensor, array)
         for tensor in step.frees:
             values.pop(tensor, None)
-        return profile
+        return seconds, [0 if array is None else array.size for array in made]
 
-    def _timed(self, step: Step, values: Values) -> NodeProfile:
-        """Launch a step and say what it cost.
+    def _timed(self, step: Step, values: Values) -> float:
+        """Launch a step and say how many seconds it took.
 
         Raises:
             AtcError: DEVICE_FAILED with the node, whatever the kernel raised.
@@ -157,11 +170,7 @@ class SimModel:
             raise DEVICE_FAILED.error(
                 f"the kernel stopped: {type(error).__name__}: {error}", place=step.place
             ) from error
-        seconds = perf_counter() - start
-        node, itemsizes = step.node, (facts.dtype.itemsize for facts in step.node.outputs)
-        made = zip((values[tensor] for tensor in step.outputs), itemsizes, strict=True)
-        nbytes = sum(array.size * itemsize for array, itemsize in made if array is not None)
-        return NodeProfile(node.name, node.op, node.engine, seconds, nbytes)
+        return perf_counter() - start
 
     def _launch(self, step: Step, values: Values) -> None:
         """Run a step's kernel on what reaches it; a step that is dead in this run does nothing."""
@@ -169,14 +178,27 @@ class SimModel:
         if self._has_gates and _is_dead(step, inputs):
             values.update(dict.fromkeys(step.outputs))
             return
-        node = typed_by_inputs(step, inputs) if step.is_late else step.node
-        planned = () if step.is_late or step.kernel.alias else map(self._result, step.outputs)
-        call = Call(node, inputs, tuple(planned), self._workspace, self._workers)
+        call = self._call(step, inputs)
         outputs = self._computed(step, call)
         values.update(zip(step.outputs, outputs, strict=True))
         if step.kernel.gate is not None:
             opened = zip(step.outputs, step.kernel.gate(call), strict=True)
             values.update((tensor, None) for tensor, is_open in opened if not is_open)
+
+    def _call(self, step: Step, inputs: tuple[NDArray[Any] | None, ...]) -> Call:
+        """What a step's kernel is called with: the last run's call where the arrays are the same.
+
+        They nearly always are, because results lie where they lay before.
+        """
+        if step.is_late:
+            node = typed_by_inputs(step, inputs)
+            return Call(node, inputs, (), self._workspace, self._workers)
+        call = self._calls.get(step.index)
+        if call is None or any(map(is_not, call.inputs, inputs)):
+            outputs = () if step.kernel.alias else tuple(map(self._result, step.outputs))
+            call = Call(step.node, inputs, outputs, self._workspace, self._workers)
+            self._calls[step.index] = call
+        return call
 
     def _computed(self, step: Step, call: Call) -> tuple[NDArray[Any], ...]:
         """What a step's kernel makes, rounded to the grid of its dtype."""
@@ -248,6 +270,11 @@ def _is_dead(step: Step, inputs: Sequence[NDArray[Any] | None]) -> bool:
     there = [tensor >= 0 for tensor in step.inputs]
     alive = [array is not None for array in inputs]
     return alive != there and not (step.kernel.joins and any(alive))
+
+
+def _output_bytes(node: NodeFacts, sizes: Sequence[int]) -> int:
+    """Bytes of results with `sizes` elements in the dtypes that the model declares."""
+    return sum(size * facts.dtype.itemsize for size, facts in zip(sizes, node.outputs, strict=True))
 
 
 def _results_text(node: NodeFacts) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 from atc_py.device.sim.blocks import by_blocks
 from atc_py.device.sim.kernel import Call, Rounding, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
+from atc_py.device.sim.steps import step_of
 from atc_py.device.sim.typing_rules import one_dtype, require_float, require_rank, same_float_as_x
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ _SELU_ALPHA, _SELU_SCALE = 1.6732631921768188, 1.0507010221481323
 """Klambauer et al. 2017, as float32 holds them, which is how ONNX states them."""
 
 
-@kernel("Celu", same_float_as_x, in_place=True)
+@kernel("Celu", same_float_as_x, in_place=True, finishes=True)
 def celu(call: Call) -> None:
     """`y = max(0, alpha3 * x) + min(0, alpha1 * (exp(x / alpha2) - 1))`."""
     first, second, third = (call.node.number(f"alpha{number}") for number in (1, 2, 3))
@@ -38,7 +39,7 @@ def celu(call: Call) -> None:
     by_blocks(call, formula)
 
 
-@kernel("Elu", same_float_as_x, in_place=True)
+@kernel("Elu", same_float_as_x, in_place=True, finishes=True)
 def elu(call: Call) -> None:
     """`y = scale * x` from 0 on, `alpha * scale * (exp(input_scale * x) - 1)` below."""
     node = call.node
@@ -47,7 +48,7 @@ def elu(call: Call) -> None:
     )
 
 
-@kernel("Selu", same_float_as_x, in_place=True)
+@kernel("Selu", same_float_as_x, in_place=True, finishes=True)
 def selu(call: Call) -> None:
     """Elu with the two constants of self-normalising networks."""
     _exponential_below_0(call, _SELU_ALPHA, _SELU_SCALE, 1.0)
@@ -72,7 +73,7 @@ def _exponential_below_0(call: Call, alpha: float, scale: float, input_scale: fl
     by_blocks(call, formula)
 
 
-@kernel("HardSigmoid", same_float_as_x, in_place=True)
+@kernel("HardSigmoid", same_float_as_x, in_place=True, finishes=True)
 def hard_sigmoid(call: Call) -> None:
     """`y = max(0, min(1, alpha * x + beta))`; NaN stays NaN."""
     alpha, beta = call.node.number("alpha"), call.node.number("beta")
@@ -85,7 +86,7 @@ def hard_sigmoid(call: Call) -> None:
     by_blocks(call, formula)
 
 
-@kernel("LeakyRelu", same_float_as_x, in_place=True)
+@kernel("LeakyRelu", same_float_as_x, in_place=True, finishes=True)
 def leaky_relu(call: Call) -> None:
     """`y = x` from 0 on, `negative_slope * x` below."""
     slope = call.node.number("negative_slope")
@@ -122,47 +123,50 @@ def prelu(call: Call) -> None:
     np.copyto(call.out, call.x, where=call.x >= 0)
 
 
-@kernel("Sigmoid", same_float_as_x, in_place=True)
+@kernel("Sigmoid", same_float_as_x, in_place=True, finishes=True)
 def sigmoid(call: Call) -> None:
     """`y = 1 / (1 + exp(-x))`."""
+    step = step_of(call)
 
     def formula(x: NDArray[Any], out: NDArray[Any], _: NDArray[Any]) -> None:
         np.negative(x, out=out)
-        np.exp(out, out=out)
-        np.add(out, x.dtype.type(1), out=out)
+        step(np.exp(out, out=out))
+        step(np.add(out, x.dtype.type(1), out=out))
         np.reciprocal(out, out=out)
 
     by_blocks(call, formula)
 
 
-@kernel("Softplus", same_float_as_x, in_place=True)
+@kernel("Softplus", same_float_as_x, in_place=True, finishes=True)
 def softplus(call: Call) -> None:
     """`y = max(x, 0) + log(1 + exp(-|x|))`, which is `log(1 + exp(x))` without its overflow."""
+    step = step_of(call)
 
     def formula(x: NDArray[Any], out: NDArray[Any], scratch: NDArray[Any]) -> None:
         np.absolute(x, out=scratch)
         np.negative(scratch, out=scratch)
-        np.exp(scratch, out=scratch)
-        np.log1p(scratch, out=scratch)
+        step(np.exp(scratch, out=scratch))
+        step(np.log1p(scratch, out=scratch))
         np.maximum(x, x.dtype.type(0), out=out)
         np.add(out, scratch, out=out)
 
     by_blocks(call, formula)
 
 
-@kernel("Softsign", same_float_as_x, in_place=True)
+@kernel("Softsign", same_float_as_x, in_place=True, finishes=True)
 def softsign(call: Call) -> None:
     """`y = x / (1 + |x|)`."""
+    step = step_of(call)
 
     def formula(x: NDArray[Any], out: NDArray[Any], scratch: NDArray[Any]) -> None:
         np.absolute(x, out=scratch)
-        np.add(scratch, x.dtype.type(1), out=scratch)
+        step(np.add(scratch, x.dtype.type(1), out=scratch))
         np.divide(x, scratch, out=out)
 
     by_blocks(call, formula)
 
 
-@kernel("Threshold", same_float_as_x, rounding=Rounding.ON_GRID, in_place=True)
+@kernel("Threshold", same_float_as_x, rounding=Rounding.ON_GRID, in_place=True, finishes=True)
 def threshold(call: Call) -> None:
     """`y = 1` above the threshold, 0 elsewhere and for NaN."""
     bound = call.node.number("threshold")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from atc_py.device.sim.blocks import by_blocks, by_pairs
 from atc_py.device.sim.kernel import Call, Rounding, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.numerics import round_to_grid
@@ -25,22 +26,22 @@ _SQUARE = 2
 """The exponent for which multiplication does, at a fraction of the time."""
 
 
-@kernel("Add", broadcast, in_place=True)
+@kernel("Add", broadcast, in_place=True, finishes=True)
 def add(call: Call) -> None:
     """`y = x1 + x2`; integers wrap around."""
-    np.add(call.input(0), call.input(1), out=call.out)
+    by_pairs(call, np.add)
 
 
-@kernel("Mul", broadcast, in_place=True)
+@kernel("Mul", broadcast, in_place=True, finishes=True)
 def mul(call: Call) -> None:
     """`y = x1 * x2`; integers wrap around."""
-    np.multiply(call.input(0), call.input(1), out=call.out)
+    by_pairs(call, np.multiply)
 
 
-@kernel("Sub", broadcast, in_place=True)
+@kernel("Sub", broadcast, in_place=True, finishes=True)
 def sub(call: Call) -> None:
     """`y = x1 - x2`; integers wrap around."""
-    np.subtract(call.input(0), call.input(1), out=call.out)
+    by_pairs(call, np.subtract)
 
 
 @kernel("RealDiv", broadcast, in_place=True)
@@ -96,10 +97,11 @@ def _integer_power(base: NDArray[Any], exponent: NDArray[Any], out: NDArray[Any]
     np.copyto(out, np.where(inverted & (np.absolute(base) != 1), 0, powers))
 
 
-@kernel("Muls", same_float_as_x, in_place=True)
+@kernel("Muls", same_float_as_x, in_place=True, finishes=True)
 def muls(call: Call) -> None:
     """`y = x * value`, with value in the carrier's dtype."""
-    np.multiply(call.x, call.x.dtype.type(call.node.number("value")), out=call.out)
+    factor = call.x.dtype.type(call.node.number("value"))
+    by_blocks(call, lambda x, out, _: np.multiply(x, factor, out=out))
 
 
 def _accumulate_types(node: NodeFacts) -> tuple[TensorFacts, ...]:

@@ -51,7 +51,7 @@ def _declare(
 ) -> None:
     """Register a kernel that is one function of numpy."""
 
-    @kernel(op, types, rounding=rounding, in_place=True)
+    @kernel(op, types, rounding=rounding, in_place=True, finishes=True)
     def run(call: Call) -> None:
         by_blocks(call, lambda x, out, _: function(x, out=out))
 
@@ -108,7 +108,7 @@ def _erf_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     return (node.x,)
 
 
-@kernel("Erf", _erf_types, in_place=True)
+@kernel("Erf", _erf_types, in_place=True, finishes=True)
 def erf(call: Call) -> None:
     """Gauss error function, right to about 3 units in the last place of float32."""
 

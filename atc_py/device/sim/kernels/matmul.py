@@ -16,11 +16,13 @@ from atc_py.device.sim.integer_products import (
     INT8,
     exact_matmul,
     exact_terms,
+    proven_terms,
     widened,
     widened_weights,
 )
 from atc_py.device.sim.kernel import Call, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
+from atc_py.device.sim.parallel import PRODUCTS_AT_ONCE
 from atc_py.device.sim.typing_rules import require_float, require_rank
 from atc_py.shapes import Shape, broadcast_shapes
 
@@ -35,8 +37,8 @@ _BLOCK = 64
 """Rows or columns that stay together: BLAS adds up the odd ones at an end in another order, and
 equal columns should give equal results wherever they are cut."""
 
-_ROWS, _COLUMNS = 1, 4
-"""Blocks of rows or columns below which a part is not worth a worker of its own."""
+_ROW_PRODUCTS = PRODUCTS_AT_ONCE // 4
+"""PRODUCTS_AT_ONCE for one row by a matrix, which waits for memory alone."""
 
 
 def _product(node: NodeFacts, turn: str) -> TensorFacts:
@@ -69,7 +71,7 @@ def _batch_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     return (_product(node, "adj"),)
 
 
-@kernel("MatMulV2", _matmul_types)
+@kernel("MatMulV2", _matmul_types, finishes=True, keeps_shape=True)
 def matmul(call: Call) -> None:
     """`y = x1 @ (x2 - offset_w) + bias`; either matrix may be transposed first.
 
@@ -80,7 +82,7 @@ def matmul(call: Call) -> None:
     _multiply(call, "transpose")
 
 
-@kernel("BatchMatMulV2", _batch_types)
+@kernel("BatchMatMulV2", _batch_types, finishes=True, keeps_shape=True)
 def batch_matmul(call: Call) -> None:
     """As MatMulV2, for every pair of matrices of two stacks that are broadcast."""
     _multiply(call, "adj")
@@ -89,22 +91,32 @@ def batch_matmul(call: Call) -> None:
 def _multiply(call: Call, turn: str) -> None:
     """The products, shared among workers along one axis of the result."""
     out, bias = call.out, call.optional(2)
-    axis, block, least = _shared_axis(out.shape)
     left, right, terms = _operands(call, turn)
+    axis, block = _shared_axis(out.shape)
+    pieces = -(-out.shape[axis] // block)
+    worthwhile = _ROW_PRODUCTS if out.shape[-_MATRIX] == 1 else PRODUCTS_AT_ONCE
+    least = -(-pieces * worthwhile // max(out.size * left.shape[-1], 1))
 
     def part(first: int, last: int) -> None:
         start, stop = first * block, min(last * block, out.shape[axis])
-        target = _cut(out, axis, start, stop)
+        place: tuple[Any, ...] = (..., slice(start, stop), *(slice(None),) * (-axis - 1))
+        target = sums = out[place]
+        if call.finish is not None and not target.flags.c_contiguous:
+            sums = call.workspace.take("sums", target.shape, target.dtype)
         a = left if axis == -1 else _cut(left, axis, start, stop)
         b = right if axis == -_MATRIX else _cut(right, axis, start, stop)
         if terms:
-            exact_matmul(a, b, target, terms, call.workspace)
+            exact_matmul(a, b, sums, terms, call.workspace)
         else:
-            np.matmul(a, b, out=target)
+            np.matmul(a, b, out=sums)
         if bias is not None:
-            np.add(target, bias if axis != -1 else bias[start:stop], out=target)
+            np.add(sums, bias if axis != -1 else bias[start:stop], out=sums)
+        if call.finish is not None:
+            call.finish(sums, (out.shape, place))
+        if sums is not target:
+            np.copyto(target, sums)
 
-    call.workers.split(-(-out.shape[axis] // block), part, least)
+    call.workers.split(pieces, part, least)
 
 
 def _operands(call: Call, turn: str) -> tuple[NDArray[Any], NDArray[Any], int]:
@@ -118,22 +130,20 @@ def _operands(call: Call, turn: str) -> tuple[NDArray[Any], NDArray[Any], int]:
             offset = offset[:, None]
         left = widened(call, "left", left)
         right = widened_weights(call, right, offset)
-    return (
-        left.swapaxes(-1, -2) if turns[0] else left,
-        right.swapaxes(-1, -2) if turns[1] else right,
-        terms,
-    )
+    if turns[0]:
+        left = left.swapaxes(-1, -2)
+    if turns[1]:
+        right = right.swapaxes(-1, -2)
+    return left, right, proven_terms(left, right, terms) if terms else 0
 
 
-def _shared_axis(shape: Shape) -> tuple[int, int, int]:
-    """The axis of the result to cut, from the back, in blocks of what, and how many at least."""
+def _shared_axis(shape: Shape) -> tuple[int, int]:
+    """The axis of the result to cut, from the back, and how much of it stays together."""
     stack = shape[:-_MATRIX]
     longest = max(stack, default=1)
     if longest > 1:
-        return stack.index(longest) - len(shape), 1, 1
-    if shape[-_MATRIX] > _BLOCK:
-        return -_MATRIX, _BLOCK, _ROWS
-    return -1, _BLOCK, _COLUMNS
+        return stack.index(longest) - len(shape), 1
+    return (-_MATRIX if shape[-_MATRIX] > _BLOCK else -1), _BLOCK
 
 
 def _cut(array: NDArray[Any], axis: int, start: int, stop: int) -> NDArray[Any]:

@@ -6,6 +6,7 @@ import numpy as np
 
 from atc_py.device.sim.kernel import Call, Rounding, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
+from atc_py.device.sim.steps import step_of
 from atc_py.device.sim.typing_rules import axes_of, require_float
 from atc_py.dtypes import DType
 
@@ -96,10 +97,10 @@ def _softmax_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 @kernel("SoftmaxV2", _softmax_types, in_place=True)
 def softmax(call: Call) -> None:
     """`y = exp(x - m) / sum of exp(x - m)`, with m the largest x, over the axes jointly."""
-    axes = axes_of(call.node.integers("axes"), call.x.ndim)
+    axes, step = axes_of(call.node.integers("axes"), call.x.ndim), step_of(call)
     np.subtract(call.x, call.x.max(axis=axes, keepdims=True), out=call.out)
-    np.exp(call.out, out=call.out)
-    np.divide(call.out, call.out.sum(axis=axes, keepdims=True), out=call.out)
+    step(np.exp(step(call.out), out=call.out))
+    np.divide(call.out, step(call.out.sum(axis=axes, keepdims=True)), out=call.out)
 
 
 def _along_axes(node: NodeFacts) -> tuple[TensorFacts, ...]:
@@ -119,11 +120,12 @@ def _along_axis(node: NodeFacts) -> tuple[TensorFacts, ...]:
 @kernel("LogSoftmaxV2", _along_axes, in_place=True)
 def log_softmax(call: Call) -> None:
     """`y = (x - m) - log(sum of exp(x - m))`, with m the largest x, over the axes jointly."""
-    axes = axes_of(call.node.integers("axes"), call.x.ndim)
+    axes, step = axes_of(call.node.integers("axes"), call.x.ndim), step_of(call)
     np.subtract(call.x, call.x.max(axis=axes, keepdims=True), out=call.out)
     powers = call.workspace.take("powers", call.x.shape, call.x.dtype)
-    np.exp(call.out, out=powers)
-    np.subtract(call.out, np.log(powers.sum(axis=axes, keepdims=True)), out=call.out)
+    step(np.exp(step(call.out), out=powers))
+    total = step(powers.sum(axis=axes, keepdims=True))
+    np.subtract(call.out, step(np.log(total, out=total)), out=call.out)
 
 
 @kernel("HardMax", _along_axis, rounding=Rounding.ON_GRID)

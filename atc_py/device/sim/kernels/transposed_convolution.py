@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 __all__: list[str] = []
 
+_AT_ONCE = 32 * 1024
+"""Elements of the result below which completing them is not worth sharing."""
+
 _SPREAD = 4 * 1024 * 1024
 """Elements that are spread at a time, so that memory stays bounded."""
 
@@ -66,7 +69,7 @@ def _transpose_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     return (TensorFacts(dtype, implied),)
 
 
-@kernel("Conv2DTransposeD", _transpose_types)
+@kernel("Conv2DTransposeD", _transpose_types, finishes=True)
 def conv2d_transpose(call: Call) -> None:
     """Each input element spreads filter times its value; what falls on one place is summed.
 
@@ -82,9 +85,24 @@ def conv2d_transpose(call: Call) -> None:
         source = data.reshape(len(image), -1)
         for members, filters, target in _pieces(call, weights):
             _spread(call, source[members], filters, result[target], terms)
-    constant = _constant(call, weights)
-    if constant is not None:
-        np.add(call.out, constant[:, None, None], out=call.out)
+    _complete(call, _constant(call, weights))
+
+
+def _complete(call: Call, constant: NDArray[Any] | None) -> None:
+    """Add what every element of a channel gets, and what else is done to the result."""
+    finish = call.finish
+    if constant is None and finish is None:
+        return
+    for image, result in enumerate(call.out):
+
+        def part(start: int, stop: int, image: int = image, result: NDArray[Any] = result) -> None:
+            maps = result[start:stop]
+            if constant is not None:
+                np.add(maps, constant[start:stop, None, None], out=maps)
+            if finish is not None:
+                finish(maps, (call.out.shape, (image, slice(start, stop))))
+
+        call.workers.split(len(result), part, least=-(-_AT_ONCE // max(result[0].size, 1)))
 
 
 def _filters(call: Call) -> tuple[NDArray[Any], int]:

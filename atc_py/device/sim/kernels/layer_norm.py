@@ -1,0 +1,116 @@
+"""Normalisation of rows by statistics of their own: LayerNorm and RmsNorm.
+
+Both compute in float32 where the operands are float16 or bfloat16, and are rounded once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from atc_py.device.sim.kernel import Call, kernel
+from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
+from atc_py.device.sim.typing_rules import axes_of, one_dtype, require_float
+from atc_py.shapes import element_count
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    Rows = Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], None]
+
+__all__: list[str] = []
+
+_BLOCK = 32 * 1024
+"""Elements of rows at a time: operand, result and scratch of a block stay in the L2 cache."""
+
+
+def _hold_parameters(node: NodeFacts, axis: int, names: tuple[str, ...]) -> None:
+    """Parameters have the shape of x from `axis` on."""
+    require_float(node.x)
+    one_dtype(node.present)
+    for position, name in enumerate(names, start=1):
+        facts = node.required(position)
+        if not facts.rank or facts.shape != node.x.shape[axis:]:
+            wanted = list(node.x.shape[axis:])
+            raise NodeError(f"{name} must have shape {wanted}, found {facts}")
+
+
+def _layer_norm_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """The output is as x; gamma and beta are as x from the first axis that is normalised on."""
+    first, parameters = node.integer("begin_norm_axis"), node.integer("begin_params_axis")
+    (axis,) = axes_of((first,), node.x.rank)
+    if axes_of((parameters,), node.x.rank) != (axis,):
+        raise NodeError(f"begin_params_axis must be begin_norm_axis, found {parameters}, {first}")
+    _hold_parameters(node, axis, ("gamma", "beta"))
+    return (node.x,)
+
+
+@kernel("LayerNorm", _layer_norm_types, in_place=True, finishes=True)
+def layer_norm(call: Call) -> None:
+    """`y = (x - mean) / sqrt(mean((x - mean)^2) + epsilon) * gamma + beta`, row by row."""
+    gamma, beta = call.input(1).reshape(-1), call.input(2).reshape(-1)
+    epsilon = gamma.dtype.type(call.node.number("epsilon"))
+
+    def rows(x: NDArray[Any], out: NDArray[Any], scratch: NDArray[Any]) -> None:
+        np.subtract(x, _means(x), out=out)
+        _scale(out, np.multiply(out, out, out=scratch), epsilon, out)
+        np.multiply(out, gamma, out=out)
+        np.add(out, beta, out=out)
+
+    _by_rows(call, rows)
+
+
+def _rms_norm_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """The output is as x; gamma is as the last axes of x, which are normalised."""
+    rank = node.required(1).rank
+    _hold_parameters(node, node.x.rank - rank, ("gamma",))
+    return (node.x,)
+
+
+@kernel("RmsNorm", _rms_norm_types, in_place=True, finishes=True)
+def rms_norm(call: Call) -> None:
+    """`y = x / sqrt(mean(x^2) + epsilon) * gamma`, row by row."""
+    gamma = call.input(1).reshape(-1)
+    epsilon = gamma.dtype.type(call.node.number("epsilon"))
+
+    def rows(x: NDArray[Any], out: NDArray[Any], scratch: NDArray[Any]) -> None:
+        _scale(x, np.multiply(x, x, out=scratch), epsilon, out)
+        np.multiply(out, gamma, out=out)
+
+    _by_rows(call, rows)
+
+
+def _scale(x: NDArray[Any], squares: NDArray[Any], epsilon: Any, out: NDArray[Any]) -> None:
+    """`x / sqrt(mean of squares + epsilon)`."""
+    roots = _means(squares)
+    np.add(roots, epsilon, out=roots)
+    np.sqrt(roots, out=roots)
+    np.divide(x, roots, out=out)
+
+
+def _means(rows: NDArray[Any]) -> NDArray[Any]:
+    """The mean of each row, as a column."""
+    sums: NDArray[Any] = np.add.reduce(rows, axis=1, keepdims=True)
+    np.divide(sums, rows.dtype.type(rows.shape[1]), out=sums)
+    return sums
+
+
+def _by_rows(call: Call, formula: Rows) -> None:
+    """Call `formula(x, out, scratch)` on blocks of rows that are as long as the second input."""
+    length = element_count(call.input(1).shape)
+    source, target = call.x.reshape(-1, length), call.out.reshape(-1, length)
+    some = max(1, _BLOCK // length)
+
+    def part(start: int, stop: int) -> None:
+        scratch = call.workspace.take("rows", (min(some, stop - start), length), source.dtype)
+        for first in range(start, stop, some):
+            last = min(first + some, stop)
+            values = target[first:last]
+            formula(source[first:last], values, scratch[: last - first])
+            if call.finish is not None:
+                call.finish(values, (target.shape, (slice(first, last),)))
+
+    call.workers.split(len(source), part, least=some)

@@ -1,0 +1,43 @@
+"""What a Pad adds around maps, and how a window takes it over: shared by rules on padding."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from atc_py.ir import AttrValue, Node
+    from atc_py.passes.fusion.matching import Match
+
+__all__ = ["added_pads", "borders", "ints"]
+
+_LEAD = (0, 0, 0, 0)
+"""Borders of batch and channels, and the padding that a window has if it says nothing."""
+
+_MOST = 255
+
+
+def borders(match: Match) -> tuple[int, ...]:
+    """Top, bottom, left and right of the Pad, which must add constants to maps and nothing else."""
+    pad = match.anchor
+    mode = pad.attributes.get("mode", "constant")
+    match.require(mode == "constant", f"the border must be constant, found {mode}")
+    paddings = ints(pad.attributes["paddings"])
+    fits = len(paddings) == 2 * len(_LEAD) and paddings[: len(_LEAD)] == _LEAD
+    reason = f"only height and width may get borders, of 0 or more, found {list(paddings)}"
+    match.require(fits and min(paddings) >= 0, reason)
+    return paddings[len(_LEAD) :]
+
+
+def added_pads(match: Match, node: Node, more: tuple[int, ...]) -> dict[str, AttrValue]:
+    """The padding of `node` with `more` added, within what a kernel takes."""
+    mode = node.attributes.get("padding_mode", "CALCULATED")
+    match.require(mode == "CALCULATED", f"padding_mode must be CALCULATED, found {mode}", node)
+    own = ints(node.attributes.get("pads", _LEAD))
+    pads = tuple(one + two for one, two in zip(own, more, strict=True))
+    match.require(max(pads) <= _MOST, f"padding must be at most {_MOST}, found {list(pads)}", node)
+    return {"pads": pads}
+
+
+def ints(value: AttrValue) -> tuple[int, ...]:
+    """An attribute of type ints."""
+    return tuple(int(item) for item in value) if isinstance(value, tuple) else ()

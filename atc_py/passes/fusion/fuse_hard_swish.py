@@ -1,0 +1,59 @@
+"""An input multiplied with its own straight sigmoid becomes one operator."""
+
+from __future__ import annotations
+
+from atc_py.passes.fusion.matching import Match, MissError, RewritePass, is_close, scalar
+
+__all__ = ["FuseHardSwishPass"]
+
+_SIXTH, _THREE, _SIX = 1 / 6, 3.0, 6.0
+
+
+class FuseHardSwishPass(RewritePass):
+    """x * min(max(x + 3, 0), 6) / 6 = HardSwish(x), in float32 and rounded once.
+
+    The bounded part is HardSigmoid with alpha = 1 / 6 and beta = 1 / 2, or ClipByValue of a sum.
+    """
+
+    name = "fuse-hard-swish"
+    summary = "Turns x * HardSigmoid(x), or x * Clip(x + 3, 0, 6) / 6, into HardSwish."
+    anchors = frozenset({"HardSigmoid", "ClipByValue"})
+
+    def rewrite(self, match: Match) -> None:
+        """Match from the bounded part to the product."""
+        gate = match.anchor
+        if gate.op == "HardSigmoid":
+            alpha, beta = (float(gate.attributes[name]) for name in ("alpha", "beta"))  # type: ignore[arg-type]  # verified: floats
+            if not (is_close(alpha, _SIXTH) and is_close(beta, 0.5)):
+                reason = f"alpha and beta must be 1 / 6 and 1 / 2, found {alpha:.6g}, {beta:.6g}"
+                raise MissError(reason, gate)
+            product = match.consumer(gate, "Mul")
+            x = match.other(product, gate.output)
+            if x is not gate.input(0):
+                raise MissError(f"x must be a factor, found %{x.name}", product)
+            match.become(product, "HardSwish", [x])
+            return
+        _rewrite_clipped(match)
+
+
+def _rewrite_clipped(match: Match) -> None:
+    """The form with a bounded sum: the sixth may be taken of the bounded sum or of the product."""
+    gate = match.anchor
+    bounds = [scalar(gate.input(position)) for position in (1, 2)]
+    if bounds != [0.0, _SIX]:
+        raise MissError(f"the bounds must be 0 and 6, found {bounds}", gate)
+    sum_ = match.producer(gate.input(0), "Add")
+    shifts = [value for value in sum_.present_inputs if is_close(scalar(value), _THREE)]
+    if not shifts:
+        raise MissError(f"3 must be added to x, found {sum_!r}", sum_)
+    x = match.other(sum_, shifts[0])
+    first = match.consumer(gate, "Mul", "Muls", "RealDiv")
+    is_product = x in first.inputs
+    last = match.consumer(first, *(("Mul", "Muls", "RealDiv") if is_product else ("Mul",)))
+    scaling, scaled = (last, first.output) if is_product else (first, gate.output)
+    factor = match.scaled(scaling, scaled)
+    if not is_close(factor, _SIXTH):
+        raise MissError(f"the factor must be 1 / 6, found {factor:.6g}", scaling)
+    if not is_product and match.other(last, first.output) is not x:
+        raise MissError(f"x must be a factor, found {last!r}", last)
+    match.become(last, "HardSwish", [x])

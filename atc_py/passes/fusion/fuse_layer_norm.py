@@ -1,0 +1,71 @@
+"""The layer normalisation that exporters write out becomes one operator."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.passes.fusion.matching import Match, MissError, RewritePass
+from atc_py.passes.fusion.norm_pattern import (
+    addend_of,
+    factor_of,
+    first_axis,
+    parameter,
+    quotient_of,
+    root_of,
+)
+
+if TYPE_CHECKING:
+    from atc_py.ir import Node, Value
+
+__all__ = ["FuseLayerNormPass"]
+
+
+class FuseLayerNormPass(RewritePass):
+    """d / sqrt(mean(d^2) + epsilon) * gamma + beta = LayerNorm(x, gamma, beta), d = x - mean(x).
+
+    The square is Pow or Mul, the quotient RealDiv, or Mul by a Reciprocal; casts between floats may
+    stand anywhere; gamma and beta may be missing. LayerNorm sums up in float32 and rounds once.
+    """
+
+    name = "fuse-layer-norm"
+    atc_names = ("LayerNormONNXFusionPass",)
+    summary = "Turns a decomposed layer normalisation into LayerNorm."
+    anchors = frozenset({"Sqrt"})
+
+    def rewrite(self, match: Match) -> None:
+        """Match from the square root: back to the input, and on to the last addition."""
+        root = root_of(match)
+        shifted = match.producer(match.behind(root.squared), "Sub")
+        x = match.behind(shifted.input(0))
+        mean = match.producer(match.behind(shifted.input(1)), "ReduceMeanD")
+        _require_mean_of(match, mean, x, root.axes)
+        quotient, divided = quotient_of(match)
+        if divided is not shifted.output:
+            _require_same_difference(match, divided, shifted)
+        gamma, last = factor_of(match, match.ahead(quotient))
+        beta, last = addend_of(match, last) if gamma is not None else (None, last)
+        axis = first_axis(match, x, last, root.axes)
+        attributes = {
+            "begin_norm_axis": axis,
+            "begin_params_axis": axis,
+            "epsilon": root.epsilon,
+        }
+        scale, shift = parameter(match, x, gamma, axis, 1.0), parameter(match, x, beta, axis, 0.0)
+        match.become(last, "LayerNorm", [x, scale, shift], attributes)
+
+
+def _require_mean_of(match: Match, mean: Node, x: Value | None, axes: tuple[int, ...]) -> None:
+    """The mean that is subtracted must be that of x over the same axes."""
+    read, found = match.behind(mean.input(0)), mean.attributes["axes"]
+    if read is not x or found != axes or not mean.attributes.get("keep_dims", False):
+        raise MissError(f"the mean of x over {list(axes)} must be kept, found {mean!r}", mean)
+
+
+def _require_same_difference(match: Match, divided: Value, shifted: Node) -> None:
+    """What is divided may be a second node that subtracts the same mean, or a cast one."""
+    again = match.producer(match.behind(divided), "Sub")
+    if again is shifted:
+        return
+    pairs = zip(again.present_inputs, shifted.present_inputs, strict=True)
+    if any(match.behind(one) is not match.behind(two) for one, two in pairs):
+        raise MissError(f"one difference must be squared and divided, found {again!r}", again)

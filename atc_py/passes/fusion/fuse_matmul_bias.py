@@ -1,0 +1,66 @@
+"""A vector that is added to every row of a matrix product becomes its bias."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.passes.fusion.matching import Match, MissError, RewritePass
+
+if TYPE_CHECKING:
+    from atc_py.ir import Node, Value
+
+__all__ = ["FuseMatmulBiasPass"]
+
+_PRODUCTS = ("MatMulV2", "BatchMatMulV2")
+_BIAS = 2
+
+
+class FuseMatmulBiasPass(RewritePass):
+    """Add(MatMul(a, b), c) = MatMul(a, b, bias = c), c a constant with an element per column.
+
+    A Reshape that keeps the columns may stand between. The bias is added to the float32 sums, so
+    float16 results are rounded once where they were twice.
+    """
+
+    name = "fuse-matmul-bias"
+    atc_names = ("MatMulBiasAddFusionPass",)
+    summary = "Turns the addition of a constant vector into the bias of the product before it."
+    anchors = frozenset({"Add"})
+
+    def rewrite(self, match: Match) -> None:
+        """Match from the addition back to the product."""
+        bias, product, reshape = _operands(match)
+        _check(match, bias, product)
+        add = match.anchor
+        inputs = [*product.inputs[:_BIAS], bias]
+        if reshape is None:
+            match.become(add, product.op, inputs, product.attributes)
+            return
+        match.become(add, "Reshape", [product.output, reshape.input(1)], survivors=[product])
+        product.set_inputs(inputs)
+        product.output.name = match.graph.fresh_name(f"{add.output.name}.rows")
+
+
+def _operands(match: Match) -> tuple[Value, Node, Node | None]:
+    """The constant vector, the product, and the Reshape between."""
+    add = match.anchor
+    constants = [value for value in add.present_inputs if value.const is not None]
+    if len(constants) != 1:
+        raise MissError(f"one operand must be constant, found {add!r}", add)
+    node = match.producer(match.other(add, constants[0]), *_PRODUCTS, "Reshape")
+    if node.op != "Reshape":
+        return constants[0], node, None
+    return constants[0], match.producer(node.input(0), *_PRODUCTS), node
+
+
+def _check(match: Match, bias: Value, product: Node) -> None:
+    """The bias is a float vector with an element per column, and there is none yet."""
+    columns = product.output.type.dims[-1]
+    found = list(bias.type.dims)
+    last = match.anchor.output.type.dims[-1]
+    match.require(found == [columns], f"the vector must have shape [{columns}], found {found}")
+    match.require(last == columns, f"rows must keep {columns} columns, found {last}")
+    match.require(product.input(_BIAS) is None, "the product must have no bias, found one", product)
+    dtype = product.output.type.dtype
+    same = dtype.is_float and bias.type.dtype is dtype and product.present_inputs[0].type.dtype
+    match.require(same is dtype, f"all must be floats of one dtype, found {dtype.value}", product)

@@ -1,0 +1,43 @@
+"""Borders that a Pad adds become padding of the convolution behind it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.dtypes import DType
+from atc_py.passes.fusion.borders import added_pads, borders
+from atc_py.passes.fusion.matching import Match, RewritePass
+
+if TYPE_CHECKING:
+    from atc_py.ir import Node
+
+__all__ = ["FusePadConvPass"]
+
+
+class FusePadConvPass(RewritePass):
+    """Conv2D(PadV3D(x; p, c); q) = Conv2D(x; p + q), c being what the convolution pads with: 0.
+
+    Of int8 data it is the quantised zero, offset_x. Both paddings count top, bottom, left, right.
+    """
+
+    name = "fuse-pad-conv"
+    atc_names = ("PadConv2dFusionPass",)
+    summary = "Turns borders of zeros into padding of the convolution behind them."
+    anchors = frozenset({"PadV3D"})
+
+    def rewrite(self, match: Match) -> None:
+        """Match from the Pad to the convolution."""
+        pad = match.anchor
+        conv = match.consumer(pad, "Conv2D", "DepthwiseConv2D")
+        match.require(conv.input(0) is pad.output, "the data must be padded, found weights", conv)
+        added = borders(match)
+        zero = conv.attributes.get("offset_x", 0) if _is_int8(pad) else 0
+        found = pad.attributes.get("constant_values", 0.0)
+        match.require(found == zero, f"the border must be of {zero}, found {found}")
+        pads = added_pads(match, conv, added)
+        match.become(conv, conv.op, [pad.input(0), *conv.inputs[1:]], {**conv.attributes, **pads})
+
+
+def _is_int8(pad: Node) -> bool:
+    """Whether the data are quantised."""
+    return pad.output.type.dtype is DType.INT8

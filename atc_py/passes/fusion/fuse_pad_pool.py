@@ -1,0 +1,55 @@
+"""Borders that a Pad adds become padding of the pool behind it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.passes.fusion.borders import added_pads, borders, ints
+from atc_py.passes.fusion.matching import Match, RewritePass
+
+if TYPE_CHECKING:
+    from atc_py.ir import AttrValue
+
+__all__ = ["FusePadPoolPass"]
+
+_LOWEST = -65504.0
+"""The smallest float16: no number of a float16 tensor is less."""
+
+
+class FusePadPoolPass(RewritePass):
+    """MaxPoolV3(PadV3D(x; p, -infinity); q) = MaxPoolV3(x; p + q); AvgPoolV2 alike, with zeros.
+
+    A mean must count the border, which it does with `exclusive` = false; with true it may only have
+    no padding of its own, and becomes false. Every window must hold an element of x.
+    """
+
+    name = "fuse-pad-pool"
+    atc_names = ("PadMaxPoolFusionPass",)
+    summary = "Turns borders that a pool would not see otherwise into its padding."
+    anchors = frozenset({"PadV3D"})
+
+    def rewrite(self, match: Match) -> None:
+        """Match from the Pad to the pool."""
+        pad = match.anchor
+        pool = match.consumer(pad, "MaxPoolV3", "AvgPoolV2")
+        added = borders(match)
+        found = float(pad.attributes.get("constant_values", 0.0))  # type: ignore[arg-type]  # verified: a float
+        own = ints(pool.attributes.get("pads", (0, 0, 0, 0)))
+        for name, wanted in (("ceil_mode", False), ("global_pooling", False)):
+            value = pool.attributes.get(name, False)
+            match.require(value == wanted, f"{name} must be {wanted}, found {value}", pool)
+        extra: dict[str, AttrValue] = {}
+        if pool.op == "MaxPoolV3":
+            is_low = found <= _LOWEST and pad.output.type.dtype.is_float
+            match.require(is_low, f"the border must be below all numbers, found {found}")
+        else:
+            match.require(found == 0, f"the border must be of 0, found {found}")
+            counted = not pool.attributes.get("exclusive", True) or not any(own)
+            match.require(counted, f"the mean leaves out its own padding {list(own)}", pool)
+            extra = {"exclusive": False}
+        pads = added_pads(match, pool, added)
+        size = ints(pool.attributes["ksize"])[2:]
+        total = ints(pads["pads"])
+        fits = max(total[:2]) < size[0] and max(total[2:]) < size[1]
+        match.require(fits, f"padding must be less than {list(size)}, found {list(total)}", pool)
+        match.become(pool, pool.op, [pad.input(0)], {**pool.attributes, **pads, **extra})

@@ -1,0 +1,34 @@
+"""The root mean square normalisation that exporters write out becomes one operator."""
+
+from __future__ import annotations
+
+from atc_py.passes.fusion.matching import Match, MissError, RewritePass
+from atc_py.passes.fusion.norm_pattern import (
+    factor_of,
+    first_axis,
+    parameter,
+    quotient_of,
+    root_of,
+)
+
+__all__ = ["FuseRmsNormPass"]
+
+
+class FuseRmsNormPass(RewritePass):
+    """x / sqrt(mean(x^2) + epsilon) * gamma = RmsNorm(x, gamma), sums in float32, rounded once."""
+
+    name = "fuse-rms-norm"
+    summary = "Turns a decomposed root mean square normalisation into RmsNorm."
+    anchors = frozenset({"Sqrt"})
+
+    def rewrite(self, match: Match) -> None:
+        """Match from the square root."""
+        root = root_of(match)
+        quotient, divided = quotient_of(match)
+        x = match.behind(divided)
+        if x is not match.behind(root.squared):
+            raise MissError(f"what is squared must be divided, found %{divided.name}", quotient)
+        gamma, last = factor_of(match, match.ahead(quotient))
+        axis = first_axis(match, x, last, root.axes)
+        scale = parameter(match, x, gamma, axis, 1.0)
+        match.become(last, "RmsNorm", [x, scale], {"epsilon": root.epsilon})

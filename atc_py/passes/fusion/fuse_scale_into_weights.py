@@ -1,0 +1,55 @@
+"""A constant factor behind a layer goes into its weights and bias."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from atc_py.passes.fusion.matching import Match, MissError, RewritePass
+from atc_py.passes.fusion.weights import (
+    CONVOLUTIONS,
+    PRODUCTS,
+    channel_constant,
+    channels_axis,
+    weighted,
+)
+
+__all__ = ["FuseScaleIntoWeightsPass"]
+
+_BIAS = 2
+_FAR = 16
+
+
+class FuseScaleIntoWeightsPass(RewritePass):
+    """Mul(Layer(x, w, b), c) = Layer(x, w c, b c), c a constant per output channel, or one.
+
+    Alike for RealDiv by c. Layers are convolutions and products with constant weights; what they
+    get is worked out in float32 and rounded once. Factors far from 1 stay outside: weights that
+    they make large or small would leave the range in which float16 has all its bits.
+    """
+
+    name = "fuse-scale-into-weights"
+    atc_names = ("ConvScaleFusionPass",)
+    summary = "Multiplies a constant factor behind a layer into its weights and bias."
+    anchors = frozenset({"Mul", "RealDiv"})
+
+    def rewrite(self, match: Match) -> None:
+        """Match from the factor back to the layer."""
+        scale = match.anchor
+        inverse = scale.op == "RealDiv"
+        computed = next((value for value in scale.present_inputs if value.const is None), None)
+        layer = match.producer(computed, *CONVOLUTIONS, *PRODUCTS)
+        if inverse and scale.input(0) is not computed:
+            raise MissError(f"the layer must be the dividend, found {scale!r}", scale)
+        weights, bias = layer.input(1), layer.input(_BIAS)
+        if weights is None or weights.const is None:
+            raise MissError(f"weights must be constant, found {layer!r}", layer)
+        factor = channel_constant(match, scale, layer)
+        sizes = np.abs(factor.numpy().astype(np.float64))
+        low, high = float(sizes.min(initial=1)), float(sizes.max(initial=1))
+        reason = f"factors must be within 1 / {_FAR} and {_FAR}, found {low:.3g} to {high:.3g}"
+        match.require(low * _FAR >= 1 and high <= _FAR, reason)
+        axis = channels_axis(match, layer)
+        inputs = [layer.input(0), weighted(match, weights, factor, axis, inverse=inverse)]
+        if bias is not None:
+            inputs.append(weighted(match, bias, factor, 0, inverse=inverse))
+        match.become(scale, layer.op, inputs, layer.attributes)

@@ -1,0 +1,26 @@
+"""An input multiplied with its own sigmoid becomes one operator."""
+
+from __future__ import annotations
+
+from atc_py.passes.fusion.matching import Match, RewritePass
+
+__all__ = ["FuseSwishPass"]
+
+
+class FuseSwishPass(RewritePass):
+    """x * Sigmoid(scale * x) = Swish(x; scale), in float32 and rounded once; scale may be 1."""
+
+    name = "fuse-swish"
+    summary = "Turns x * Sigmoid(x) into Swish."
+    anchors = frozenset({"Sigmoid"})
+
+    def rewrite(self, match: Match) -> None:
+        """Match from Sigmoid to the product."""
+        gate = match.anchor
+        x, scale = gate.input(0), 1.0
+        product = match.consumer(gate, "Mul")
+        other = match.other(product, gate.output)
+        if other is not x and x is not None:
+            scaling = match.producer(x, "Mul", "Muls", "RealDiv")
+            scale = match.scaled(scaling, other)
+        match.become(product, "Swish", [other], {"scale": scale})

@@ -1,0 +1,66 @@
+"""A Transpose of the last two axes becomes a flag of the matrix product that reads it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.passes.fusion.matching import Match, MissError, RewritePass, merged_origins
+
+if TYPE_CHECKING:
+    from atc_py.ir import Node
+
+__all__ = ["FuseTransposeMatmulPass"]
+
+_FLAGS = {"MatMulV2": ("transpose_x1", "transpose_x2"), "BatchMatMulV2": ("adj_x1", "adj_x2")}
+
+
+class FuseTransposeMatmulPass(RewritePass):
+    """MatMul(TransposeD(a), b) = MatMul(a, b; transpose_x1 turned round), alike for b.
+
+    The Transpose may have other readers; then it stays for them. One that moves other axes as well
+    is none of the product.
+    """
+
+    name = "fuse-transpose-matmul"
+    atc_names = ("BatchMatMulFusionPass",)
+    summary = "Turns a Transpose of matrices into a flag of the product behind it."
+    anchors = frozenset(_FLAGS)
+
+    def rewrite(self, match: Match) -> None:
+        """Match from the product to either operand."""
+        product = match.anchor
+        found = [place for place in (0, 1) if _is_turned(product, place)]
+        if not found:
+            raise MissError(_reason(product), product)
+        for place in found:
+            turn = match.producer(product.input(place), "TransposeD")
+            match.require_one_precision()
+            flag = _FLAGS[product.op][place]
+            product.attributes[flag] = not product.attributes.get(flag, False)
+            product.set_input(place, turn.input(0))
+            product.origins = merged_origins(product, turn)
+            if not turn.output.uses and not match.graph.is_output(turn.output):
+                turn.drop_inputs()
+                match.dead.append(turn)
+
+
+def _is_turned(product: Node, place: int) -> bool:
+    """Whether an operand is a Transpose of the last two axes."""
+    value = product.input(place)
+    turn = None if value is None else value.producer
+    if turn is None or turn.op != "TransposeD":
+        return False
+    perm = turn.attributes["perm"]
+    rank = turn.output.type.rank
+    return perm == (*range(rank - 2), rank - 1, rank - 2)
+
+
+def _reason(product: Node) -> str:
+    """Why neither operand fits."""
+    makers = [value.producer for value in product.present_inputs[:2]]
+    turns = [node for node in makers if node is not None and node.op == "TransposeD"]
+    if turns:
+        perm = turns[0].attributes["perm"]
+        return f"a Transpose must exchange the last two axes and no other, found perm {perm}"
+    found = ", ".join("a value from outside" if node is None else node.op for node in makers)
+    return f"an operand must come from TransposeD, found {found}"

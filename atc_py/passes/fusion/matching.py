@@ -1,0 +1,320 @@
+"""What rules of fusion are written with: a walk over a pattern, conditions, and the rewrite.
+
+A rule starts at its anchor and asks a `Match` for the producers and consumers that its pattern
+has. Each question that the graph answers otherwise raises a `MissError` with what was found, so
+a rule reads as the pattern itself. The nodes that were found are kept; conditions that all rules
+share, and the rewrite, work on them.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from atc_py.ir import DenseConst
+from atc_py.passes.base import Pass, PassContext
+from atc_py.passes.fusion.record import Miss
+from atc_py.shapes import element_count
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from atc_py.ir import AttrValue, Graph, Node, Origin, Value
+    from atc_py.passes.fusion.record import PassFusions
+
+__all__ = ["Match", "MissError", "RewritePass", "is_close", "merged_origins", "scalar"]
+
+_TOLERANCE = 1e-3
+"""Relative; float16 holds constants of formulas to 5e-4."""
+
+
+class MissError(Exception):
+    """A rule does not apply.
+
+    Attributes:
+        reason: why, with what was found.
+        node: where.
+        matched: the pattern is there, but a condition is not met.
+    """
+
+    def __init__(self, reason: str, node: Node, *, matched: bool = False) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.node = node
+        self.matched = matched
+
+
+def is_close(found: float | None, wanted: float) -> bool:
+    """Whether a constant is the one of a formula, up to what float16 holds of it."""
+    return found is not None and abs(found - wanted) <= _TOLERANCE * abs(wanted)
+
+
+class Match:
+    """The nodes of one place in a graph that a rule has found so far.
+
+    Attributes:
+        graph: the graph.
+        anchor: the node at which the rule started.
+        nodes: what was found, the anchor first.
+        dead: nodes that the rewrite left without use; the pass removes them.
+    """
+
+    def __init__(self, graph: Graph, context: PassContext, anchor: Node) -> None:
+        self.graph = graph
+        self.anchor = anchor
+        self.nodes = [anchor]
+        self.dead: list[Node] = []
+        self._context = context
+
+    def producer(self, value: Value | None, *ops: str) -> Node:
+        """The node that computes `value`, which must be one of `ops`; it is kept."""
+        node = None if value is None else value.producer
+        if value is None or node is None:
+            name = "an absent input" if value is None else f"%{value.name}"
+            raise MissError(f"{_either(ops)} must compute {name}, found nothing", self.nodes[-1])
+        if node.op not in ops:
+            raise MissError(f"{_either(ops)} must compute %{value.name}, found {node.op}", node)
+        return self.keep(node)
+
+    def consumer(self, node: Node, *ops: str) -> Node:
+        """The one node that reads the result of `node`, which must be one of `ops`; it is kept."""
+        readers = node.output.consumers
+        if len(readers) != 1:
+            listed = ", ".join(reader.op for reader in readers) or "nobody"
+            reason = f"one {_either(ops)} must read the result of {node.op}, found {listed}"
+            raise MissError(reason, node)
+        if readers[0].op not in ops:
+            reason = f"{_either(ops)} must read the result of {node.op}, found {readers[0].op}"
+            raise MissError(reason, readers[0])
+        return self.keep(readers[0])
+
+    def follows(self, node: Node, *ops: str) -> Node | None:
+        """The one node that reads the result of `node`, if it is one of `ops`; it is not kept."""
+        readers = node.output.consumers
+        found = readers[0] if len(readers) == 1 and readers[0].op in ops else None
+        return None if found is None or self.graph.is_output(node.output) else found
+
+    def keep(self, node: Node) -> Node:
+        """`node`, kept once."""
+        if node not in self.nodes:
+            self.nodes.append(node)
+        return node
+
+    def other(self, node: Node, value: Value) -> Value:
+        """The operand of `node`, which has two, that is not `value`."""
+        first, second = node.input(0), node.input(1)
+        found = second if first is value else first if second is value else None
+        if found is None:
+            raise MissError(f"{node.op} must read %{value.name} and one more, found {node!r}", node)
+        return found
+
+    def behind(self, value: Value | None) -> Value | None:
+        """What `value` repeats along axes or holds in another float dtype; the nodes are kept."""
+        while value is not None and value.producer is not None and _only_dresses(value.producer):
+            value = self.keep(value.producer).input(0)
+        return value
+
+    def ahead(self, node: Node) -> Node:
+        """The last of the nodes that only dress up the result of `node`; they are kept."""
+        while (reader := self.follows(node, "Cast", "ExpandD")) and _only_dresses(reader):
+            node = self.keep(reader)
+        return node
+
+    def scaled(self, node: Node, value: Value) -> float:
+        """The constant that `node` multiplies `value` with, or divides it by, as a factor."""
+        if node.op == "Muls":
+            return float(node.attributes["value"])  # type: ignore[arg-type]  # verified: a float
+        number = scalar(self.other(node, value))
+        if number is None:
+            raise MissError(f"{node.op} must have a constant of one element, found {node!r}", node)
+        if node.op == "RealDiv" and (number == 0 or node.input(0) is not value):
+            raise MissError(f"RealDiv must divide by a constant, found {node!r}", node)
+        return 1 / number if node.op == "RealDiv" else number
+
+    def require(self, condition: object, reason: str, node: Node | None = None) -> None:
+        """Raise a miss with `reason` unless `condition` holds; the pattern itself is there."""
+        if not condition:
+            raise MissError(reason, node or self.anchor, matched=True)
+
+    def require_closed(self, last: Node) -> None:
+        """Nothing but the result of `last` may be read outside of the match, or handed out."""
+        inside = set(self.nodes)
+        for node in self.nodes:
+            if node is last:
+                continue
+            for value in node.outputs:
+                readers = [reader.op for reader in value.consumers if reader not in inside]
+                if self.graph.is_output(value):
+                    readers.append("an output of the model")
+                reason = f"nothing else may read %{value.name}, found {', '.join(readers)}"
+                self.require(not readers, reason, node)
+
+    def require_one_precision(self) -> None:
+        """Controls of precision must treat all nodes of the match alike."""
+        controls = self._context.controls
+        kept = [node for node in self.nodes if controls.keeps(node)]
+        if kept and len(kept) < len(self.nodes):
+            others = next(node for node in self.nodes if node not in kept)
+            reason = f"{kept[0].op} keeps its dtype (keep-dtype), but {others.op} does not"
+            self.require(condition=False, reason=reason, node=kept[0])
+        for node in self.nodes:
+            given = controls.custom_of(node) is not None
+            self.require(not given, f"customize-dtypes gives the dtypes of {node.op}", node)
+            moved = node.op in controls.lists
+            self.require(not moved, f"modify-mixlist moves {node.op} to another list", node)
+
+    def become(
+        self,
+        last: Node,
+        op: str,
+        inputs: Sequence[Value | None],
+        attributes: Mapping[str, AttrValue] | None = None,
+        survivors: Sequence[Node] = (),
+    ) -> Node:
+        """Let `last` be the node that computes what the whole match did.
+
+        All others go but `survivors`, which come from all origins of the match as `last` does.
+
+        Raises:
+            MissError: something else reads what is inside, or precision differs between nodes.
+        """
+        self.require_closed(last)
+        self.require_one_precision()
+        last.op = op
+        last.attributes = dict(attributes or {})
+        last.name = self.graph.fresh_name(f"{op}:{last.output.name}")
+        last.set_inputs(inputs)
+        for node in (last, *survivors):
+            node.origins = merged_origins(*self.nodes)
+        self.dead = [node for node in self.nodes if node not in {last, *survivors}]
+        for node in self.dead:
+            node.drop_inputs()
+        return last
+
+    def redirect(
+        self, op: str, inputs: Sequence[Value | None], attributes: Mapping[str, AttrValue]
+    ) -> None:
+        """Let the anchor compute its result as `op` of `inputs`; what nobody reads then goes.
+
+        Raises:
+            MissError: precision differs between nodes.
+        """
+        self.require_one_precision()
+        node = self.anchor
+        if node.op != op:
+            node.name = self.graph.fresh_name(f"{op}:{node.output.name}")
+        node.op, node.attributes = op, dict(attributes)
+        node.set_inputs(inputs)
+        self._bury_idle()
+
+    def pass_through(self, source: Value) -> None:
+        """Let all who read the anchor's result read `source`; what nobody reads then goes.
+
+        Raises:
+            MissError: the model hands out the result, or precision differs between nodes.
+        """
+        node = self.anchor
+        kept = self.graph.is_output(node.output)
+        self.require(not kept, f"%{node.output.name} is an output of the model")
+        self.require_one_precision()
+        node.output.replace_by(source)
+        node.drop_inputs()
+        self.dead.append(node)
+        self._bury_idle()
+
+    def extents(self) -> Value:
+        """The extents of the anchor's result as a constant; its own where it has one."""
+        node = self.anchor
+        given = node.input(1) if node.op == "Reshape" else None
+        if given is not None and given.const is not None:
+            return given
+        data = DenseConst(np.array(node.output.type.shape, np.int64))
+        return self.graph.constant(f"{node.output.name}.shape", data)
+
+    def _bury_idle(self) -> None:
+        """Let nodes of the match go that nobody reads; the anchor comes from them, too."""
+        for node in self.nodes[1:]:
+            if any(value.uses or self.graph.is_output(value) for value in node.outputs):
+                continue
+            self.anchor.origins = merged_origins(self.anchor, node)
+            node.drop_inputs()
+            self.dead.append(node)
+
+    def require_known_extents(self, *values: Value) -> None:
+        """Extents of `values` must be known before the run."""
+        for value in values:
+            if value.type.is_open:
+                raise MissError(f"extents must be known, found {value.type}", self.anchor)
+
+
+def merged_origins(*nodes: Node) -> tuple[Origin, ...]:
+    """The source nodes that any of `nodes` came from, oldest first."""
+    origins = {origin for node in nodes for origin in node.origins}
+    return tuple(sorted(origins, key=lambda origin: origin.index))
+
+
+def scalar(value: Value | None) -> float | None:
+    """The number in a constant of one element, or None."""
+    if value is None or value.const is None or element_count(value.const.shape) != 1:
+        return None
+    return float(value.const.numpy().reshape(-1)[0].astype(np.float64))
+
+
+class RewritePass(Pass):
+    """A pass of one rule, tried at every node of its anchors.
+
+    Attributes:
+        anchors: operators at which the pattern is looked for.
+    """
+
+    anchors: ClassVar[frozenset[str]]
+
+    @abstractmethod
+    def rewrite(self, match: Match) -> None:
+        """Find the pattern around the anchor, hold it to the rule's conditions, rewrite it.
+
+        Raises:
+            MissError: the rule does not apply; the graph is then as it was.
+        """
+
+    def run(self, graph: Graph, context: PassContext) -> int:
+        """Rewrite every match; returns how many."""
+        record = context.fusions.of(self.name)
+        before, gone = record.effective, set[object]()
+        for node in list(graph.nodes):
+            if node.op not in self.anchors or node in gone:
+                continue
+            match = Match(graph, context, node)
+            if self._applied(match, record):
+                gone.update(match.dead)
+        graph.remove_nodes([node for node in graph.nodes if node in gone])
+        return record.effective - before
+
+    def _applied(self, match: Match, record: PassFusions) -> bool:
+        """Whether the rule applied, which the record learns."""
+        try:
+            self.rewrite(match)
+        except MissError as miss:
+            origins = tuple(origin.name for origin in miss.node.origins)
+            found = Miss(miss.reason, miss.node.name, origins, len(match.nodes))
+            record.missed(found, matched=miss.matched)
+            return False
+        record.applied()
+        return True
+
+
+def _only_dresses(node: Node) -> bool:
+    """Whether a node repeats its input along axes, or casts between floats."""
+    if node.op == "ExpandD":
+        return True
+    x = node.input(0)
+    floats = x is not None and x.type.dtype.is_float and node.output.type.dtype.is_float
+    return node.op == "Cast" and floats
+
+
+def _either(ops: Sequence[str]) -> str:
+    """`a, b or c`."""
+    *rest, last = ops
+    return f"{', '.join(rest)} or {last}" if rest else last

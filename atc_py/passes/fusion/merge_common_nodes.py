@@ -1,0 +1,66 @@
+"""Nodes that compute the same of the same become one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.passes.base import Pass, PassContext
+from atc_py.shapes import element_count
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from atc_py.ir import Graph, Node, Value
+
+__all__ = ["MergeCommonNodesPass"]
+
+_NEVER = frozenset({"Merge", "Multinomial", "RandomUniform", "Switch"})
+"""Operators whose results differ from run to run, or that decide what runs."""
+
+_SMALL = 64
+"""Elements of constants up to which their contents are compared; of larger ones the identity."""
+
+
+class MergeCommonNodesPass(Pass):
+    """f(x; a) and f(x; a) are one node; so are two constants of a few elements that are equal."""
+
+    name = "merge-common-nodes"
+    atc_names = ("CommonSubexpressionEliminationPass",)
+    summary = "Merges nodes that do the same to the same operands."
+
+    def run(self, graph: Graph, context: PassContext) -> int:
+        """Merge all in one walk, producers first; returns how many nodes went."""
+        first: dict[Hashable, Node] = {}
+        gone: list[Node] = []
+        handed_out = set(graph.outputs)
+        graph.sort()
+        for node in graph.nodes:
+            if node.op in _NEVER or not handed_out.isdisjoint(node.outputs):
+                continue
+            controls = (context.controls.keeps(node), context.controls.custom_of(node) is not None)
+            kept = first.setdefault((*_key(node), controls), node)
+            if kept is not node:
+                for mine, value in zip(node.outputs, kept.outputs, strict=True):
+                    mine.replace_by(value)
+                kept.origins = (
+                    *(each for each in node.origins if each not in kept.origins),
+                    *kept.origins,
+                )
+                gone.append(node)
+        graph.remove_nodes(gone)
+        context.fusions.of(self.name).applied(len(gone))
+        return len(gone)
+
+
+def _key(node: Node) -> tuple[Hashable, ...]:
+    """What two nodes that compute the same have in common."""
+    operands = tuple(None if value is None else _operand_key(value) for value in node.inputs)
+    types = tuple(value.type for value in node.outputs)
+    return node.op, tuple(sorted(node.attributes.items())), operands, types
+
+
+def _operand_key(value: Value) -> Hashable:
+    """A value, or the contents of a small constant."""
+    if value.const is None or element_count(value.const.shape) > _SMALL:
+        return value
+    return value.type, value.const.numpy().tobytes()

@@ -1,0 +1,15 @@
+"""Convolutions are launched together with the functions behind them."""
+
+from __future__ import annotations
+
+from atc_py.passes.fusion.merge_kernels import MergePass
+
+__all__ = ["MergeConvElemwisePass"]
+
+
+class MergeConvElemwisePass(MergePass):
+    """Convolution, bias and functions of each element, such as Relu, are one launch."""
+
+    name = "merge-conv-elemwise"
+    summary = "Launches a convolution together with the elementwise operators behind it."
+    families = frozenset({"conv"})

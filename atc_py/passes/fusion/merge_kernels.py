@@ -1,0 +1,137 @@
+"""Functions of each element are launched together with what computes their operand.
+
+CANN calls it UB fusion: the graph stays as it is, and nodes with one scope become one kernel, whose
+functions work on what is still in the unified buffer. Nothing is rounded otherwise than before.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from atc_py.ir import Engine, Phase
+from atc_py.passes.base import Pass, PassContext
+from atc_py.passes.fusion.record import Miss
+from atc_py.shapes import element_count
+from atc_py.target import Unit, find_operator
+
+if TYPE_CHECKING:
+    from atc_py.ir import Graph, Node, TensorType, Value
+
+__all__ = ["ELEMENTWISE", "MergePass"]
+
+ELEMENTWISE = frozenset({"unary", "binary"})
+"""Families of operators that are functions of each element."""
+
+_MOST = 16
+"""Nodes behind a head: the code of a kernel and what it reads from outside are bounded."""
+
+_VIEWS = frozenset({"Flatten", "Reshape", "Squeeze", "Unsqueeze"})
+
+
+class MergePass(Pass):
+    """A head and the functions of each element behind it get one scope.
+
+    Each is the only reader of the result before it, which the model does not hand out; all have one
+    float dtype and run on the AI Core. Other operands are single numbers, tensors of the result's
+    size, or, where `repeats` says so, what is repeated along axes of the head's own extents.
+
+    Attributes:
+        families: template families of the heads.
+        repeats: whether parts of a head's result are seen with its own extents.
+    """
+
+    requires = Phase.LAID_OUT
+    ub_fusion = True
+    families: ClassVar[frozenset[str]]
+    repeats: ClassVar[bool] = False
+
+    def run(self, graph: Graph, context: PassContext) -> int:
+        """Give every chain a scope; returns how many chains there are."""
+        record = context.fusions.of(self.name)
+        scope = max((node.scope for node in graph.nodes), default=0)
+        first = scope
+        handed_out = set(graph.outputs)
+        for head in graph.nodes:
+            if head.scope or not self._is_head(head):
+                continue
+            members, reason, at = self._members(head, handed_out)
+            if members:
+                scope += 1
+                for node in (head, *members):
+                    node.scope = scope
+                record.applied()
+            else:
+                origins = tuple(origin.name for origin in at.origins)
+                record.missed(Miss(reason, at.name, origins, 1), matched=False)
+        return scope - first
+
+    def _is_head(self, node: Node) -> bool:
+        """Whether `node` computes one tensor of floats of known extents on the AI Core."""
+        row = find_operator(node.op)
+        if row is None or row.family not in self.families or node.engine is not Engine.AICORE:
+            return False
+        types = [value.type for value in (*node.present_inputs, *node.outputs)]
+        return len(node.outputs) == 1 and types[-1].dtype.is_float and not _any_open(types)
+
+    def _members(self, head: Node, handed_out: set[Value]) -> tuple[list[Node], str, Node]:
+        """What can follow `head`, and why nothing more can, with the node that is to blame.
+
+        Views between functions belong to the launch as well; behind the last function they do not.
+        """
+        found: list[Node] = []
+        count, before = 0, head
+        while True:
+            reason, reader = _only_reader(before, handed_out)
+            if reader is None:
+                return found[:count], reason, before
+            if len(found) == _MOST:
+                return (
+                    found[:count],
+                    f"a launch holds at most {_MOST} nodes behind its head",
+                    reader,
+                )
+            if reader.op not in _VIEWS:
+                reason = self._unfit(head, before, reader)
+                if reason:
+                    return found[:count], reason, reader
+                count = len(found) + 1
+            found.append(reader)
+            before = reader
+
+    def _unfit(self, head: Node, before: Node, node: Node) -> str:
+        """Why `node` is no function of each element that the head's launch can do, or nothing."""
+        row, value, result = find_operator(node.op), before.output, node.output.type
+        if row is None or row.family not in ELEMENTWISE or row.unit is not Unit.VECTOR:
+            return f"a function of each element must follow, found {node.op}"
+        if node.engine is not Engine.AICORE or node.scope:
+            return f"{node.op} must run on the AI Core in no other launch"
+        types = [operand.type for operand in (*node.present_inputs, *node.outputs)]
+        if _any_open(types) or {each.dtype for each in types} != {head.output.type.dtype}:
+            return f"all must be {head.output.type.dtype.value} of known extents, found {node!r}"
+        size = element_count(head.output.type.shape)
+        if element_count(result.shape) != size:
+            return f"the result must keep {size} elements, found {result}"
+        for operand in node.present_inputs:
+            repeated = self.repeats and result.dims == head.output.type.dims
+            if operand is not value and not repeated:
+                count = element_count(operand.type.shape)
+                if count not in {1, size}:
+                    return f"the other operand must have 1 or {size} elements, found {operand.type}"
+        return ""
+
+
+def _only_reader(node: Node, handed_out: set[Value]) -> tuple[str, Node | None]:
+    """The one node that reads the result of `node`; else why there is none."""
+    value = node.output
+    if value in handed_out:
+        return f"%{value.name} is an output of the model", None
+    readers = value.consumers
+    if len(readers) != 1:
+        listed = ", ".join(reader.op for reader in readers) or "nobody"
+        return f"one node must read %{value.name}, found {listed}", None
+    return "", readers[0]
+
+
+def _any_open(types: list[TensorType]) -> bool:
+    """Whether an extent of one of the types is known to the run alone."""
+    return any(type_.is_open for type_ in types)

@@ -1,0 +1,17 @@
+"""Matrix products are launched together with the functions behind them."""
+
+from __future__ import annotations
+
+from atc_py.passes.fusion.merge_kernels import MergePass
+
+__all__ = ["MergeMatmulElemwisePass"]
+
+
+class MergeMatmulElemwisePass(MergePass):
+    """Matrix product, bias and functions of each element are one launch."""
+
+    name = "merge-matmul-elemwise"
+    atc_names = ("ATbeMatmulElemwiseFusionPass",)
+    summary = "Launches a matrix product together with the elementwise operators behind it."
+    families = frozenset({"matmul"})
+    repeats = True

@@ -1,0 +1,40 @@
+"""Views of views become one view, and views that change nothing go."""
+
+from __future__ import annotations
+
+from atc_py.passes.fusion.matching import Match, MissError, RewritePass
+
+__all__ = ["MergeReshapesPass"]
+
+_VIEWS = frozenset({"Flatten", "Reshape", "Squeeze", "Unsqueeze"})
+
+
+class MergeReshapesPass(RewritePass):
+    """Reshape(Reshape(x)) = Reshape(x), and views that give x its own extents are x.
+
+    Flatten, Squeeze and Unsqueeze are views like Reshape. Those before the last one stay where
+    others read them.
+    """
+
+    name = "merge-reshapes"
+    summary = "Turns views of views into one, and removes those that change nothing."
+    anchors = _VIEWS
+
+    def rewrite(self, match: Match) -> None:
+        """Match from a view to what it shows of the first one."""
+        view = match.anchor
+        source, depth = view.input(0), 0
+        while source is not None and (before := source.producer) and before.op in _VIEWS:
+            match.keep(before)
+            source, depth = before.input(0), depth + 1
+        if source is None:
+            raise MissError("a view must have an operand", view)
+        target = view.output.type
+        match.require_known_extents(view.output, source)
+        if source.type.dims == target.dims and not match.graph.is_output(view.output):
+            match.pass_through(source)
+            return
+        if not depth:
+            found = source.producer.op if source.producer else "a value from outside"
+            raise MissError(f"a view must come before, found {found}", view)
+        match.redirect("Reshape", [source, match.extents()], {})

@@ -1,0 +1,57 @@
+"""Transposes that follow one another become one, a Reshape, or nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.passes.fusion.matching import Match, MissError, RewritePass
+
+if TYPE_CHECKING:
+    from atc_py.ir import Node, Value
+
+__all__ = ["MergeTransposesPass"]
+
+
+class MergeTransposesPass(RewritePass):
+    """TransposeD(TransposeD(x; p); q) = TransposeD(x; p[q]), which is x where p[q] changes nothing.
+
+    A Transpose that moves axes of one element alone is a Reshape: no element moves.
+    """
+
+    name = "merge-transposes"
+    summary = "Turns Transposes that follow one another into one, a Reshape, or nothing."
+    anchors = frozenset({"TransposeD"})
+
+    def rewrite(self, match: Match) -> None:
+        """Match from the last Transpose."""
+        last = match.anchor
+        source, perm = last.input(0), _perm(last)
+        first = None if source is None else source.producer
+        depth = first is not None and first.op == "TransposeD"
+        if first is not None and depth:
+            match.keep(first)
+            earlier = _perm(first)
+            source, perm = first.input(0), tuple(earlier[axis] for axis in perm)
+        if source is None:
+            raise MissError("a Transpose must have an operand", last)
+        match.require_known_extents(last.output, source)
+        if perm == tuple(range(len(perm))) and not match.graph.is_output(last.output):
+            match.pass_through(source)
+        elif _moves_nothing(source, perm):
+            match.redirect("Reshape", [source, match.extents()], {})
+        elif depth:
+            match.redirect("TransposeD", [source], {"perm": perm})
+        else:
+            raise MissError(f"axes longer than 1 change places: {list(perm)}", last)
+
+
+def _perm(node: Node) -> tuple[int, ...]:
+    """The permutation of a Transpose."""
+    value = node.attributes["perm"]
+    return tuple(int(item) for item in value) if isinstance(value, tuple) else ()
+
+
+def _moves_nothing(source: Value, perm: tuple[int, ...]) -> bool:
+    """Whether axes that are longer than 1 keep their order."""
+    longer = [axis for axis in perm if source.type.dims[axis] != 1]
+    return longer == sorted(longer)

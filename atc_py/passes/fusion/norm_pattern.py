@@ -1,0 +1,125 @@
+"""What the patterns of normalisations over last axes have in common: roots, quotients, factors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from atc_py.ir import SplatConst
+from atc_py.passes.fusion.matching import Match, MissError, scalar
+from atc_py.shapes import closed_shape
+
+if TYPE_CHECKING:
+    from atc_py.ir import Node, Value
+
+__all__ = ["Root", "addend_of", "factor_of", "first_axis", "parameter", "quotient_of", "root_of"]
+
+_SQUARE = 2.0
+
+
+class Root(NamedTuple):
+    """What stands under the square root: the mean of a square over axes, and epsilon."""
+
+    squared: Value | None
+    axes: tuple[int, ...]
+    epsilon: float
+
+
+def root_of(match: Match) -> Root:
+    """Mean(square) + epsilon, the operand of the anchor."""
+    added = match.producer(match.behind(match.anchor.input(0)), "Add")
+    epsilon = _constant_of(added)
+    if epsilon is None:
+        raise MissError(f"Add must have a constant of one element, found {added!r}", added)
+    number, constant = epsilon
+    mean = match.producer(match.behind(match.other(added, constant)), "ReduceMeanD")
+    squared = _squared(match, match.producer(match.behind(mean.input(0)), "Pow", "Mul"))
+    axes = mean.attributes["axes"]
+    return Root(squared, axes if isinstance(axes, tuple) else (), number)  # type: ignore[arg-type]  # verified: ints
+
+
+def _constant_of(node: Node) -> tuple[float, Value] | None:
+    """The constant operand of a node that has one of one element."""
+    for value in node.present_inputs:
+        number = scalar(value)
+        if number is not None:
+            return number, value
+    return None
+
+
+def _squared(match: Match, node: Node) -> Value | None:
+    """What `node` squares."""
+    value, second = node.input(0), node.input(1)
+    if node.op == "Mul" and match.behind(value) is match.behind(second):
+        return value
+    if node.op == "Pow" and scalar(second) == _SQUARE:
+        return value
+    raise MissError(f"the mean must be of a square, found {node!r}", node)
+
+
+def quotient_of(match: Match) -> tuple[Node, Value]:
+    """The division by the root, and what is divided."""
+    root = match.ahead(match.anchor)
+    reader = match.consumer(root, "RealDiv", "Reciprocal")
+    if reader.op == "RealDiv":
+        divided = reader.input(0)
+        if divided is None or divided is root.output:
+            raise MissError(f"the root must be the divisor, found {reader!r}", reader)
+        return reader, divided
+    inverse = match.ahead(reader)
+    product = match.consumer(inverse, "Mul")
+    return product, match.other(product, inverse.output)
+
+
+def factor_of(match: Match, node: Node) -> tuple[Value | None, Node]:
+    """The constant that the result is multiplied with, if it is, and the last node so far."""
+    return _constant_operand(match, node, "Mul")
+
+
+def addend_of(match: Match, node: Node) -> tuple[Value | None, Node]:
+    """The constant that is added to the result, if one is, and the last node so far."""
+    return _constant_operand(match, node, "Add")
+
+
+def _constant_operand(match: Match, node: Node, op: str) -> tuple[Value | None, Node]:
+    """The constant of the `op` that follows `node`, which then is the last node so far."""
+    reader = match.follows(node, op)
+    if reader is None:
+        return None, node
+    constant = match.other(reader, node.output)
+    if constant.const is None or constant.type.dims != node.output.type.dims[-constant.type.rank :]:
+        return None, node
+    return (None, node) if constant.type.rank == 0 else (constant, match.keep(reader))
+
+
+def first_axis(match: Match, x: Value | None, last: Node, axes: tuple[int, ...]) -> int:
+    """The first of the axes, which must be the last ones of x and have known extents."""
+    match.require(x is not None and x.type.dtype is last.output.type.dtype, _dtypes(x, last), last)
+    rank = last.output.type.rank
+    found = sorted(axis % rank for axis in axes)
+    wanted = list(range(rank - len(found), rank))
+    match.require(found == wanted and found, f"axes must be the last of {rank}, found {found}")
+    extents = last.output.type.dims[wanted[0] :]
+    match.require(None not in extents, f"extents must be known, found {list(extents)}")
+    return wanted[0]
+
+
+def _dtypes(x: Value | None, last: Node) -> str:
+    """What is said of dtypes that differ."""
+    found = "nothing" if x is None else x.type.dtype.value
+    return f"x and y must have one dtype, found {found} and {last.output.type.dtype.value}"
+
+
+def parameter(
+    match: Match, x: Value | None, given: Value | None, axis: int, missing: float
+) -> Value:
+    """Gamma or beta: what is given, or a constant that changes nothing."""
+    if x is None:
+        raise MissError("x must be there", match.anchor)
+    shape = closed_shape(x.type.dims[axis:])
+    if given is None:
+        data = SplatConst(missing, x.type.dtype, shape)
+        return match.graph.constant(f"{x.name}.{'gamma' if missing else 'beta'}", data)
+    found = list(given.type.dims)
+    reason = f"gamma and beta must be {x.type.dtype.value} {list(shape)}, found {given.type}"
+    match.require(found == list(shape) and given.type.dtype is x.type.dtype, reason)
+    return given

@@ -1,0 +1,61 @@
+"""What fusion passes found: matches, rewrites, and the nearest miss of each pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+__all__ = ["Fusions", "Miss", "PassFusions"]
+
+
+@dataclass(frozen=True, slots=True)
+class Miss:
+    """A place where a rule almost applied.
+
+    Attributes:
+        reason: why it does not, with what was found.
+        node: the target node that is not what the pattern wants, or does not meet its condition.
+        origins: names of the source nodes that it came from.
+        depth: how many nodes of the pattern were there.
+    """
+
+    reason: str
+    node: str
+    origins: tuple[str, ...]
+    depth: int
+
+
+@dataclass(slots=True)
+class PassFusions:
+    """What one pass did.
+
+    Attributes:
+        matched: places where the pattern was.
+        effective: places that were rewritten.
+        nearest: the miss that had most of the pattern; of equals the first.
+    """
+
+    matched: int = 0
+    effective: int = 0
+    nearest: Miss | None = None
+
+    def missed(self, miss: Miss, *, matched: bool) -> None:
+        """Note a place that was left alone; `matched` says whether the whole pattern was there."""
+        self.matched += matched
+        if self.nearest is None or miss.depth > self.nearest.depth:
+            self.nearest = miss
+
+    def applied(self, count: int = 1) -> None:
+        """Note places that were rewritten."""
+        self.matched += count
+        self.effective += count
+
+
+@dataclass(slots=True)
+class Fusions:
+    """What every pass did that reports it, by the pass's name."""
+
+    passes: dict[str, PassFusions] = field(default_factory=dict)
+
+    def of(self, name: str) -> PassFusions:
+        """The record of the pass called `name`."""
+        return self.passes.setdefault(name, PassFusions())

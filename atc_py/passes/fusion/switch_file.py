@@ -1,0 +1,169 @@
+"""ATC's fusion switch file: which passes run, as lines or as JSON.
+
+Lines are `PassName:off`. JSON is `{"Switch": {"GraphFusion": {"ALL": "off", "PassName": "on"},
+"UBFusion": {...}}}`. "ALL" comes before single names wherever it stands, and does not reach passes
+that every compilation needs.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from atc_py.diag import Place, Sink
+from atc_py.diag.codes import BAD_SWITCH_FILE, FILE_NOT_FOUND, FILE_UNREADABLE, FUSION_NOT_SWITCHED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from atc_py.diag import Diagnostic
+    from atc_py.passes.base import Pass
+
+__all__ = ["Switches", "read_switches"]
+
+_GRAPH, _UB = "GraphFusion", "UBFusion"
+_ALL = "ALL"
+_WORDS = {"on": True, "off": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Switches:
+    """What a switch file says.
+
+    Attributes:
+        disabled: our names of the passes that do not run.
+        warnings: names that switch nothing, each with its reason.
+    """
+
+    disabled: frozenset[str] = frozenset()
+    warnings: tuple[Diagnostic, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A switch: a name, whether it is on, the section it stands in ("" for lines), its place."""
+
+    name: str
+    is_on: bool
+    section: str
+    place: Place = field(compare=False)
+
+
+def read_switches(path: Path, passes: Sequence[type[Pass]]) -> Switches:
+    """The switches in the file at `path`, of `passes`.
+
+    Raises:
+        AtcError: FILE_NOT_FOUND, FILE_UNREADABLE, or BAD_SWITCH_FILE for every wrong entry.
+    """
+    text = _text(path)
+    sink = Sink()
+    if text.lstrip().startswith("{"):
+        entries = list(_json_entries(text, path, sink))
+    else:
+        entries = list(_line_entries(text, path, sink))
+    sink.raise_errors()
+    return _switched(entries, passes)
+
+
+def _text(path: Path) -> str:
+    """The file's text."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise FILE_NOT_FOUND.error(f"there is no file {path}", place=Place(str(path))) from None
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise FILE_UNREADABLE.error(
+            f"cannot read {path}: {reason}", place=Place(str(path))
+        ) from None
+
+
+def _line_entries(text: str, path: Path, sink: Sink) -> Iterator[_Entry]:
+    """Entries of the form with lines; empty lines and those that begin with # are none."""
+    for number, line in enumerate(text.splitlines(), start=1):
+        stripped = line.strip()
+        if not stripped or stripped.startswith("#"):
+            continue
+        place = Place(str(path), line=number)
+        name, colon, word = (part.strip() for part in stripped.partition(":"))
+        if not (name and colon):
+            message = f"a line must be `PassName:on` or `PassName:off`, found {stripped!r}"
+            sink.add(BAD_SWITCH_FILE.diagnostic(message, place=place))
+        else:
+            yield from _entry(name, word, "", place, sink)
+
+
+def _json_entries(text: str, path: Path, sink: Sink) -> Iterator[_Entry]:
+    """Entries of the JSON form."""
+    try:
+        document = json.loads(text)
+    except json.JSONDecodeError as error:
+        place = Place(str(path), line=error.lineno)
+        raise BAD_SWITCH_FILE.error(f"the JSON breaks off: {error.msg}", place=place) from None
+    place = Place(str(path))
+    switch = _object(document.get("Switch"), '"Switch"', place)
+    for section, switches in switch.items():
+        where = Place(str(path), field=section)
+        if section not in {_GRAPH, _UB}:
+            message = f'a section must be "{_GRAPH}" or "{_UB}", found {section!r}'
+            sink.add(BAD_SWITCH_FILE.diagnostic(message, place=place))
+            continue
+        for name, word in _object(switches, section, place).items():
+            yield from _entry(name, word, section, where, sink)
+
+
+def _object(value: object, name: str, place: Place) -> dict[str, Any]:
+    """A JSON object, by its name."""
+    if not isinstance(value, dict):
+        found = "nothing" if value is None else json.dumps(value)[:40]
+        raise BAD_SWITCH_FILE.error(f"{name} must be an object, found {found}", place=place)
+    return value
+
+
+def _entry(name: str, word: object, section: str, place: Place, sink: Sink) -> Iterator[_Entry]:
+    """An entry, or a finding."""
+    found = _WORDS.get(word.lower()) if isinstance(word, str) else None
+    if found is None:
+        message = f"{name} must be on or off, found {word!r}"
+        sink.add(BAD_SWITCH_FILE.diagnostic(message, place=place))
+    else:
+        yield _Entry(name, found, section, place)
+
+
+def _switched(entries: Iterable[_Entry], passes: Sequence[type[Pass]]) -> Switches:
+    """What entries make of the passes."""
+    by_name: dict[str, list[type[Pass]]] = {}
+    for row in passes:
+        for name in (row.name, *row.atc_names):
+            by_name.setdefault(name, []).append(row)
+    off: set[str] = set()
+    warnings = []
+    for entry in sorted(entries, key=lambda each: each.name != _ALL):
+        if entry.name == _ALL:
+            rows = [row for row in passes if row.optional and _is_in(row, entry.section)]
+        else:
+            rows = by_name.get(entry.name, [])
+        problem = _problem(entry, rows)
+        if problem:
+            warnings.append(FUSION_NOT_SWITCHED.diagnostic(problem, place=entry.place))
+            continue
+        names = {row.name for row in rows}
+        off = off - names if entry.is_on else off | names
+    return Switches(frozenset(off), tuple(warnings))
+
+
+def _is_in(row: type[Pass], section: str) -> bool:
+    """Whether a pass belongs to a section; lines know no sections."""
+    return not section or row.ub_fusion is (section == _UB)
+
+
+def _problem(entry: _Entry, rows: Sequence[type[Pass]]) -> str:
+    """Why an entry switches nothing, or nothing."""
+    if not rows:
+        return f"atc-py has no pass {entry.name}" if entry.name != _ALL else ""
+    needed = [row.name for row in rows if not row.optional]
+    if needed and not entry.is_on:
+        return f"{entry.name} stays on: every compilation needs it"
+    return ""

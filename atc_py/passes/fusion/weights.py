@@ -1,0 +1,96 @@
+"""Constants that stand behind a layer, seen per output channel, and weights that take them in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from atc_py.ir import DeferredConst
+from atc_py.passes.fusion.matching import Match, MissError
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from atc_py.ir import ConstData, Node, Value
+
+    Array = npt.NDArray[Any]
+
+__all__ = ["CONVOLUTIONS", "PRODUCTS", "channel_constant", "channels_axis", "summed", "weighted"]
+
+CONVOLUTIONS = ("Conv2D", "DepthwiseConv2D", "Conv2DTransposeD")
+PRODUCTS = ("MatMulV2", "BatchMatMulV2")
+_TURNED = {"MatMulV2": "transpose_x2", "BatchMatMulV2": "adj_x2"}
+_CHANNELS = 1
+
+
+def channels_axis(match: Match, layer: Node) -> int:
+    """The axis of a layer's weights that counts its output channels, from the back for products."""
+    if layer.op in PRODUCTS:
+        return -2 if layer.attributes.get(_TURNED[layer.op], False) else -1
+    if layer.op == "Conv2DTransposeD":
+        groups = layer.attributes.get("groups", 1)
+        match.require(groups == 1, f"a transposed filter must have 1 group, found {groups}", layer)
+        return 1
+    return 0
+
+
+def channel_constant(match: Match, node: Node, layer: Node) -> ConstData:
+    """The constant operand of `node`, of one element or one for each output channel of `layer`.
+
+    Raises:
+        MissError: there is none, or its elements lie along other axes.
+    """
+    constants = [value for value in node.present_inputs if value.const is not None]
+    if len(constants) != 1 or constants[0].const is None:
+        raise MissError(f"one operand of {node.op} must be constant, found {node!r}", node)
+    data, result = constants[0].const, layer.output.type
+    axis = result.rank - 1 if layer.op in PRODUCTS else _CHANNELS
+    wanted = [1] * result.rank
+    wanted[axis] = result.shape[axis]
+    shape = [1] * (result.rank - len(data.shape)) + list(data.shape)
+    fits = len(data.shape) <= result.rank and shape in (wanted, [1] * result.rank)
+    reason = f"the constant must have an element per output channel, found {list(data.shape)}"
+    match.require(fits and result.dims == node.output.type.dims, reason, node)
+    same = result.dtype.is_float and data.dtype is result.dtype
+    match.require(same, f"all must be floats of one dtype, found {data.dtype.value}", node)
+    return data
+
+
+def weighted(match: Match, weights: Value, factor: ConstData, axis: int, *, inverse: bool) -> Value:
+    """Weights times a factor per output channel, or divided by it, rounded once to their dtype."""
+    data = weights.const
+    if data is None:
+        raise MissError(f"weights must be constant, found %{weights.name}", match.anchor)
+
+    def compute(array: Array, factors: Array) -> Array:
+        shape = [1] * array.ndim
+        shape[axis] = -1
+        wide = np.result_type(array.dtype, np.float32)
+        by_channel = factors.reshape(-1).astype(wide).reshape(shape)
+        with np.errstate(all="ignore"):
+            operation = np.divide if inverse else np.multiply
+            made: Array = operation(array.astype(wide), by_channel).astype(array.dtype)
+        return made
+
+    made = DeferredConst(data.dtype, data.shape, [data, factor], compute, "weights with a factor")
+    return match.graph.constant(f"{weights.name}.scaled", made)
+
+
+def summed(match: Match, bias: Value | None, added: ConstData, channels: int) -> Value:
+    """A bias with a constant per output channel added, rounded once to its dtype."""
+    sources = [added]
+    if bias is not None:
+        if bias.const is None:
+            raise MissError(f"the bias must be constant, found %{bias.name}", match.anchor)
+        sources.append(bias.const)
+
+    def compute(constant: Array, *old: Array) -> Array:
+        total = constant.reshape(-1).astype(np.float64)
+        for each in old:
+            total = total + each.astype(np.float64)
+        made: Array = np.broadcast_to(total, (channels,)).astype(constant.dtype)
+        return made
+
+    made = DeferredConst(added.dtype, (channels,), sources, compute, "bias with a constant")
+    return match.graph.constant(f"{match.anchor.output.name}.bias", made)

@@ -1,0 +1,84 @@
+"""What `convert` says about fusion: switches, the result of each pass, and the nearest miss."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from tests.cli.test_convert_command import refused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.cli.conftest import Result
+
+    Atc = Callable[..., Result]
+
+
+@pytest.fixture
+def gates(atc: Atc) -> Path:  # noqa: ARG001  (its folder)
+    """Swish once as a whole, and once with a gate that the model hands out."""
+    ports = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [4]) for name in "xyzg"]
+    nodes = [
+        helper.make_node("Sigmoid", ["x"], ["s"], "gate"),
+        helper.make_node("Mul", ["x", "s"], ["y"], "product"),
+        helper.make_node("Sigmoid", ["y"], ["g"], "second"),
+        helper.make_node("Mul", ["y", "g"], ["z"], "last"),
+    ]
+    graph = helper.make_graph(nodes, "g", ports[:1], ports[1:])
+    proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)])
+    proto.ir_version = 8
+    onnx.save(proto, "gates.onnx")
+    return Path("gates.onnx")
+
+
+def test_report_has_matches_effects_and_misses(atc: Atc, gates: Path) -> None:
+    result = atc("convert", gates, "--json").json["fusion_result"]
+    swish = result["graph_fusion"]["fuse-swish"]
+    assert (swish["match_times"], swish["effect_times"]) == (2, 1)
+    assert swish["nearest_miss"]["from"] == ["second"]
+    assert "an output of the model" in swish["nearest_miss"]["reason"]
+    assert set(result["ub_fusion"]) == {
+        "merge-conv-elemwise", "merge-matmul-elemwise", "merge-elemwise",
+    }  # fmt: skip
+
+
+def test_why_not_tells_the_nearest_miss(atc: Atc, gates: Path) -> None:
+    done = atc("convert", gates, "--why-not", "fuse-swish", "--why-not", "GeluONNXFusionPass")
+    assert done.status == 0
+    assert "fuse-swish: matched 2 times, rewritten 1 times" in done.out
+    assert "nearest miss: nothing else may read %g, found an output of the model" in done.out
+    assert "from 'second'" in done.out
+    assert "fuse-gelu: matched 0 times, rewritten 0 times\n  nothing came near" in done.out
+
+
+def test_why_not_of_a_pass_that_did_not_run_says_so(atc: Atc, gates: Path) -> None:
+    done = atc("convert", gates, "--disable-pass", "fuse-gelu", "--why-not", "fuse-gelu")
+    assert "fuse-gelu: the pass did not run" in done.out
+
+
+def test_why_not_of_an_unknown_pass_is_refused(atc: Atc, gates: Path) -> None:
+    refused(atc("convert", gates, "--why-not", "fuse-everything"), 2, "ATC1004")
+
+
+@pytest.mark.parametrize("option", ["--fusion-switch-file", "--fusion_switch_file"])
+def test_switch_file_switches_a_pass_off(atc: Atc, gates: Path, option: str) -> None:
+    Path("switch.json").write_text(
+        json.dumps({"Switch": {"GraphFusion": {"fuse-swish": "off", "Unknown": "off"}}}),
+        encoding="utf-8",
+    )
+    done = atc("convert", gates, option, "switch.json")
+    assert done.status == 0
+    assert "warning[ATC6020 fusion-not-switched]: atc-py has no pass Unknown" in done.out
+    assert "Swish" not in done.out
+
+
+def test_broken_switch_file_is_refused(atc: Atc, gates: Path) -> None:
+    Path("switch.cfg").write_text("fuse-swish\n", encoding="utf-8")
+    refused(atc("convert", gates, "--fusion-switch-file", "switch.cfg"), 3, "ATC2021")
+    refused(atc("convert", gates, "--fusion-switch-file", "none.cfg"), 3, "ATC2001")

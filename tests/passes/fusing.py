@@ -1,0 +1,57 @@
+"""One fusion pass on a graph in text form, with what it found."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.config import PrecisionMode
+from atc_py.ir.parser import parse_graph
+from atc_py.ir.verifier import verify_graph
+from atc_py.passes.base import PassContext
+from atc_py.passes.precision.controls import Controls, Custom
+from atc_py.passes.precision.rules import verifier_rules
+from atc_py.target import find_soc
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from atc_py.ir import Graph
+    from atc_py.passes.base import Pass
+    from atc_py.passes.fusion.record import PassFusions
+
+__all__ = ["changed", "fuse"]
+
+
+def fuse(
+    step: type[Pass],
+    text: str,
+    keep: frozenset[str] = frozenset(),
+    custom: Mapping[str, Custom] | None = None,
+) -> tuple[Graph, PassFusions]:
+    """The verified graph after one pass, and its record; the text is verified before.
+
+    Args:
+        step: the pass.
+        text: a lowered graph.
+        keep: source nodes that keep their dtypes.
+        custom: dtypes that source nodes are given.
+    """
+    graph = parse_graph(text)
+    soc = find_soc("sim")
+    verify_graph(graph, verifier_rules(soc))
+    controls = Controls(keep_nodes=keep, custom_nodes=dict(custom or {}))
+    context = PassContext(soc, PrecisionMode.FORCE_FP16, "model.onnx", controls=controls)
+    changes = step().run(graph, context)
+    graph.sort()
+    verify_graph(graph, verifier_rules(soc))
+    record = context.fusions.of(step.name)
+    assert record.effective == changes
+    return graph, record
+
+
+def changed(text: str, changes: Mapping[str, str]) -> str:
+    """`text` with parts replaced, all of which must be there."""
+    for old, new in changes.items():
+        assert old in text, old
+        text = text.replace(old, new)
+    return text

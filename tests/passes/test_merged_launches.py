@@ -1,0 +1,153 @@
+"""Functions of each element are launched with what is before them, and numbers stay bit by bit."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from atc_py.config import PrecisionMode
+from atc_py.ir.parser import parse_graph
+from atc_py.passes.base import PassContext
+from atc_py.passes.fusion.merge_conv_elemwise import MergeConvElemwisePass
+from atc_py.passes.fusion.merge_elemwise import MergeElemwisePass
+from atc_py.passes.fusion.merge_matmul_elemwise import MergeMatmulElemwisePass
+from atc_py.passes.layout.assign_formats import AssignFormatsPass
+from atc_py.passes.precision.assign_precision import AssignPrecisionPass
+from atc_py.target import find_soc
+from tests.passes.fusing import changed
+from tests.passes.numbers import literal, results_of_typed
+
+if TYPE_CHECKING:
+    from atc_py.ir import Graph
+    from atc_py.passes.fusion.record import Fusions
+
+RANDOM = np.random.default_rng(3)
+
+CONV = f"""
+graph @g phase lowered {{
+  input %x : float32[2,3,40,33] ND
+  input %z : float32[2,5,40,33] ND
+  const %low : float32[] ND = dense [0.0]
+  const %high : float32[] ND = dense [6.0]
+  {literal("w", RANDOM.normal(size=(5, 3, 3, 3)).round(3), "float32")}
+  {literal("b", RANDOM.normal(size=5).round(3), "float32")}
+  %c = Conv2D(%x, %w, %b) {{pads=[1,1,1,1], strides=[1,1,1,1]}} : float32[2,5,40,33] ND
+  %s = Add(%z, %c) : float32[2,5,40,33] ND
+  %g = Sigmoid(%s) : float32[2,5,40,33] ND
+  %y = ClipByValue(%g, %low, %high) : float32[2,5,40,33] ND
+  output %y
+}}
+"""
+PRODUCT = """
+graph @g phase lowered {
+  input %x : float32[2,130,16] ND
+  input %z : float32[2,16,20] ND
+  input %mask : float32[1,130,20] ND
+  input %r : float32[2,2600] ND
+  const %scale : float32[] ND = dense [0.3]
+  const %flat : int64[2] ND = dense [2, 2600]
+  %p = BatchMatMulV2(%x, %z) : float32[2,130,20] ND
+  %k = RealDiv(%p, %scale) : float32[2,130,20] ND
+  %m = Add(%k, %mask) : float32[2,130,20] ND
+  %v = Reshape(%m, %flat) : float32[2,2600] ND
+  %a = Sub(%r, %v) : float32[2,2600] ND
+  %y = Mul(%a, %a) : float32[2,2600] ND
+  output %y
+}
+"""
+CHAIN = """
+graph @g phase lowered {
+  input %x : float32[70000] ND
+  input %z : float32[70000] ND
+  %a = Mul(%x, %z) : float32[70000] ND
+  %t = Tanh(%a) : float32[70000] ND
+  %y = Sub(%t, %x) : float32[70000] ND
+  output %y
+}
+"""
+CASES = {"convolution": (CONV, 1), "product": (PRODUCT, 1), "elementwise": (CHAIN, 1)}
+
+APART: dict[str, tuple[str, dict[str, str], str, str]] = {
+    "result handed out": (
+        CONV, {"output %y": "output %y\n  output %c"}, "merge-conv-elemwise",
+        "one node must read %c, found Add, Cast"),
+    "two readers": (
+        CONV, {"Add(%z, %c)": "Add(%c, %c)", "  output %y":
+               "  %o = Relu(%c) : float32[2,5,40,33] ND\n  output %y\n  output %o"},
+        "merge-conv-elemwise", "one node must read %c, found Add, Relu"),
+    "another operator": (
+        CONV, {"%s = Add(%z, %c)": "%s = HardMax(%c)"}, "merge-conv-elemwise",
+        "a function of each element must follow, found HardMax"),
+    "repeated operand": (
+        CONV, {"%z : float32[2,5,40,33]": "%z : float32[2,5,1,33]"}, "merge-conv-elemwise",
+        "the other operand must have 1 or 13200 elements"),
+}  # fmt: skip
+
+
+def _compiled(text: str, mode: str, *, merged: bool) -> tuple[Graph, Fusions]:
+    """A lowered graph with dtypes and formats, and launches merged where that is wanted."""
+    graph = parse_graph(text)
+    context = PassContext(find_soc("sim"), PrecisionMode(mode), "model.onnx")
+    steps = [AssignPrecisionPass(), AssignFormatsPass()]
+    merging = [MergeConvElemwisePass(), MergeMatmulElemwisePass(), MergeElemwisePass()]
+    for step in [*steps, *(merging if merged else [])]:
+        step.run(graph, context)
+        graph.sort()
+    return graph, context.fusions
+
+
+def _feeds(graph: Graph) -> dict[str, np.ndarray]:
+    """Numbers for every input, some of them large."""
+    made = np.random.default_rng(9)
+    return {
+        value.name: (made.normal(size=value.type.shape) * 3).astype(np.float32)
+        for value in graph.inputs
+    }
+
+
+@pytest.mark.parametrize("mode", ["force_fp16", "force_fp32"])
+@pytest.mark.parametrize("case", CASES)
+def test_merged_launches_give_the_same_bits(case: str, mode: str) -> None:
+    text, scopes = CASES[case]
+    merged, _ = _compiled(text, mode, merged=True)
+    apart, _ = _compiled(text, mode, merged=False)
+    named = {node.scope for node in merged.nodes if node.scope}
+    assert len(named) == scopes
+    feeds = _feeds(apart)
+    found, wanted = results_of_typed(merged, feeds)["y"], results_of_typed(apart, feeds)["y"]
+    assert found.tobytes() == wanted.tobytes()
+
+
+def test_scope_ends_with_the_last_function_and_spans_views() -> None:
+    graph, fusions = _compiled(PRODUCT, "force_fp16", merged=True)
+    scopes = {node.op: node.scope for node in graph.nodes if node.op != "Cast"}
+    assert scopes == dict.fromkeys(["BatchMatMulV2", "RealDiv", "Add", "Reshape", "Sub", "Mul"], 1)
+    assert fusions.of("merge-matmul-elemwise").effective == 1
+
+
+@pytest.mark.parametrize("reason", APART)
+def test_launches_stay_apart_and_say_why(reason: str) -> None:
+    text, changes, name, message = APART[reason]
+    graph, fusions = _compiled(changed(text, changes), "force_fp16", merged=True)
+    assert next(node for node in graph.nodes if node.op == "Conv2D").scope == 0
+    nearest = fusions.of(name).nearest
+    assert nearest is not None
+    assert message in nearest.reason
+
+
+def test_integers_are_not_merged() -> None:
+    text = CHAIN.replace("float32", "int32").replace("Tanh(%a)", "Neg(%a)")
+    graph, _ = _compiled(text, "force_fp16", merged=True)
+    assert not any(node.scope for node in graph.nodes)
+
+
+def test_launch_holds_a_bounded_number_of_functions() -> None:
+    lines = "\n".join(f"  %v{at + 1} = Sigmoid(%v{at}) : float32[8] ND" for at in range(40))
+    text = f"graph @g phase lowered {{\n  input %v0 : float32[8] ND\n{lines}\n  output %v40\n}}"
+    graph, fusions = _compiled(text, "force_fp32", merged=True)
+    sizes = Counter(node.scope for node in graph.nodes)
+    assert sizes == {1: 17, 2: 17, 3: 6}
+    assert fusions.of("merge-elemwise").effective == 3

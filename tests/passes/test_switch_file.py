@@ -1,0 +1,95 @@
+"""ATC's fusion switch file in both its forms."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from atc_py.diag import AtcError
+from atc_py.passes.fusion.switch_file import read_switches
+from atc_py.passes.manager import PIPELINE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+OPTIONAL = {row.name for row in PIPELINE if row.optional}
+UB = {row.name for row in PIPELINE if row.ub_fusion}
+
+
+def _off(path: Path, text: str) -> set[str]:
+    """The passes that a file with `text` switches off."""
+    file = path / "switch.cfg"
+    file.write_text(text, encoding="utf-8")
+    return set(read_switches(file, PIPELINE).disabled)
+
+
+def test_lines_switch_passes_by_either_name(tmp_path: Path) -> None:
+    text = "# mine\n\nGeluONNXFusionPass:off\n fuse-swish : OFF \nfuse-layer-norm:on\n"
+    assert _off(tmp_path, text) == {"fuse-gelu", "fuse-swish"}
+
+
+def test_json_switches_all_but_some(tmp_path: Path) -> None:
+    switch = {"GraphFusion": {"fuse-gelu": "on", "ALL": "off"}, "UBFusion": {"ALL": "on"}}
+    assert _off(tmp_path, json.dumps({"Switch": switch})) == OPTIONAL - UB - {"fuse-gelu"}
+
+
+def test_all_reaches_its_section_alone(tmp_path: Path) -> None:
+    assert _off(tmp_path, json.dumps({"Switch": {"UBFusion": {"ALL": "off"}}})) == UB
+    assert _off(tmp_path, "ALL:off") == OPTIONAL
+
+
+def test_last_of_two_entries_counts(tmp_path: Path) -> None:
+    assert _off(tmp_path, "fuse-gelu:off\nfuse-gelu:on\n") == set()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("TbeFooFusionPass:off", "atc-py has no pass TbeFooFusionPass"),
+        ("split-grouped-conv:off", "split-grouped-conv stays on: every compilation needs it"),
+    ],
+)
+def test_entry_without_effect_is_a_warning_with_its_line(
+    tmp_path: Path, text: str, message: str
+) -> None:
+    file = tmp_path / "switch.cfg"
+    file.write_text(f"\n{text}\n", encoding="utf-8")
+    switches = read_switches(file, PIPELINE)
+    assert not switches.disabled
+    (warning,) = switches.warnings
+    assert (warning.message, warning.code.name) == (message, "fusion-not-switched")
+    assert warning.place is not None
+    assert warning.place.line == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "messages"),
+    [
+        ("fuse-gelu off\n:off\n", ["a line must be", "a line must be"]),
+        ("fuse-gelu:no", ["fuse-gelu must be on or off, found 'no'"]),
+        ('{"Switch": {"GraphFusion": {"fuse-gelu": true}}}', ["must be on or off, found True"]),
+        ('{"Switch": {"Fusion": {}}}', ['"GraphFusion" or "UBFusion", found \'Fusion\'']),
+        ('{"Switch": {"UBFusion": []}}', ["UBFusion must be an object, found []"]),
+        ('{"Fusion": {}}', ['"Switch" must be an object, found nothing']),
+        ("{\n", ["the JSON breaks off"]),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_said(tmp_path: Path, text: str, messages: list[str]) -> None:
+    with pytest.raises(AtcError) as caught:
+        _off(tmp_path, text)
+    found = caught.value.diagnostics
+    assert {each.code.name for each in found} == {"bad-switch-file"}
+    for diagnostic, message in zip(found, messages, strict=True):
+        assert message in diagnostic.message
+
+
+def test_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(AtcError, match="there is no file"):
+        read_switches(tmp_path / "none.cfg", PIPELINE)
+    with pytest.raises(AtcError, match="cannot read"):
+        read_switches(tmp_path, PIPELINE)
+    (tmp_path / "binary.cfg").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(AtcError, match="it is not UTF-8 text"):
+        read_switches(tmp_path / "binary.cfg", PIPELINE)
