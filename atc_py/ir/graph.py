@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from atc_py.ir.constants import ConstData
+    from atc_py.ir.memory import MemoryPlan
 
 __all__ = ["AttrValue", "Engine", "Graph", "Node", "Origin", "Value"]
 
@@ -99,9 +100,10 @@ class Node:
         attributes: by name, as the operator's row declares them.
         origins: the source nodes that it came from, oldest first.
         engine: what executes it; None until the precision pass has chosen.
+        scope: number of the launch that it shares with nodes around it; 0 for one of its own.
     """
 
-    __slots__ = ("_inputs", "attributes", "engine", "name", "op", "origins", "outputs")
+    __slots__ = ("_inputs", "attributes", "engine", "name", "op", "origins", "outputs", "scope")
 
     def __init__(
         self,
@@ -117,6 +119,7 @@ class Node:
         self.attributes: dict[str, AttrValue] = dict(attributes or {})
         self.origins = tuple(origins)
         self.engine: Engine | None = None
+        self.scope = 0
         self.outputs = tuple(outputs)
         for value in self.outputs:
             value.producer = self
@@ -180,11 +183,13 @@ class Graph:
         outputs: values handed out, in the model's order; a value may stand twice.
         output_names: names of the outputs for the user, position by position.
         nodes: in an order in which producers come first.
+        memory: where values lie; None before phase placed.
     """
 
     def __init__(self, name: str = "", phase: Phase = Phase.LOWERED) -> None:
         self.name = name
         self.phase = phase
+        self.memory: MemoryPlan | None = None
         self.inputs: list[Value] = []
         self.outputs: list[Value] = []
         self.output_names: list[str] = []

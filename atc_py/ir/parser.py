@@ -114,10 +114,11 @@ class _Parser:
         attributes = self._attributes()
         types = self._types(len(names))
         outputs = [Value(name, type_) for (_, name), type_ in zip(names, types, strict=True)]
-        engine = self._engine()
+        engine, scope = self._engine(), self._scope()
         node_name = self._node_name(names[0][0], f"{op}:{outputs[0].name}")
         node = Node(op, node_name, inputs, outputs, attributes, self._origins())
         node.engine = engine
+        node.scope = scope
         self._graph.nodes.append(node)
         for (token, _), value in zip(names, outputs, strict=True):
             self._define(token, value)
@@ -191,6 +192,13 @@ class _Parser:
             return None
         self._at.expect("=")
         return self._one_of(_ENGINES, "engine")
+
+    def _scope(self) -> int:
+        """`scope=2`, or 0."""
+        if not self._at.accept("scope"):
+            return 0
+        self._at.expect("=")
+        return read_integer(self._at, "the number of a scope")
 
     def _node_name(self, place: Token, default: str) -> str:
         """`name="..."` or the default; no two nodes have the same."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from atc_py.dtypes import DType
 from atc_py.ir.constants import CastConst, DeferredConst, DenseConst, OpaqueConst, SplatConst
 from atc_py.ir.literals import element_text, float_text, name_text, quoted, word_text
+from atc_py.ir.memory import Home
 from atc_py.shapes import element_count
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from atc_py.ir.constants import ConstData
     from atc_py.ir.graph import AttrValue, Graph, Node, Origin, Value
+    from atc_py.ir.memory import MemoryPlan
 
 __all__ = ["DENSE_LIMIT", "print_graph"]
 
@@ -43,7 +45,7 @@ def _lines(graph: Graph) -> Iterator[str]:
         if value.const is not None:
             yield f"  const {_typed(value)} = {_data_text(value.const)}"
     for node in graph.nodes:
-        yield f"  {_node_text(node)}"
+        yield f"  {_node_text(node)}{_spots_text(node, graph.memory)}"
     for value, name in zip(graph.outputs, graph.output_names, strict=False):
         yield f"  output {_name(value)} as {quoted(name)}"
     yield "}"
@@ -67,11 +69,22 @@ def _node_text(node: Node) -> str:
     text = f"{outputs} = {word_text(node.op)}({inputs}){_attributes_text(node)} : {types}"
     if node.engine is not None:
         text += f"  engine={node.engine.value}"
+    if node.scope:
+        text += f"  scope={node.scope}"
     if not node.outputs or node.name != f"{node.op}:{node.outputs[0].name}":
         text += f"  name={quoted(node.name)}"
     if node.origins:
         text += f"  from [{', '.join(_origin_text(origin) for origin in node.origins)}]"
     return text
+
+
+def _spots_text(node: Node, plan: MemoryPlan | None) -> str:
+    """Where the memory plan puts the outputs, as a comment: it is no part of the text form."""
+    if plan is None:
+        return ""
+    spots = (plan.spots.get(value) for value in node.outputs)
+    words = (spot.value if isinstance(spot, Home) else str(spot) for spot in spots)
+    return f"  # at {', '.join(words)}"
 
 
 def _origin_text(origin: Origin) -> str:

@@ -31,7 +31,7 @@ from atc_py.ir.structure import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from atc_py.diag import Diagnostic
     from atc_py.ir.graph import Graph, Node, Value
@@ -44,6 +44,11 @@ def _any_dtypes(_node: Node) -> str | None:
     return None
 
 
+def _any_places(_graph: Graph) -> tuple[Finding, ...]:
+    """Accepts every plan, and none."""
+    return ()
+
+
 @dataclass(frozen=True, slots=True)
 class Rules:
     """What the verifier must be told about the target.
@@ -52,10 +57,13 @@ class Rules:
         rows: the row of the operator with a name, or None where there is no such operator.
         dtypes_ok: what is wrong with the dtypes of a node on its engine, or None. It is asked
             from phase `typed` on, and only about nodes with an engine and the right operands.
+        unsound_places: what is wrong with the memory plan of a graph of phase `placed`; asked
+            where nothing else is wrong.
     """
 
     rows: Callable[[str], OperatorRow | None]
     dtypes_ok: Callable[[Node], str | None] = _any_dtypes
+    unsound_places: Callable[[Graph], Iterable[Finding]] = _any_places
 
 
 def verify_graph(graph: Graph, rules: Rules) -> None:
@@ -71,6 +79,8 @@ def verify_graph(graph: Graph, rules: Rules) -> None:
         for check in checks
         for finding in check(graph, rules)
     ]
+    if not found and graph.phase >= Phase.PLACED:
+        found = [_diagnostic(finding) for finding in rules.unsound_places(graph)]
     if found:
         raise AtcError(*found)
 

@@ -10,7 +10,7 @@ import msgspec
 from atc_py.diag import Place
 from atc_py.diag.codes import NOT_OM, OM_CONTENT, OM_VERSION
 from atc_py.package.names import MODEL, REPORT
-from atc_py.package.schema import FORMAT, FORMAT_VERSION, OmModel
+from atc_py.package.schema import FORMAT, READ_VERSIONS, OmModel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,10 +54,10 @@ def decode_model(data: bytes, file: str) -> OmModel:
             place=place,
             help="convert the ONNX model with `atc-py convert`",
         )
-    if probe.format_version != FORMAT_VERSION:
+    if probe.format_version not in READ_VERSIONS:
+        known = " and ".join(f"version {version}" for version in READ_VERSIONS)
         raise OM_VERSION.error(
-            f"{file} has version {probe.format_version} of the format; "
-            f"this atc-py reads version {FORMAT_VERSION}",
+            f"{file} has version {probe.format_version} of the format; this atc-py reads {known}",
             place=place,
             help="convert the ONNX model again with this atc-py, or use the one that wrote it",
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atc_py.dtypes import DType
+from atc_py.package.memory import describe_memory
 from atc_py.package.schema import (
     FORMAT,
     FORMAT_VERSION,
@@ -53,6 +54,7 @@ def describe(graph: Graph, contents: PackageContents, members: Mapping[Value, st
         tensors=[_tensor(value, members.get(value)) for value in values],
         nodes=[_node(node, number, contents.kernel_of.get(node.name)) for node in graph.nodes],
         members={},
+        memory=describe_memory(graph, values),
     )
 
 
@@ -81,6 +83,7 @@ def _node(node: Node, number: Mapping[Value, int], kernel: str | None) -> OmNode
         attributes={name: _attribute(value) for name, value in node.attributes.items()},
         kernel=kernel,
         origins=[OmOrigin(origin.index, origin.name, origin.op_type) for origin in node.origins],
+        scope=node.scope,
     )
 
 

@@ -110,7 +110,8 @@ def open_model(path: Path) -> OfflineModel:
 
     Raises:
         AtcError: FILE_NOT_FOUND or FILE_UNREADABLE; NOT_OM for other or truncated files;
-            OM_VERSION; OM_MEMBER for each damaged part; OM_CONTENT for contradictions.
+            OM_VERSION; OM_MEMBER for each damaged part; OM_CONTENT for contradictions;
+            OM_PLAN for a memory plan that is not sound.
     """
     data = _map_file(path)
     try:

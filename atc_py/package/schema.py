@@ -13,8 +13,10 @@ import msgspec
 __all__ = [
     "FORMAT",
     "FORMAT_VERSION",
+    "READ_VERSIONS",
     "OmAttribute",
     "OmMember",
+    "OmMemory",
     "OmModel",
     "OmNode",
     "OmOrigin",
@@ -23,7 +25,9 @@ __all__ = [
 ]
 
 FORMAT = "atc-py offline model"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+READ_VERSIONS = (1, FORMAT_VERSION)
+"""Versions that are read: version 2 brought the memory plan."""
 
 OmAttribute: TypeAlias = bool | int | float | str | list[int | float]
 """Attributes as JSON holds them; a dtype is its name."""
@@ -61,7 +65,8 @@ class OmNode(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     """One node; inputs and outputs are positions in `tensors`, -1 for an absent input.
 
     `nonfinite` is of the file alone: attributes with infinity or NaN, which JSON cannot name, as
-    text. A description that was read has them among its attributes.
+    text. A description that was read has them among its attributes. Nodes with one `scope` are one
+    launch; 0 stands for a launch of its own.
     """
 
     op: str
@@ -73,6 +78,7 @@ class OmNode(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
     kernel: str | None
     origins: list[OmOrigin]
     nonfinite: dict[str, str | list[str]] = {}
+    scope: int = 0
 
 
 class OmMember(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -82,8 +88,26 @@ class OmMember(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sha256: str
 
 
+class OmMemory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The memory plan; sizes are bytes.
+
+    `places` has one entry a tensor: its offset in the arena, or `weights`, `input`, `output`,
+    `chip` (inside one launch) or `run` (memory that is taken when the run knows the extents).
+    """
+
+    alignment: int
+    reuse: bool
+    arena: int
+    lower_bound: int
+    workspace: int
+    places: list[int | str]
+
+
 class OmModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The whole description; nodes stand in an order in which producers come first."""
+    """The whole description; nodes stand in an order in which producers come first.
+
+    `memory` is null for a graph that has no plan.
+    """
 
     format: str
     format_version: int
@@ -96,3 +120,4 @@ class OmModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tensors: list[OmTensor]
     nodes: list[OmNode]
     members: dict[str, OmMember]
+    memory: OmMemory | None = None

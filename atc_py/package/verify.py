@@ -11,6 +11,7 @@ from atc_py.dtypes import DType
 from atc_py.package.codec import decode_model, decode_report
 from atc_py.package.content import check_description, check_members, check_names
 from atc_py.package.integrity import damaged_headers, damaged_members, read_directory
+from atc_py.package.memory import check_memory
 from atc_py.package.names import MODEL, REPORT
 from atc_py.package.npy import npy_header
 from atc_py.shapes import closed_shape, element_count, format_shape
@@ -45,14 +46,15 @@ def verify(data: mmap, file: str) -> Verified:
     """Hold the bytes against their digests, then what they say against itself.
 
     Raises:
-        AtcError: every finding of the first stage that has any: NOT_OM, OM_VERSION, OM_MEMBER
-            or OM_CONTENT.
+        AtcError: every finding of the first stage that has any: NOT_OM, OM_VERSION, OM_MEMBER,
+            OM_CONTENT or OM_PLAN.
     """
     entries, model = _sound_members(data, file)
     sink = Sink()
     check_members(model, entries.values(), file, sink)
     check_description(model, file, sink)
     sink.raise_errors()
+    check_memory(model, file, sink)
     sink.extend(_disagreeing_weights(data, entries, model, file))
     sink.raise_errors()
     return Verified(entries, model, decode_report(entries[REPORT].data_in(data), file))

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from atc_py.ir import Graph, TensorType, Value
+    from atc_py.package.schema import OmModel
 
 __all__ = ["PackageContents", "WrittenModel", "write_model"]
 
@@ -39,12 +40,14 @@ class WrittenModel:
         file_bytes: its size.
         weight_bytes: bytes of the constants' elements in it.
         members: number of archive members.
+        description: what `model.json` says.
     """
 
     path: Path
     file_bytes: int
     weight_bytes: int
     members: int
+    description: OmModel
 
 
 def write_model(graph: Graph, path: Path, contents: PackageContents) -> WrittenModel:
@@ -69,10 +72,11 @@ def write_model(graph: Graph, path: Path, contents: PackageContents) -> WrittenM
         for name, text in sorted(contents.kernels.items()):
             archive.add_bytes(kernel_member(name), text.encode())
         archive.add_bytes(REPORT, encode_report(contents.report))
-        document = encode_model(replace(description, members=dict(archive.members)))
+        description = replace(description, members=dict(archive.members))
+        document = encode_model(description)
         size = archive.finish(archive.add_bytes(MODEL, document).sha256)
     weight_bytes = sum(value.type.nbytes for value in constants)
-    return WrittenModel(path, size, weight_bytes, len(archive.members))
+    return WrittenModel(path, size, weight_bytes, len(archive.members), description)
 
 
 def _read_ahead(

@@ -262,6 +262,15 @@ def test_dense_elements_fill_the_last_axis_first() -> None:
     assert const.numpy().dtype == np.int8
 
 
+def test_every_int4_survives_the_text_form() -> None:
+    const = DenseConst(np.arange(-8, 8).astype(DType.INT4.numpy))
+    text = printed_const(const)
+    assert text.startswith("dense [-8, -7,")
+    back = parsed_const("int4[16] ND", text).numpy()
+    assert back.dtype == DType.INT4.numpy
+    assert back.astype(np.int8).tolist() == list(range(-8, 8))
+
+
 @pytest.mark.parametrize("dtype", [DType.FLOAT16, DType.BFLOAT16])
 def test_every_element_of_a_narrow_float_survives_the_text_form(dtype: DType) -> None:
     every = np.arange(1 << 16, dtype=np.uint16).view(dtype.numpy)[::97]

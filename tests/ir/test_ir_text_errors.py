@@ -159,6 +159,7 @@ def test_attribute_error_is_placed(attributes: str, column: int, message: str) -
         ("int8[2] ND = [1,2]", 25, "expected `splat`, `dense` or `opaque`, found `[`"),
         ("int8[2] ND = splat", 31, "expected an element of int8, an integer, found `}`"),
         ("int8[2] ND = splat 128", 31, "an element of int8 must be in [-128, 127], found `128`"),
+        ("int4[2] ND = splat 8", 31, "an element of int4 must be in [-8, 7], found `8`"),
         ("uint8[2] ND = splat -1", 32, "an element of uint8 must be in [0, 255], found `-1`"),
         ("int8[2] ND = splat 1.0", 31, "expected an element of int8, an integer, found `1.0`"),
         ("bool[2] ND = splat 1", 31, "expected `true` or `false`, found `1`"),

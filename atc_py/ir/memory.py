@@ -1,0 +1,61 @@
+"""The memory plan of a graph: where each value lies while the model runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from atc_py.ir.graph import Value
+
+__all__ = ["Home", "MemoryPlan", "Spot"]
+
+
+class Home(Enum):
+    """Where a value lies that is not in the arena.
+
+    WEIGHTS: among the constants, which are loaded once with the model.
+    INPUT: in the buffer that the caller feeds; nothing writes to it.
+    OUTPUT: in the buffer that the caller takes a result from.
+    CHIP: in the buffers of a core, for the time of one launch; never in the device's memory.
+    RUN: in memory that is taken when the run knows the extents.
+    """
+
+    WEIGHTS = "weights"
+    INPUT = "input"
+    OUTPUT = "output"
+    CHIP = "chip"
+    RUN = "run"
+
+
+Spot: TypeAlias = int | Home
+"""An offset in the arena in bytes, or where else a value lies."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPlan:
+    """Where the values of a graph lie.
+
+    The arena is one piece of device memory in which values share addresses when they are not
+    needed at the same time. Sizes in it are rounded up to `alignment`.
+
+    Attributes:
+        alignment: bytes; every offset is a multiple of it.
+        reuse: whether values may share addresses.
+        arena: bytes of the arena.
+        bound: bytes that the arena cannot be smaller than: the sum over the values that are
+            needed at the widest moment.
+        spots: where each value of the graph lies; a view lies where the value does that it shows.
+        workspace: bytes that the hungriest kernel needs beside its operands; launches run one
+            after another and share them.
+    """
+
+    alignment: int
+    reuse: bool
+    arena: int
+    bound: int
+    spots: Mapping[Value, Spot]
+    workspace: int = 0

@@ -1,0 +1,99 @@
+"""What a memory plan says, in the terms of its proof: tensors, where they lie, and nodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from atc_py.ir.memory import Home, Spot
+    from atc_py.shapes import Dims
+
+__all__ = ["Moment", "PlacedNode", "PlacedTensor", "Placement", "Proof"]
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedTensor:
+    """A tensor and where it lies.
+
+    Attributes:
+        name: for messages.
+        dims: its extents; None for one that only the run knows.
+        itemsize: bytes of an element.
+        spot: where the plan puts it.
+        source: WEIGHTS of a constant, INPUT of what is fed, None of what a node computes.
+        handed_out: whether it is an output of the model.
+    """
+
+    name: str
+    dims: Dims
+    itemsize: int
+    spot: Spot
+    source: Home | None = None
+    handed_out: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedNode:
+    """A node and what it does to tensors, which are named by position.
+
+    Attributes:
+        name: for messages.
+        reads: what it reads, each position once for every use.
+        writes: what it computes.
+        scope: number of the launch that it shares with others; 0 for one of its own.
+        is_view: whether what it computes is the first tensor that it reads, seen otherwise.
+        in_place: whether it has read an element of its operands by the time at which it writes
+            the element of the same place.
+    """
+
+    name: str
+    reads: tuple[int, ...]
+    writes: tuple[int, ...]
+    scope: int = 0
+    is_view: bool = False
+    in_place: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Tensors, nodes with producers first, and the sizes that a plan states."""
+
+    tensors: Sequence[PlacedTensor]
+    nodes: Sequence[PlacedNode]
+    alignment: int
+    arena: int
+    bound: int
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """The launch during which most of the arena is needed.
+
+    Attributes:
+        nbytes: bytes needed, each tensor's rounded up to the alignment.
+        node: position of the launch's last node; -1 where nothing is in the arena.
+        tensors: positions of the tensors that are needed then, largest first; of a tensor and its
+            views, the first that was made.
+    """
+
+    nbytes: int
+    node: int
+    tensors: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What the proof found.
+
+    Attributes:
+        faults: (position of a tensor or None, sentence) of everything that is wrong.
+        widest: the widest moment.
+        nbytes: of each tensor in the arena, by position, rounded up to the alignment.
+    """
+
+    faults: tuple[tuple[int | None, str], ...]
+    widest: Moment
+    nbytes: dict[int, int]

@@ -1,0 +1,283 @@
+"""The proof that a memory plan is sound; it shares no code with what makes plans.
+
+It works out who needs what and for how long on its own: it sweeps over the launches in order,
+keeps the tensors that are alive sorted by address, and holds each new one against its neighbours.
+"""
+
+from __future__ import annotations
+
+import heapq
+from bisect import bisect_left
+from collections import defaultdict
+from dataclasses import dataclass, field
+from math import prod
+from typing import TYPE_CHECKING
+
+from atc_py.ir.memory import Home, Spot
+from atc_py.ir.placement import Moment, Proof
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from atc_py.ir.placement import PlacedNode, Placement
+
+__all__ = ["prove"]
+
+
+def prove(placement: Placement) -> Proof:
+    """Hold a placement against the rules; it is sound when the proof has no faults.
+
+    A tensor is where its source says; a view lies where what it shows lies; what lies in the arena
+    is aligned and inside; no two tensors that are alive at once overlap, but for the operand of an
+    in-place node that nobody needs afterwards; arena and bound are the ones that follow.
+    """
+    if not _is_power_of_two(placement.alignment):
+        message = f"the alignment must be a power of two, found {placement.alignment}"
+        return Proof(((None, message),), Moment(0, -1, ()), {})
+    sweep = _Sweep(placement)
+    widest = sweep.widest()
+    faults = (*sweep.misplaced(), *sweep.overlaps(), *sweep.missized(widest))
+    return Proof(faults, widest, sweep.nbytes())
+
+
+def _is_power_of_two(number: int) -> bool:
+    """Whether `number` is 1, 2, 4 ..."""
+    return number > 0 and number & (number - 1) == 0
+
+
+@dataclass(slots=True)
+class _Life:
+    """A tensor with all its views: where it lies, and from which moment to which it is needed."""
+
+    tensor: int
+    spot: Spot
+    nbytes: int
+    first: int
+    last: int
+    scopes: set[int] = field(default_factory=set)
+    handed_out: bool = False
+
+    @property
+    def start(self) -> int:
+        """Its offset in the arena."""
+        return self.spot if isinstance(self.spot, int) else 0
+
+    @property
+    def end(self) -> int:
+        """The offset after it."""
+        return self.start + self.nbytes
+
+
+class _Sweep:
+    """Lives of tensors, and the sweep over those in the arena."""
+
+    def __init__(self, placement: Placement) -> None:
+        self._placement = placement
+        self._root = list(range(len(placement.tensors)))
+        self._launches: dict[int, list[PlacedNode]] = defaultdict(list)
+        self._lives: dict[int, _Life] = {}
+        self._early: list[tuple[int | None, str]] = []
+        for position, tensor in enumerate(placement.tensors):
+            if tensor.source is not None:
+                self._live(position, 0)
+        for node, moment in zip(placement.nodes, _moments(placement.nodes), strict=True):
+            self._launches[moment].append(node)
+            self._enter(node, moment)
+        self._arena = sorted(
+            (
+                life
+                for position, life in self._lives.items()
+                if isinstance(life.spot, int) and placement.tensors[position].source is None
+            ),
+            key=lambda life: (life.first, life.tensor),
+        )
+
+    def _live(self, position: int, moment: int) -> None:
+        """A tensor begins at `moment`."""
+        tensor, unit = self._placement.tensors[position], self._placement.alignment
+        nbytes = prod(extent or 0 for extent in tensor.dims) * tensor.itemsize
+        life = _Life(position, tensor.spot, -(-nbytes // unit) * unit, moment, moment)
+        life.handed_out = tensor.handed_out
+        self._lives[position] = life
+
+    def _enter(self, node: PlacedNode, moment: int) -> None:
+        """Let a node read and write."""
+        for position in node.reads:
+            life = self._lives[self._root[position]]
+            life.last = max(life.last, moment)
+            life.scopes.add(node.scope)
+            if moment < life.first:
+                name = self._placement.tensors[position].name
+                self._early.append((position, f"{node.name} reads %{name} before it is computed"))
+        for position in node.writes:
+            if node.is_view and node.reads:
+                root = self._root[position] = self._root[node.reads[0]]
+                self._lives[root].handed_out |= self._placement.tensors[position].handed_out
+            else:
+                self._live(position, moment)
+                self._lives[position].scopes.add(node.scope)
+
+    def misplaced(self) -> Iterator[tuple[int | None, str]]:
+        """Tensors that are where they cannot be."""
+        yield from self._early
+        for position, tensor in enumerate(self._placement.tensors):
+            root = self._root[position]
+            life = self._lives[root]
+            if root != position and tensor.spot != life.spot:
+                shown = self._placement.tensors[root].name
+                message = f"%{tensor.name} shows %{shown}, which is {_where(life.spot)}"
+                yield position, f"{message}; found it {_where(tensor.spot)}"
+            elif root == position and not self._may_lie(life):
+                home = self._home(life)
+                unit = self._placement.alignment
+                at = f"in the arena at a multiple of {unit}" if home is None else _where(home)
+                yield position, f"%{tensor.name} must be {at}, found it {_where(tensor.spot)}"
+
+    def _home(self, life: _Life) -> Home | None:
+        """Where a tensor must lie; None for the arena."""
+        tensor = self._placement.tensors[life.tensor]
+        if tensor.source is not None:
+            return tensor.source
+        if None in tensor.dims:
+            return Home.RUN
+        return Home.OUTPUT if life.handed_out else None
+
+    def _may_lie(self, life: _Life) -> bool:
+        """Whether a tensor is where it must be; in the arena, at an offset that can be."""
+        home = self._home(life)
+        if home is not None:
+            return life.spot is home
+        if isinstance(life.spot, int):
+            return life.spot >= 0 and life.spot % self._placement.alignment == 0
+        return life.spot is Home.CHIP and len(life.scopes) == 1 and 0 not in life.scopes
+
+    def overlaps(self) -> Iterator[tuple[int | None, str]]:
+        """Tensors that are alive at once and share bytes."""
+        active: list[tuple[int, int]] = []  # (offset, tensor) of what is alive, by address
+        deaths: list[tuple[int, int]] = []
+        for life in self._arena:
+            while deaths and deaths[0][0] < life.first:
+                _drop(active, self._lives[heapq.heappop(deaths)[1]])
+            if not life.nbytes:
+                continue
+            at = bisect_left(active, (life.end, -1))
+            while at and self._lives[active[at - 1][1]].end > life.start:
+                at -= 1
+                other = self._lives[active.pop(at)[1]]
+                if other.spot != life.spot or not self._may_take_over(other, life):
+                    yield life.tensor, self._clash(other, life)
+            active.insert(at, (life.start, life.tensor))
+            heapq.heappush(deaths, (life.last, life.tensor))
+
+    def _clash(self, other: _Life, life: _Life) -> str:
+        """Two tensors on the same bytes."""
+        first, second = (self._placement.tensors[each.tensor].name for each in (other, life))
+        node = self._placement.nodes[life.first].name
+        return (
+            f"%{second} at [{life.start}, {life.end}) overlaps %{first} at "
+            f"[{other.start}, {other.end}), which is still needed at {node}"
+        )
+
+    def _may_take_over(self, old: _Life, new: _Life) -> bool:
+        """Whether the launch that makes `new` may write it over `old`, which it reads last."""
+        if not old.first < old.last == new.first or old.nbytes != new.nbytes:
+            return False
+        follows = {old.tensor}
+        for node in self._launches[new.first]:
+            touched = [t for t in node.reads if self._root[t] in follows]
+            if node.is_view or not touched:
+                continue
+            if not node.in_place or len(node.writes) != 1:
+                return False
+            if any(not self._alike(tensor, node.writes[0]) for tensor in touched):
+                return False
+            follows.add(node.writes[0])
+        return new.tensor in follows
+
+    def _alike(self, first: int, second: int) -> bool:
+        """Whether two tensors have the same extents and size of elements."""
+        one, other = self._placement.tensors[first], self._placement.tensors[second]
+        return (one.dims, one.itemsize) == (other.dims, other.itemsize)
+
+    def missized(self, widest: Moment) -> Iterator[tuple[int | None, str]]:
+        """Sizes of the plan that are not the ones that follow."""
+        top = max((life.end for life in self._arena), default=0)
+        if self._placement.arena != top:
+            yield None, f"the arena must have {top} bytes, found {self._placement.arena}"
+        if self._placement.bound != widest.nbytes:
+            found = self._placement.bound
+            yield None, f"the widest moment needs {widest.nbytes} bytes, found {found}"
+
+    def widest(self) -> Moment:
+        """The moment when most is needed, the first of several.
+
+        An operand that a result may be written over is not counted beside the result, whether the
+        plan makes use of that or not.
+        """
+        taken = self._taken_over()
+        lasts = {life.tensor: life.last - (life.tensor in taken) for life in self._arena}
+        deaths: list[tuple[int, int]] = []
+        alive = most = 0
+        at = -1
+        for life in self._arena:
+            while deaths and deaths[0][0] < life.first:
+                alive -= self._lives[heapq.heappop(deaths)[1]].nbytes
+            alive += life.nbytes
+            heapq.heappush(deaths, (lasts[life.tensor], life.tensor))
+            if alive > most:
+                most, at = alive, life.first
+        needed = [
+            life for life in self._arena if life.nbytes and life.first <= at <= lasts[life.tensor]
+        ]
+        ranked = sorted(needed, key=lambda life: (-life.nbytes, life.tensor))
+        return Moment(most, at, tuple(life.tensor for life in ranked))
+
+    def _taken_over(self) -> set[int]:
+        """Operands over which a result may be written, each for one result."""
+        taken: set[int] = set()
+        in_arena = {life.tensor for life in self._arena}
+        for new in self._arena:
+            reads = (t for node in self._launches[new.first] for t in node.reads)
+            for old in dict.fromkeys(self._root[tensor] for tensor in reads):
+                free = old in in_arena and old not in taken
+                if free and self._may_take_over(self._lives[old], new):
+                    taken.add(old)
+                    break
+        return taken
+
+    def nbytes(self) -> dict[int, int]:
+        """Bytes of each tensor in the arena."""
+        return {life.tensor: life.nbytes for life in self._arena}
+
+
+def _drop(active: list[tuple[int, int]], life: _Life) -> None:
+    """Let a tensor go that nobody needs any more, unless another took over its bytes."""
+    entry = (life.start, life.tensor)
+    at = bisect_left(active, entry)
+    if active[at : at + 1] == [entry]:
+        del active[at]
+
+
+def _moments(nodes: Sequence[PlacedNode]) -> list[int]:
+    """The moment at which each node runs: a launch runs when its last node stands there."""
+    last: dict[int, int] = {}
+    for position, node in enumerate(nodes):
+        if node.scope:
+            last[node.scope] = position
+    return [last.get(node.scope, position) for position, node in enumerate(nodes)]
+
+
+def _where(spot: Spot) -> str:
+    """A spot in words."""
+    if isinstance(spot, Home):
+        return _PLACES[spot]
+    return f"in the arena at {spot}"
+
+
+_PLACES = {
+    Home.WEIGHTS: "among the weights",
+    Home.INPUT: "in the buffer of an input",
+    Home.OUTPUT: "in the buffer of an output",
+    Home.CHIP: "in the buffers of a core",
+    Home.RUN: "in memory that the run takes",
+}

@@ -1,0 +1,77 @@
+"""Results that are written over an operand which nobody needs afterwards."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from atc_py.ir import Engine
+from atc_py.target import find_operator
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from atc_py.ir import Node, Value
+    from atc_py.passes.memory.liveness import Block, Liveness
+
+__all__ = ["Tenancy", "merged"]
+
+Tenancy: TypeAlias = "tuple[Block, ...]"
+"""Blocks that have one place, each written over the one before it."""
+
+
+def merged(live: Liveness, sizes: Mapping[Block, int]) -> list[Tenancy]:
+    """The blocks of the arena as tenancies: every result takes over an operand where it may.
+
+    Args:
+        live: blocks and launches.
+        sizes: of the blocks in the arena; what a result takes over is as large as it is.
+    """
+    rows: dict[Block, list[Block]] = {}
+    for block in live.blocks:
+        if block not in sizes:
+            continue
+        old = next((old for old in _operands(block, live, sizes) if old in rows), None)
+        row = [] if old is None else rows.pop(old)
+        row.append(block)
+        rows[block] = row
+    return [tuple(row) for row in rows.values()]
+
+
+def _operands(result: Block, live: Liveness, sizes: Mapping[Block, int]) -> Iterator[Block]:
+    """Blocks that the launch reads for the last time and over which `result` may be written."""
+    nodes = live.launches[result.first]
+    for value in dict.fromkeys(value for node in nodes for value in node.present_inputs):
+        old = live.block_of[value]
+        ends = old.first < result.first == old.last
+        same = ends and sizes.get(old) == sizes[result]
+        if same and _may_overwrite(old, result, nodes, live.block_of):
+            yield old
+
+
+def _may_overwrite(
+    old: Block, result: Block, nodes: Sequence[Node], block_of: Mapping[Value, Block]
+) -> bool:
+    """Whether all that the launch does with `old` is element by element, as far as `result`."""
+    derived = {old}
+    for node in nodes:
+        used = [value for value in node.present_inputs if block_of[value] in derived]
+        if not used or block_of[node.output] in derived:
+            continue  # it does not look at it, or shows it only
+        if not _is_in_place(node) or len(node.outputs) != 1:
+            return False
+        if any(not _same_elements(value, node.output) for value in used):
+            return False
+        derived.add(block_of[node.output])
+    return result in derived
+
+
+def _is_in_place(node: Node) -> bool:
+    """Whether the row of the operator allows it, on the engine that the node runs on."""
+    row = find_operator(node.op)
+    return row is not None and row.in_place and node.engine is Engine.AICORE
+
+
+def _same_elements(value: Value, result: Value) -> bool:
+    """Whether elements of the same place have the same address."""
+    same = value.type.dims == result.type.dims
+    return same and value.type.dtype.itemsize == result.type.dtype.itemsize

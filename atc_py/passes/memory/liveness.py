@@ -1,0 +1,114 @@
+"""Live ranges: which values need memory of their own, and from which launch to which.
+
+Time is counted in nodes: a launch of several nodes happens when its last node stands there, as all
+that they read has been computed by then. A view needs no memory: it keeps alive what it shows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from atc_py.ir.memory import Home
+from atc_py.target import find_operator
+
+if TYPE_CHECKING:
+    from atc_py.ir import Graph, Node, Value
+
+__all__ = ["Block", "Liveness", "live_ranges"]
+
+
+@dataclass(eq=False, slots=True)
+class Block:
+    """A value and its views.
+
+    Attributes:
+        value: what a node computes or the graph is given.
+        first: moment at which it is written.
+        last: moment at which it is read for the last time; `first` where nobody reads it.
+        home: where it lies, or None for the arena.
+        scopes: numbers of the launches in which its makers and readers are, 0 for those alone.
+    """
+
+    value: Value
+    first: int
+    last: int
+    home: Home | None = None
+    scopes: set[int] = field(default_factory=set)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its elements."""
+        return self.value.type.nbytes
+
+
+@dataclass(frozen=True, slots=True)
+class Liveness:
+    """The blocks of a graph.
+
+    Attributes:
+        blocks: in the order in which they begin.
+        block_of: the block of each value.
+        launches: the nodes of each moment, views with a scope among them.
+    """
+
+    blocks: tuple[Block, ...]
+    block_of: dict[Value, Block]
+    launches: dict[int, list[Node]]
+
+
+def live_ranges(graph: Graph) -> Liveness:
+    """Blocks of `graph` with their homes; constants and inputs begin at moment 0."""
+    blocks: list[Block] = []
+    block_of: dict[Value, Block] = {}
+    for values, home in ((graph.inputs, Home.INPUT), (graph.constants(), Home.WEIGHTS)):
+        for value in values:
+            block_of[value] = Block(value, 0, 0, home)
+    launches = _launches(graph)
+    for moment, nodes in launches.items():
+        for node in nodes:
+            _read(node, moment, block_of)
+            blocks.extend(_write(node, moment, block_of))
+    handed_out = {block_of[value] for value in graph.outputs}
+    for block in blocks:
+        block.home = _home(block, block in handed_out)
+    return Liveness(tuple(dict.fromkeys(block_of.values())), block_of, launches)
+
+
+def _launches(graph: Graph) -> dict[int, list[Node]]:
+    """The nodes by moment, in order."""
+    ends = {node.scope: moment for moment, node in enumerate(graph.nodes) if node.scope}
+    launches: dict[int, list[Node]] = {}
+    for moment, node in enumerate(graph.nodes):
+        launches.setdefault(ends.get(node.scope, moment), []).append(node)
+    return dict(sorted(launches.items()))
+
+
+def _read(node: Node, moment: int, block_of: dict[Value, Block]) -> None:
+    """Keep alive what a node reads."""
+    for value in node.present_inputs:
+        block = block_of[value]
+        block.last = max(block.last, moment)
+        block.scopes.add(node.scope)
+
+
+def _write(node: Node, moment: int, block_of: dict[Value, Block]) -> list[Block]:
+    """The blocks that begin with a node; a view joins the block of what it shows instead."""
+    row = find_operator(node.op)
+    if row is not None and not row.launches_kernel and node.present_inputs:
+        shown = block_of[node.present_inputs[0]]
+        block_of.update(dict.fromkeys(node.outputs, shown))
+        return []
+    begun = [Block(value, moment, moment, scopes={node.scope}) for value in node.outputs]
+    block_of.update(zip(node.outputs, begun, strict=True))
+    return begun
+
+
+def _home(block: Block, handed_out: bool) -> Home | None:
+    """Where a block that a node computes lies."""
+    if block.value.type.is_open:
+        return Home.RUN
+    if handed_out:
+        return Home.OUTPUT
+    alone = len(block.scopes) == 1 and 0 not in block.scopes
+    return Home.CHIP if alone else None

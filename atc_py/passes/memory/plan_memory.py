@@ -1,0 +1,99 @@
+"""Gives every value a place in memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.ir import Phase
+from atc_py.ir.memory import MemoryPlan
+from atc_py.passes.base import Pass, PassContext
+from atc_py.passes.memory.in_place import merged
+from atc_py.passes.memory.liveness import live_ranges
+from atc_py.passes.memory.packing import Packing, Span, pack, widest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from atc_py.ir import Graph
+    from atc_py.passes.memory.in_place import Tenancy
+    from atc_py.passes.memory.liveness import Block
+
+__all__ = ["PlanMemoryPass", "plan_memory"]
+
+
+class PlanMemoryPass(Pass):
+    """Offsets in one arena; the smallest of several packings, held against the widest moment.
+
+    What the model is fed and hands out lies in buffers of the caller, constants among the weights,
+    and what only the run can size outside of the plan.
+    """
+
+    name = "plan-memory"
+    summary = "Gives every value a place in memory; values share it when they do not meet."
+    optional = False
+    requires = Phase.LAID_OUT
+    ensures = Phase.PLACED
+
+    def run(self, graph: Graph, context: PassContext) -> int:
+        """Plan; returns how many values are in the arena."""
+        plan = plan_memory(graph, context.soc.gm_align, reuse=context.reuse_memory)
+        graph.memory = plan
+        return sum(isinstance(spot, int) for spot in plan.spots.values())
+
+
+def plan_memory(graph: Graph, alignment: int, *, reuse: bool = True) -> MemoryPlan:
+    """A plan for `graph`, which must have its engines.
+
+    Args:
+        graph: what to plan.
+        alignment: bytes; offsets are multiples of it.
+        reuse: whether values may share addresses.
+    """
+    live = live_ranges(graph)
+    blocks = [block for block in live.blocks if block.home is None]
+    sizes = {block: -(-block.nbytes // alignment) for block in blocks}
+    tenancies = merged(live, sizes)
+    bound = widest(_spans(tenancies, sizes))
+    if reuse:
+        offsets, peak = _best(tenancies, [(block,) for block in blocks], sizes)
+    else:
+        offsets, peak = _apart(blocks, sizes)
+    spots = {
+        value: block.home if block.home is not None else alignment * offsets[block]
+        for value, block in live.block_of.items()
+    }
+    return MemoryPlan(alignment, reuse, alignment * peak, alignment * bound, spots)
+
+
+def _spans(tenancies: Sequence[Tenancy], sizes: dict[Block, int]) -> list[Span]:
+    """Blocks that follow one another at one place, as one span each."""
+    return [Span(sizes[row[0]], row[0].first, row[-1].last) for row in tenancies]
+
+
+def _best(
+    joined: Sequence[Tenancy], apart: Sequence[Tenancy], sizes: dict[Block, int]
+) -> tuple[dict[Block, int], int]:
+    """Offsets with results written over operands, or without where that is smaller."""
+    spans = _spans(joined, sizes)
+    chosen, packing = joined, pack(spans)
+    others = _spans(apart, sizes)
+    if packing.peak > widest(others):
+        second = pack(others)
+        if second.peak < packing.peak:
+            chosen, packing = apart, second
+    return _offsets(chosen, packing), packing.peak
+
+
+def _offsets(tenancies: Sequence[Tenancy], packing: Packing) -> dict[Block, int]:
+    """The offset of each block."""
+    pairs = zip(tenancies, packing.offsets, strict=True)
+    return {block: offset for tenancy, offset in pairs for block in tenancy}
+
+
+def _apart(blocks: Sequence[Block], sizes: dict[Block, int]) -> tuple[dict[Block, int], int]:
+    """Offsets one behind the other."""
+    offsets, top = {}, 0
+    for block in blocks:
+        offsets[block] = top
+        top += sizes[block]
+    return offsets, top

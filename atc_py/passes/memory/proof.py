@@ -1,0 +1,81 @@
+"""A graph and its plan in the terms of the proof, which knows neither."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.ir import Engine
+from atc_py.ir.memory import Home
+from atc_py.ir.placement import PlacedNode, PlacedTensor, Placement
+from atc_py.ir.placement_proof import prove
+from atc_py.target import find_operator
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from atc_py.ir import Graph, Node, Value
+    from atc_py.ir.memory import MemoryPlan
+
+__all__ = ["placement_of", "unsound_places"]
+
+
+def unsound_places(graph: Graph, alignment: int) -> Iterator[tuple[Node | None, str]]:
+    """What is wrong with the plan of `graph`, each with the node that is concerned.
+
+    Args:
+        graph: in phase placed.
+        alignment: bytes; what offsets must be multiples of.
+    """
+    if graph.memory is None:
+        yield None, "a graph of phase placed must have a memory plan, found none"
+        return
+    if graph.memory.alignment != alignment:
+        found = graph.memory.alignment
+        yield None, f"the memory plan must be aligned to {alignment} bytes, found {found}"
+    values = list(graph.values())
+    missing = [value for value in values if value not in graph.memory.spots]
+    for value in missing:
+        yield value.producer, f"the memory plan has no place for %{value.name}"
+    if not missing:
+        for position, message in prove(placement_of(graph, graph.memory)).faults:
+            yield None if position is None else values[position].producer, message
+
+
+def placement_of(graph: Graph, plan: MemoryPlan) -> Placement:
+    """What `plan` says of `graph`; tensors as `graph.values()` counts."""
+    values = list(graph.values())
+    number = {value: position for position, value in enumerate(values)}
+    inputs, outputs = set(graph.inputs), set(graph.outputs)
+    tensors = [
+        PlacedTensor(
+            value.name,
+            value.type.dims,
+            value.type.dtype.itemsize,
+            plan.spots[value],
+            _source(value, inputs),
+            value in outputs,
+        )
+        for value in values
+    ]
+    nodes = [_placed(node, number) for node in graph.nodes]
+    return Placement(tensors, nodes, plan.alignment, plan.arena, plan.bound)
+
+
+def _source(value: Value, inputs: set[Value]) -> Home | None:
+    """Where a value comes from that no node computes."""
+    if value.const is not None:
+        return Home.WEIGHTS
+    return Home.INPUT if value in inputs else None
+
+
+def _placed(node: Node, number: Mapping[Value, int]) -> PlacedNode:
+    """A node with the facts of its row."""
+    row = find_operator(node.op)
+    return PlacedNode(
+        node.name,
+        tuple(number[value] for value in node.present_inputs),
+        tuple(number[value] for value in node.outputs),
+        node.scope,
+        is_view=row is not None and not row.launches_kernel,
+        in_place=row is not None and row.in_place and node.engine is Engine.AICORE,
+    )

@@ -1,0 +1,67 @@
+"""What the commands say of memory, and `--disable-reuse-memory`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.cli.conftest import Result
+
+    Atc = Callable[..., Result]
+
+CONV = 1 * 4 * 8 * 8 * 2
+
+
+def of_model(atc: Atc, om: str) -> dict[str, Any]:
+    """The section on memory."""
+    found: dict[str, Any] = atc("info", om, "--json").json["memory"]
+    return found
+
+
+def test_info_and_convert_say_the_same_of_memory(atc: Atc, model: Path) -> None:
+    converted = atc("convert", model, "-o", "m.om", "--json").json["memory"]
+    assert converted == of_model(atc, "m.om")
+    assert converted["weights"] == 4 * 3 * 3 * 3 * 2
+    assert converted["inputs"] == 3 * 8 * 8 * 4
+    assert converted["outputs"] == 4 * 8 * 8 * 4
+    parts = ("weights", "inputs", "outputs", "arena", "workspace")
+    assert converted["total"] == sum(converted[part] for part in parts)
+    assert converted["ratio"] == 1.0
+
+
+def test_widest_moment_names_its_node_and_values(atc: Atc, model: Path) -> None:
+    atc("convert", model, "-o", "m.om", "--disable-pass", "merge-conv-elemwise")
+    widest = of_model(atc, "m.om")["widest"]
+    assert widest["op"] == "Conv2D"
+    assert [tensor["bytes"] for tensor in widest["tensors"]] == [CONV, 512]
+    text = atc("info", "m.om").out
+    assert f"Widest moment: 1.0 KiB while {widest['node']} (Conv2D) runs" in text
+    assert widest["tensors"][0]["name"] in text
+
+
+@pytest.mark.parametrize("spelling", ["--disable-reuse-memory", "--disable_reuse_memory"])
+def test_reuse_can_be_switched_off_as_in_atc(atc: Atc, model: Path, spelling: str) -> None:
+    apart = ("--disable-pass", "merge-conv-elemwise")
+    off = atc("convert", model, "-o", "off.om", f"{spelling}=1", "--verify", *apart)
+    assert off.status == 0
+    assert "reuse is switched off" in off.out
+    atc("convert", model, "-o", "on.om", f"{spelling}=0", *apart)
+    with_it, without = of_model(atc, "on.om"), of_model(atc, "off.om")
+    assert (with_it["reuse"], without["reuse"]) == (True, False)
+    assert with_it["arena"] < without["arena"]
+    assert with_it["lower_bound"] == without["lower_bound"]
+
+
+def test_value_of_disable_reuse_memory_is_0_or_1(atc: Atc, model: Path) -> None:
+    assert atc("convert", model, "--disable-reuse-memory=2").status == 2
+
+
+def test_summary_of_convert_has_a_line_on_memory(atc: Atc, model: Path) -> None:
+    out = atc("convert", model).out
+    assert "memory" in out
+    assert "1.00 x the lower bound" in out
