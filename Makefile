@@ -7,7 +7,7 @@ OUT ?= out
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench fmt docs conformance clean
+.PHONY: help demo test check bench kernels fmt docs conformance clean
 
 help: ## List the targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,6 +43,9 @@ check: $(VENV)/.dev ## What CI holds besides the tests: style, types, and the bu
 
 bench: $(VENV)/.bench ## Measure conversion and inference beside openvino and onnxruntime
 	$(BIN)/python -m tests.bench.run_all
+
+kernels: $(VENV)/.dev ## Build the kernels of all networks and hold them against the simulator
+	$(BIN)/python -m tests.kernels_of_networks $(KERNELS)
 
 fmt: $(VENV)/.dev ## Format the code and mend what can be mended
 	$(BIN)/ruff format .

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from atc_py.api import Model, check_models, convert, load, quantize_model
     from atc_py.compare import compare_model
     from atc_py.diag import AtcError
+    from atc_py.profiling import profile_model
 
 __all__ = [
     "AtcError",
@@ -23,6 +24,7 @@ __all__ = [
     "compare_model",
     "convert",
     "load",
+    "profile_model",
     "quantize_model",
 ]
 
@@ -39,6 +41,10 @@ def __getattr__(name: str) -> Any:
         from atc_py import compare
 
         return compare.compare_model
+    if name == "profile_model":
+        from atc_py import profiling
+
+        return profiling.profile_model
     if name == "AtcError":
         from atc_py import diag
 

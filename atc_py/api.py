@@ -51,7 +51,7 @@ class PrecisionSettings(TypedDict, total=False):
         modify_mixlist: file that moves operators between the lists of the mixed modes.
         input_fp16_nodes: inputs that are fed as float16, joined by `;`.
         output_type: `FP32` or another for all outputs, or `node:index:TYPE` joined by `;`.
-        op_precision_mode: file of implementation modes; checked, but without effect here.
+        op_precision_mode: file of implementation modes by operator and node.
         is_weight_clip: clamp weights that become narrower to finite values.
     """
 
@@ -66,7 +66,7 @@ class PrecisionSettings(TypedDict, total=False):
 
 
 class PrecisionChoice(PrecisionSettings, total=False):
-    """The precision mode and what refines it, as `convert` takes them.
+    """The precision mode and what refines it, as `convert` and `check_models` take them.
 
     Attributes:
         precision_mode: any of ATC's modes; `force_fp16` by default.
@@ -75,23 +75,42 @@ class PrecisionChoice(PrecisionSettings, total=False):
     precision_mode: str | None
 
 
+class ConvertChoice(PrecisionChoice, total=False):
+    """What `convert` takes beside files and the SoC: the passes and what refines the precision.
+
+    Attributes:
+        disable_pass: names of optional passes that do not run.
+        fusion_switch_file: ATC's file that switches passes on and off, as lines or as JSON.
+        dump_ir: folder for the text form of the graph after each stage.
+        verify: check the graph after every pass.
+        disable_reuse_memory: give every value an address of its own.
+    """
+
+    disable_pass: Iterable[str]
+    fusion_switch_file: str | os.PathLike[str] | None
+    dump_ir: str | os.PathLike[str] | None
+    verify: bool
+    disable_reuse_memory: bool
+
+
 def check_models(
     models: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
     soc: str = "sim",
-    precision_mode: str = "force_fp16",
     input_shape: str | Mapping[str, Sequence[int]] = "",
     op_specs: str | os.PathLike[str] | None = None,
+    **precision: Unpack[PrecisionChoice],
 ) -> CheckReport:
-    """Hold every node of ONNX models against the operator list.
+    """Hold every node of ONNX models against the operator list, and its dtypes against kernels.
 
     Args:
         models: path of an .onnx file, or paths of several.
         soc: name of the SoC; `sim` is the generic device.
-        precision_mode: any of ATC's modes.
         input_shape: extents for inputs, by name, or the text form `"x:1,3,224,224;y:..."`. What
             the models leave open and no shape fixes is not guessed: rules on it are undecided.
         op_specs: folder of specifications that lie over the built-in ones.
+        **precision: as in `convert`. Of several models, one at least must have each name that the
+            finer controls use.
 
     Returns:
         Every finding of every model. A file that cannot be read is a model with faults.
@@ -103,9 +122,10 @@ def check_models(
 
     options = CheckOptions(
         soc=soc,
-        precision_mode=_precision_mode(precision_mode, tuple(PrecisionMode)),
+        precision_mode=_chosen_mode(precision),
         input_shapes=_shapes(input_shape),
         op_specs=None if op_specs is None else Path(op_specs),
+        precision=_precision_options(precision),
     )
     paths = [models] if isinstance(models, str | os.PathLike) else models
     return check_files([Path(path) for path in paths], options)
@@ -117,13 +137,11 @@ def convert(  # noqa: PLR0913  (the options of the tool's main job)
     *,
     soc: str = "sim",
     input_shape: str | Mapping[str, Sequence[int]] = "",
-    disable_pass: Iterable[str] = (),
-    dump_ir: str | os.PathLike[str] | None = None,
     kernels: str | os.PathLike[str] | None = None,
-    verify: bool = False,
+    templates: str | os.PathLike[str] | None = None,
     op_specs: str | os.PathLike[str] | None = None,
     on_stage: Callable[[str], None] | None = None,
-    **precision: Unpack[PrecisionChoice],
+    **choice: Unpack[ConvertChoice],
 ) -> Conversion:
     """Compile an ONNX model to an offline model.
 
@@ -133,13 +151,11 @@ def convert(  # noqa: PLR0913  (the options of the tool's main job)
             model's name with the suffix `.om` in the current folder.
         soc: name of the SoC; `sim` is the generic device.
         input_shape: extents for inputs, by name, or the text form `"x:1,3,224,224;y:..."`.
-        disable_pass: names of optional passes that do not run.
-        dump_ir: folder for the text form of the graph after each stage.
         kernels: folder for a copy of the kernel stubs.
-        verify: check the graph after every pass.
+        templates: folder of kernel templates that replace or extend atc-py's own.
         op_specs: folder of specifications that lie over the built-in ones.
         on_stage: called with the name of each stage as it begins.
-        **precision: the precision mode and ATC's finer controls, see `PrecisionChoice`.
+        **choice: passes, precision mode and ATC's finer controls, see `ConvertChoice`.
 
     Returns:
         The record of the conversion: files, stages, operators before and after, sizes.
@@ -149,16 +165,20 @@ def convert(  # noqa: PLR0913  (the options of the tool's main job)
     """
     from atc_py.driver import compile_model
 
+    switches, dump_ir = choice.get("fusion_switch_file"), choice.get("dump_ir")
     options = CompileOptions(
         soc=soc,
-        precision_mode=_chosen_mode(precision),
+        precision_mode=_chosen_mode(choice),
         input_shapes=_shapes(input_shape),
-        disabled_passes=frozenset(disable_pass),
+        disabled_passes=frozenset(choice.get("disable_pass", ())),
+        fusion_switch_file=None if switches is None else Path(switches),
         dump_ir=None if dump_ir is None else output_folder("dump_ir", dump_ir),
         kernels=None if kernels is None else output_folder("kernels", kernels),
-        verify=verify,
+        templates=None if templates is None else Path(templates),
+        verify=choice.get("verify", False),
+        reuse_memory=not choice.get("disable_reuse_memory", False),
         op_specs=None if op_specs is None else Path(op_specs),
-        precision=_precision_options(precision),
+        precision=_precision_options(choice),
     )
     return compile_model(Path(model), default_output(Path(model), output), options, on_stage)
 

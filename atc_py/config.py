@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -65,8 +65,7 @@ class PrecisionOptions:
         modify_mixlist: file that moves operators between the lists of the mixed modes, or None.
         input_fp16_nodes: names of inputs that are fed as float16, joined by `;`.
         output_type: a dtype for all outputs, or `node:index:TYPE` joined by `;`.
-        op_precision_mode: file of implementation modes by operator and node, or None; its names are
-            held against the model, but the simulator has one implementation of each operator.
+        op_precision_mode: file of implementation modes by operator and node, or None.
         is_weight_clip: whether weights that become narrower are clamped to finite values.
     """
 
@@ -78,6 +77,15 @@ class PrecisionOptions:
     op_precision_mode: Path | None = None
     is_weight_clip: bool = True
 
+    def given(self) -> dict[str, str]:
+        """The controls that differ from their defaults, as texts by name."""
+        unlike = {
+            each.name: getattr(self, each.name)
+            for each in fields(self)
+            if getattr(self, each.name) != each.default
+        }
+        return {name: str(int(x) if isinstance(x, bool) else x) for name, x in unlike.items()}
+
 
 @dataclass(frozen=True, slots=True)
 class CheckOptions:
@@ -88,12 +96,14 @@ class CheckOptions:
         precision_mode: how dtypes may change.
         input_shapes: extents for inputs that the models leave open, by input name.
         op_specs: folder of specifications that lie over the built-in ones, or None.
+        precision: the finer controls of precision.
     """
 
     soc: str = "sim"
     precision_mode: PrecisionMode = PrecisionMode.FORCE_FP16
     input_shapes: Mapping[str, Shape] = field(default_factory=dict)
     op_specs: Path | None = None
+    precision: PrecisionOptions = field(default_factory=PrecisionOptions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,19 +115,25 @@ class CompileOptions:
         precision_mode: how dtypes may change.
         input_shapes: extents for inputs that the model leaves open, by input name.
         disabled_passes: names of optional passes that do not run.
+        fusion_switch_file: ATC's file that switches passes on and off, or None.
         dump_ir: folder for the text form after each stage, or None.
         kernels: folder for a copy of the kernel stubs, or None.
+        templates: folder of kernel templates that replace or extend the built-in ones, or None.
         verify: check the IR after every pass, not only where a phase ends.
         op_specs: folder of specifications that lie over the built-in ones, or None.
         precision: the finer controls of precision.
+        reuse_memory: whether values may share addresses in the device's memory.
     """
 
     soc: str = "sim"
     precision_mode: PrecisionMode = PrecisionMode.FORCE_FP16
     input_shapes: Mapping[str, Shape] = field(default_factory=dict)
     disabled_passes: frozenset[str] = frozenset()
+    fusion_switch_file: Path | None = None
     dump_ir: Path | None = None
     kernels: Path | None = None
+    templates: Path | None = None
     verify: bool = False
     op_specs: Path | None = None
     precision: PrecisionOptions = field(default_factory=PrecisionOptions)
+    reuse_memory: bool = True

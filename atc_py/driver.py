@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from atc_py import __version__
@@ -13,11 +14,14 @@ from atc_py.check.bound import Conditions
 from atc_py.check.evaluate import check_view
 from atc_py.check.findings import Standing
 from atc_py.check.refusal import RulesBrokenError
+from atc_py.cost.network import network_cost
 from atc_py.diag.codes import CANNOT_WRITE
-from atc_py.emit.kernels import emit_kernels, write_kernels
+from atc_py.emit.kernels import emit_kernels
+from atc_py.emit.writing import write_kernels
 from atc_py.frontend.history import history
 from atc_py.frontend.read import read_model
 from atc_py.frontend.survey import view_of
+from atc_py.ir import Engine
 from atc_py.ir.printer import print_graph
 from atc_py.lowering.coverage import not_lowered
 from atc_py.lowering.lower import lower_model
@@ -25,13 +29,17 @@ from atc_py.lowering.restated import restated
 from atc_py.package.contents import PackageContents
 from atc_py.package.writer import write_model
 from atc_py.passes.base import PassContext
-from atc_py.passes.manager import check_names, run_passes
+from atc_py.passes.fusion.record import PassFusions
+from atc_py.passes.fusion.switch_file import Switches, read_switches
+from atc_py.passes.manager import PIPELINE, check_names, run_passes
 from atc_py.passes.precision.control_files import read_controls
 from atc_py.passes.precision.model_names import ModelNames, check_soc
 from atc_py.rehearsal import rehearse
 from atc_py.report.conversion import Conversion, Facts, PassEffect, Stage
+from atc_py.report.fusions import FusionEffect
+from atc_py.report.memory import memory_facts
 from atc_py.spec import specifications
-from atc_py.target import find_soc
+from atc_py.target import find_operator, find_soc
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -40,11 +48,12 @@ if TYPE_CHECKING:
     from atc_py.check.evaluate import Checked
     from atc_py.config import CompileOptions
     from atc_py.emit.kernels import KernelSet
-    from atc_py.frontend.folded import FoldedModel
     from atc_py.frontend.model import SourceModel
-    from atc_py.ir import Graph
+    from atc_py.frontend.onnx_file import OnnxFile
+    from atc_py.ir import Graph, Node
     from atc_py.passes.manager import PassRun
-    from atc_py.passes.precision.decisions import Decisions
+    from atc_py.passes.precision.controls import Controls
+    from atc_py.source import ModelView
     from atc_py.spec import Library
     from atc_py.target import Soc
 
@@ -63,33 +72,32 @@ def compile_model(
         AtcError: with every finding of the stage that could not be passed; what was at `output`
             before is then still there.
     """
-    soc = find_soc(options.soc)
-    check_soc(options.precision_mode, soc)
+    soc = _soc(options)
     specs = specifications(options.op_specs)
-    check_names(options.disabled_passes)
+    switches = _switches(options)
     clock = _Clock(on_stage)
     with clock.stage("read"):
         file = read_model(model)
     with clock.stage("fold"):
         folded = file.fold(options.input_shapes)
     with clock.stage("check"):
-        checked = _check(folded, soc, options, specs)
+        view = view_of(folded)
+        controls = _controls(file, view, options)
+        checked = _check(view, soc, options, specs)
         source = restated(folded.to_source(), checked.placements)
     with clock.stage("lower"):
         graph = lower_model(source, specs)
-        names = ModelNames.of(graph, ((node.name, node.outputs) for node in file.nodes))
-        controls = read_controls(options.precision, options.precision_mode, names)
     with clock.stage("passes"):
-        context = PassContext(soc, options.precision_mode, str(model), controls=controls)
-        passes = _run_passes(graph, context, options)
+        passed = _run_passes(graph, _pass_context(model, soc, options, controls), options, switches)
     with clock.stage("emit"):
         kernels = _emit(graph, soc, options)
-    facts = _facts(source, graph, kernels, passes, options, context.decisions)
+    facts = _facts(source, graph, kernels, passed, options)
     contents = _contents(kernels, facts)
     with clock.stage("rehearse"):
         rehearse(graph, contents, str(model))
     with clock.stage("package"):
         written = write_model(graph, output, contents)
+        time_of_run = network_cost(written.description).time
     return Conversion(
         model,
         output,
@@ -98,7 +106,9 @@ def compile_model(
         tuple(clock.stages),
         written.weight_bytes,
         written.file_bytes,
-        tuple(context.sink.diagnostics),
+        tuple(passed.context.sink.diagnostics),
+        memory_facts(written.description),
+        time_of_run,
     )
 
 
@@ -119,9 +129,8 @@ class _Clock:
         self.stages.append(Stage(name, time.perf_counter() - started))
 
 
-def _check(folded: FoldedModel, soc: Soc, options: CompileOptions, specs: Library) -> Checked:
+def _check(view: ModelView, soc: Soc, options: CompileOptions, specs: Library) -> Checked:
     """Hold every node of the model against the specifications."""
-    view = view_of(folded)
     checked = check_view(view, Conditions(options.precision_mode, soc), specs, history())
     missing = not_lowered(view.nodes, str(view.path), specs)
     if missing or checked.check.standing is Standing.ERROR:
@@ -129,25 +138,78 @@ def _check(folded: FoldedModel, soc: Soc, options: CompileOptions, specs: Librar
     return checked
 
 
-def _run_passes(graph: Graph, context: PassContext, options: CompileOptions) -> list[PassRun]:
+def _soc(options: CompileOptions) -> Soc:
+    """The SoC that is compiled for, which must have what the precision mode needs."""
+    soc = find_soc(options.soc)
+    check_soc(options.precision_mode, soc)
+    return soc
+
+
+def _controls(file: OnnxFile, view: ModelView, options: CompileOptions) -> Controls:
+    """What the user wants of single nodes, each of which the model must have."""
+    names = ModelNames.of(view, file.node_outputs, file.outputs)
+    return read_controls(options.precision, options.precision_mode, names)
+
+
+def _switches(options: CompileOptions) -> Switches:
+    """Which passes the user switched off, by name and in a fusion switch file."""
+    check_names(options.disabled_passes)
+    if options.fusion_switch_file is None:
+        return Switches()
+    return read_switches(options.fusion_switch_file, PIPELINE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Passed:
+    """What the pass pipeline did.
+
+    Attributes:
+        context: what passes knew and noted.
+        runs: each pass that ran.
+        launches_before: kernel launches of the graph that went in.
+    """
+
+    context: PassContext
+    runs: Sequence[PassRun]
+    launches_before: int
+
+
+def _run_passes(
+    graph: Graph, context: PassContext, options: CompileOptions, switches: Switches
+) -> _Passed:
     """Run the pass pipeline, with a dump after each stage where the user wants one."""
+    for warning in switches.warnings:
+        context.sink.add(warning)
     dumps = None if options.dump_ir is None else _Dumps(options.dump_ir)
     if dumps is not None:
         dumps.write("lowered", graph)
-    return run_passes(
+    launches = _launches(graph)
+    runs = run_passes(
         graph,
         context,
-        disabled=options.disabled_passes,
+        disabled=options.disabled_passes | switches.disabled,
         verify=options.verify,
         after=None if dumps is None else dumps.write,
     )
+    return _Passed(context, runs, launches)
+
+
+def _pass_context(
+    model: Path, soc: Soc, options: CompileOptions, controls: Controls
+) -> PassContext:
+    """What passes may know."""
+    mode = options.precision_mode
+    reuse = options.reuse_memory
+    return PassContext(soc, mode, str(model), controls=controls, reuse_memory=reuse)
 
 
 def _emit(graph: Graph, soc: Soc, options: CompileOptions) -> KernelSet:
-    """Render the kernel stubs, and copy them to the user's folder where one is given."""
-    kernels = emit_kernels(graph, soc)
+    """Render the kernels, let the memory plan know their workspace, copy them to a folder."""
+    kernels = emit_kernels(graph, soc, options.templates)
+    if graph.memory is not None:
+        graph.memory = replace(graph.memory, workspace=kernels.workspace)
     if options.kernels is not None:
-        write_kernels(kernels, options.kernels)
+        write_kernels(kernels.files, options.kernels)
     return kernels
 
 
@@ -155,9 +217,8 @@ def _facts(
     source: SourceModel,
     graph: Graph,
     kernels: KernelSet,
-    passes: Sequence[PassRun],
+    passed: _Passed,
     options: CompileOptions,
-    decisions: Decisions,
 ) -> Facts:
     """Count what compilation made of the model."""
     return Facts(
@@ -169,9 +230,40 @@ def _facts(
         engines=_counted(node.engine.value for node in graph.nodes if node.engine is not None),
         kernels=len(set(kernels.kernel_of.values())),
         weights_in=source.weight_bytes,
-        passes=tuple(PassEffect(run.name, run.changes) for run in passes),
-        precision=decisions.as_json(graph),
+        passes=tuple(PassEffect(run.name, run.changes) for run in passed.runs),
+        precision=passed.context.decisions.as_json(graph),
+        fusions=_fusions(passed),
+        launches=_launches(graph),
+        launches_unfused=passed.launches_before,
     )
+
+
+def _fusions(passed: _Passed) -> tuple[FusionEffect, ...]:
+    """What each pass that may be switched off found and did."""
+    rows = {row.name: row for row in PIPELINE if row.optional}
+    found = []
+    for run in passed.runs:
+        if run.name in rows:
+            known = passed.context.fusions.passes.get(run.name)
+            record = known or PassFusions(run.changes, run.changes)
+            row = rows[run.name]
+            found.append(FusionEffect(row.name, row.atc_names, row.ub_fusion, record))
+    return tuple(found)
+
+
+def _launches(graph: Graph) -> int:
+    """Kernel launches of a run: nodes of one scope are one, and views are none."""
+    launched = [node for node in graph.nodes if _launches_kernel(node)]
+    merged = {node.scope for node in launched if node.scope}
+    return sum(not node.scope for node in launched) + len(merged)
+
+
+def _launches_kernel(node: Node) -> bool:
+    """Whether a node is a kernel; before dtypes are chosen its operator's row says so."""
+    if node.engine is not None:
+        return node.engine is not Engine.LOCAL
+    row = find_operator(node.op)
+    return row is None or row.launches_kernel
 
 
 def _counted(names: Iterator[str]) -> dict[str, int]:

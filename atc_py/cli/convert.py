@@ -14,11 +14,13 @@ from atc_py.config import PrecisionMode
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from atc_py.api import PrecisionChoice
+    from atc_py.api import ConvertChoice
+    from atc_py.report.conversion import Conversion
 
 __all__ = ["convert"]
 
 _FOLDER = click.Path(file_okay=False)
+_FILE = click.Path(path_type=Path)
 
 
 def _list_passes(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
@@ -49,8 +51,24 @@ def _list_passes(context: click.Context, _option: click.Parameter, wanted: bool)
 @options.precision_controls
 @options.INPUT_SHAPE
 @click.option("--kernels", type=_FOLDER, help="Folder for a copy of the kernel stubs.")
+@options.TEMPLATES
 @click.option("--dump-ir", type=_FOLDER, help="Folder for the graph's text after each stage.")
 @click.option("--disable-pass", multiple=True, metavar="NAME", help="Leave out an optional pass.")
+@click.option(
+    "--fusion-switch-file",
+    "--fusion_switch_file",
+    type=_FILE,
+    help="ATC's file that switches passes on and off: lines `PassName:off`, or JSON.",
+)
+@click.option(
+    "--why-not", multiple=True, metavar="PASS",
+    help="Tell where PASS nearly applied, and why it did not.",
+)  # fmt: skip
+@click.option(
+    "--disable-reuse-memory", "--disable_reuse_memory", type=click.Choice(["0", "1"]), default="0",
+    show_default=True, callback=lambda _context, _option, value: value == "1",
+    help="1: every value has an address of its own; needs more memory and eases debugging.",
+)  # fmt: skip
 @options.OP_SPECS
 @click.option("--verify", is_flag=True, help="Check the graph after every pass.")
 @click.option(
@@ -67,20 +85,19 @@ def convert(  # noqa: PLR0913  (one parameter an option)
     soc: str,
     input_shape: str,
     kernels: str | None,
-    dump_ir: str | None,
-    disable_pass: tuple[str, ...],
+    templates: Path | None,
+    why_not: tuple[str, ...],
     op_specs: Path | None,
-    verify: bool,
     as_json: bool,
-    **precision: Unpack[PrecisionChoice],
+    **choice: Unpack[ConvertChoice],
 ) -> None:
     """Compile MODEL, an ONNX file, to an offline model."""
     import atc_py
     from atc_py.check.refusal import RulesBrokenError
-    from atc_py.report.conversion import conversion_tables
+    from atc_py.passes.manager import find_passes
     from atc_py.report.conversion_check import found_lines
-    from atc_py.report.diagnostics import diagnostic_text
 
+    find_passes(why_not)
     try:
         with progress(quiet=as_json) as on_stage:
             done = atc_py.convert(
@@ -88,13 +105,11 @@ def convert(  # noqa: PLR0913  (one parameter an option)
                 output,
                 soc=soc,
                 input_shape=input_shape,
-                disable_pass=disable_pass,
-                dump_ir=dump_ir,
                 kernels=kernels,
-                verify=verify,
+                templates=templates,
                 op_specs=op_specs,
                 on_stage=on_stage,
-                **precision,
+                **choice,
             )
     except RulesBrokenError as error:
         if as_json:
@@ -105,7 +120,19 @@ def convert(  # noqa: PLR0913  (one parameter an option)
     if as_json:
         print_json(done.as_json())
         return
+    _print_conversion(done, why_not)
+
+
+def _print_conversion(done: Conversion, why_not: tuple[str, ...]) -> None:
+    """Print findings, tables, and where the passes called `why_not` nearly applied."""
+    from atc_py.report.conversion import conversion_tables
+    from atc_py.report.conversion_check import found_lines
+    from atc_py.report.diagnostics import diagnostic_text
+    from atc_py.report.fusions import why_not_lines
+
     lines = [*found_lines(done.check), *map(diagnostic_text, done.warnings)]
     for line in [*lines, ""] if lines else []:
         print_line(line)
     print_tables(conversion_tables(done))
+    for line in ["", *why_not_lines(done.facts.fusions, why_not)] if why_not else []:
+        print_line(line)

@@ -15,7 +15,9 @@ from atc_py.cli.console import print_diagnostics, print_error, show_help_of_bare
 from atc_py.cli.convert import convert
 from atc_py.cli.explain import explain
 from atc_py.cli.info import info
+from atc_py.cli.kernels import kernels
 from atc_py.cli.ops import ops
+from atc_py.cli.profile import profile
 from atc_py.cli.quantize import quantize
 from atc_py.cli.run import run
 from atc_py.cli.streams import prepare_streams, silence, stdout_failure
@@ -45,7 +47,7 @@ def cli(context: click.Context) -> None:
     show_help_of_bare_group(context)
 
 
-for _command in (convert, check, compare, run, info, quantize, ops, explain):
+for _command in (convert, check, compare, run, info, kernels, profile, quantize, ops, explain):
     cli.add_command(_command)
 
 

@@ -1,4 +1,4 @@
-"""C++ vocabulary: types, literals, comments, and what the vector unit has instructions for."""
+"""C++ vocabulary: types, names, literals and comments."""
 
 from __future__ import annotations
 
@@ -14,22 +14,28 @@ __all__ = [
     "C_TYPES",
     "HOST_TYPES",
     "SHORT_NAMES",
-    "VECTOR_DTYPES",
     "attribute_constant",
     "camel",
     "comment",
     "identifier",
-    "round_mode",
 ]
 
 F16, F32, BF16 = DType.FLOAT16, DType.FLOAT32, DType.BFLOAT16
-I8, I16, I32, I64, U8 = DType.INT8, DType.INT16, DType.INT32, DType.INT64, DType.UINT8
+I4, I8, I16, I32, I64, U8 = (
+    DType.INT4,
+    DType.INT8,
+    DType.INT16,
+    DType.INT32,
+    DType.INT64,
+    DType.UINT8,
+)
 
 _NAMES = {
     F16: ("f16", "half"),
     BF16: ("bf16", "bfloat16_t"),
     F32: ("f32", "float"),
     DType.FLOAT64: ("f64", "double"),
+    I4: ("i4", "int8_t"),
     I8: ("i8", "int8_t"),
     I16: ("i16", "int16_t"),
     I32: ("i32", "int32_t"),
@@ -45,7 +51,7 @@ SHORT_NAMES = {dtype: names[0] for dtype, names in _NAMES.items()}
 """Dtypes as kernel names write them."""
 
 C_TYPES = {dtype: names[1] for dtype, names in _NAMES.items()}
-"""Dtypes as kernels declare them; a bool is stored as a byte."""
+"""Dtypes as kernels declare them; a bool or int4 is stored as a byte."""
 
 HOST_TYPES = {
     **C_TYPES,
@@ -54,21 +60,6 @@ HOST_TYPES = {
     DType.BOOL: "bool",
 }
 """Dtypes as AI CPU kernels declare them."""
-
-VECTOR_DTYPES = frozenset({F16, F32, I16, I32})
-"""Dtypes that the vector unit computes in; others go through a cast."""
-
-_ROUND_MODES = {
-    "CAST_NONE": (
-        (F16, F32), (BF16, F32), (I8, F16), (U8, F16), (I16, F32), (I32, I64), (I32, I16),
-        (I64, I32),
-    ),
-    "CAST_RINT": ((F32, F16), (F32, BF16), (I16, F16), (I32, F32), (I64, F32)),
-    "CAST_TRUNC": (
-        (F16, I32), (F16, I16), (F16, I8), (F16, U8), (F32, I16), (F32, I32), (F32, I64),
-        (BF16, I32),
-    ),
-}  # fmt: skip
 
 _KEYWORDS = (
     "auto bool break case char class const continue default delete do double else enum explicit "
@@ -81,16 +72,6 @@ _TAKEN = frozenset(_KEYWORDS.split())
 _FLOAT32_MAX = 3.4028234663852886e38
 _COMMENT_PUNCTUATION = frozenset(" !\"#$%&'()+,-./:;<=>@[]^_`{|}~")
 _COMMENT_LENGTH = 160
-
-
-def round_mode(source: DType, target: DType) -> str | None:
-    """The rounding with which one vector `Cast` goes from `source` to `target`, None for no such.
-
-    Float to integer drops the fraction, float to narrower float rounds to nearest even, and the
-    rest is exact or as near as the target allows.
-    """
-    modes = (mode for mode, pairs in _ROUND_MODES.items() if (source, target) in pairs)
-    return next(modes, None)
 
 
 def camel(name: str) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import math
 from typing import TYPE_CHECKING, Any
 
+from atc_py.emit.json_text import format_json
 from atc_py.emit.keys import plain_value
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def describe(key: KernelKey, row: TargetOp) -> str:
             if name in declared
         ],
     }
-    return json.dumps([description], indent=2) + "\n"
+    return format_json([description])
 
 
 def _operands(

@@ -36,8 +36,8 @@ _FAILURES = (
 )
 
 
-def render(folder: Path, name: str, context: Mapping[str, Any]) -> str:
-    """The text of template `name` of `folder` with `context`.
+def render(folders: tuple[Path, ...], name: str, context: Mapping[str, Any]) -> str:
+    """The text of template `name` with `context`; the first of `folders` that has it counts.
 
     A template is compiled once and again only when its file changes.
 
@@ -45,16 +45,31 @@ def render(folder: Path, name: str, context: Mapping[str, Any]) -> str:
         AtcError: BAD_TEMPLATE where a template is missing or fails, with its name and line.
     """
     try:
-        return _environment(folder).get_template(name).render(context)
+        return _environment(folders).get_template(name).render(context)
     except _FAILURES as error:
-        raise _bad_template(folder, name, error) from error
+        raise _bad_template(folders, name, error) from error
+
+
+class _Sandbox(SandboxedEnvironment):
+    """The sandbox, which remembers what it has allowed: the answer depends on type and name."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._safe: dict[tuple[type, str], bool] = {}
+
+    def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
+        """Whether a template may read the attribute `attr` of `obj`."""
+        key = type(obj), attr
+        if key not in self._safe:
+            self._safe[key] = super().is_safe_attribute(obj, attr, value)
+        return self._safe[key]
 
 
 @lru_cache(maxsize=8)
-def _environment(folder: Path) -> SandboxedEnvironment:
-    """The environment whose templates lie in `folder`; it keeps what it has compiled."""
-    environment = SandboxedEnvironment(
-        loader=FileSystemLoader(folder),
+def _environment(folders: tuple[Path, ...]) -> SandboxedEnvironment:
+    """The environment whose templates lie in `folders`; it keeps what it has compiled."""
+    environment = _Sandbox(
+        loader=FileSystemLoader(folders),
         undefined=StrictUndefined,
         autoescape=False,
         keep_trailing_newline=True,
@@ -66,16 +81,16 @@ def _environment(folder: Path) -> SandboxedEnvironment:
     return environment
 
 
-def _bad_template(folder: Path, name: str, error: BaseException) -> AtcError:
+def _bad_template(folders: tuple[Path, ...], name: str, error: BaseException) -> AtcError:
     """The diagnostic for a template that is missing or does not render."""
     if isinstance(error, TemplateNotFound):
         missing = error.name or name
         return BAD_TEMPLATE.error(
-            f"there is no template {missing!r} in {folder}",
-            place=Place(file=str(folder / missing)),
-            help="every operator family has one, named <family>.cpp.j2",
+            f"there is no template {missing!r} in {folders[0]}",
+            place=Place(file=str(folders[0] / missing)),
+            help="every family has one, named <template>.cpp.j2, there or in atc-py's own folder",
         )
-    file, line = _where(folder / name, error)
+    file, line = _where(folders[0] / name, error)
     reason = str(error) or type(error).__name__
     return BAD_TEMPLATE.error(
         f"template {name!r} does not render: {reason}",

@@ -32,6 +32,7 @@ __all__ = [
     "cube_tiling",
     "row_tiling",
     "shard_tiling",
+    "vector_cores",
     "vector_tiling",
 ]
 
@@ -167,7 +168,7 @@ def vector_tiling(total: int, footprint: Footprint, soc: Soc) -> VectorTiling:
     cores without work are dropped; tile_length = min(core_length, capacity).
     """
     blocks = _ceil_div(total, footprint.align)
-    cores, core_blocks, _ = _split(blocks, _vector_cores(soc))
+    cores, core_blocks, _ = _split(blocks, vector_cores(soc))
     core_length = core_blocks * footprint.align
     tile = max(footprint.align, min(core_length, footprint.capacity(soc)))
     count, tail = _cut(core_length if cores > 1 else total, tile)
@@ -183,7 +184,7 @@ def row_tiling(extents: tuple[int, int, int], footprint: Footprint, soc: Soc) ->
     """
     outer, axis, inner = extents
     length = axis * inner
-    cores, core_rows, last = _split(outer, _vector_cores(soc))
+    cores, core_rows, last = _split(outer, vector_cores(soc))
     capacity = footprint.capacity(soc)
     chunk = max(1, min(length, capacity))
     padded = _ceil_div(chunk, footprint.align) * footprint.align
@@ -243,7 +244,7 @@ def _result_blocks(product: Product, soc: Soc) -> tuple[int, int]:
     return b_m, b_n
 
 
-def _vector_cores(soc: Soc) -> int:
+def vector_cores(soc: Soc) -> int:
     """Cores for vector work: where cube and vector cores are split, there are more of the latter.
 
     Elsewhere an AI Core holds both and the few extra vector cores only assist.

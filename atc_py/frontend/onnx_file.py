@@ -19,7 +19,7 @@ from atc_py.ir import DenseConst
 from atc_py.shapes import MAX_RANK, is_addressable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from onnx import ModelProto
@@ -69,6 +69,11 @@ class OnnxFile:
     faults: tuple[Diagnostic, ...] = ()
     unsound: frozenset[WorkNode] = frozenset()
 
+    @property
+    def node_outputs(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """The nodes' names, possibly empty, with the names of their outputs."""
+        return ((node.name, tuple(node.outputs)) for node in self.nodes)
+
     def refuse_faults(self) -> None:
         """Refuse a model that breaks ONNX's structural rules.
 
@@ -104,7 +109,7 @@ class OnnxFile:
             self.tensors,
             self.file_nodes,
             self.contents.weight_bytes,
-            quantised,
+            (*quantised, *folded.quantised),
         )
 
     def graph(self, inputs: dict[str, ValueType]) -> WorkGraph:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
 from atc_py.report.conversion_check import finding_json
 from atc_py.report.diagnostics import diagnostic_json
+from atc_py.report.fusions import fusions_json
+from atc_py.report.memory import memory_row
+from atc_py.report.profile_text import time_text
 from atc_py.report.quantised_layers import quantised_json, quantised_rows
 from atc_py.report.tables import Table, format_bytes, format_seconds
 
@@ -15,7 +18,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from atc_py.check.findings import ModelCheck
+    from atc_py.cost.network import Span
     from atc_py.diag import Diagnostic
+    from atc_py.report.fusions import FusionEffect
+    from atc_py.report.memory import MemoryFacts
 
 __all__ = ["Conversion", "Facts", "PassEffect", "Stage", "conversion_tables"]
 
@@ -51,6 +57,9 @@ class Facts:
         weights_in: bytes of weights in the ONNX file and the files beside it.
         passes: in the order in which they ran.
         precision: the dtypes of each node with the rule that chose them, and the casts, as JSON.
+        fusions: what each pass found that a user may switch off.
+        launches: kernel launches of a run.
+        launches_unfused: kernels of the graph as it was lowered, before any pass.
     """
 
     soc: str
@@ -63,6 +72,9 @@ class Facts:
     weights_in: int
     passes: tuple[PassEffect, ...]
     precision: Mapping[str, object] = field(default_factory=dict)
+    fusions: tuple[FusionEffect, ...] = ()
+    launches: int = 0
+    launches_unfused: int = 0
 
     def as_json(self) -> dict[str, object]:
         """The facts as JSON values; this is the offline model's own report."""
@@ -77,6 +89,9 @@ class Facts:
             "weights_in": self.weights_in,
             "passes": {effect.name: effect.changes for effect in self.passes},
             "precision": dict(self.precision),
+            "launches": self.launches,
+            "launches_unfused": self.launches_unfused,
+            "fusion_result": fusions_json(self.fusions),
         }
 
 
@@ -93,6 +108,8 @@ class Conversion:
         weights_out: bytes of weights in the offline model.
         file_bytes: size of the offline model.
         warnings: what passes found that does not stop the conversion.
+        memory: what the model needs of the device's memory.
+        time: the estimated time of a run, in seconds.
     """
 
     model: Path
@@ -103,6 +120,8 @@ class Conversion:
     weights_out: int
     file_bytes: int
     warnings: tuple[Diagnostic, ...] = ()
+    memory: MemoryFacts | None = None
+    time: Span | None = None
 
     def as_json(self) -> dict[str, object]:
         """Everything, as JSON values; seconds are floats."""
@@ -116,6 +135,8 @@ class Conversion:
             "stages": {stage.name: stage.seconds for stage in self.stages},
             "weights_out": self.weights_out,
             "file_bytes": self.file_bytes,
+            "memory": None if self.memory is None else self.memory.as_json(),
+            "estimated_time": None if self.time is None else asdict(self.time),
         }
 
 
@@ -167,8 +188,18 @@ def _summary(done: Conversion) -> Table:
         ("engines (nodes)", engines),
         ("passes (changes)", changed or "none"),
         *quantised_rows(done.check),
+        ("launches", _launches_text(facts)),
         ("kernel stubs", str(facts.kernels)),
         ("weights", f"{before} in the ONNX file, {after} compiled"),
+        *memory_row(done.memory),
+        *([] if done.time is None else [("estimated time", time_text(done.time))]),
         ("output", f"{done.output} ({format_bytes(done.file_bytes)})"),
     )
     return Table("Result", ("", ""), rows)
+
+
+def _launches_text(facts: Facts) -> str:
+    """Kernel launches of a run, beside the nodes that they execute."""
+    nodes = sum(count for engine, count in facts.engines.items() if engine != "local")
+    text = f"{facts.launches} for {nodes} nodes" if facts.launches != nodes else str(nodes)
+    return f"{text}; {facts.launches_unfused} kernels before any pass"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from atc_py.report.memory import memory_facts, memory_tables
 from atc_py.report.tables import Table, format_bytes
 
 if TYPE_CHECKING:
@@ -16,12 +17,18 @@ __all__ = ["model_json", "model_tables"]
 
 
 def model_tables(description: OmModel, file_bytes: int) -> list[Table]:
-    """Summary, inputs and outputs, operators of an offline model."""
-    return [_summary(description, file_bytes), _ports(description), _operators(description)]
+    """Summary, inputs and outputs, operators, memory of an offline model."""
+    return [
+        _summary(description, file_bytes),
+        _ports(description),
+        _operators(description),
+        *memory_tables(memory_facts(description)),
+    ]
 
 
 def model_json(description: OmModel, file_bytes: int, report: Mapping[str, object]) -> object:
     """The same as JSON values, with the compilation's own report."""
+    memory = memory_facts(description)
     return {
         "name": description.name,
         "producer": description.producer,
@@ -33,6 +40,7 @@ def model_json(description: OmModel, file_bytes: int, report: Mapping[str, objec
         "operators": dict(sorted(Counter(node.op for node in description.nodes).items())),
         "members": len(description.members),
         "file_bytes": file_bytes,
+        "memory": None if memory is None else memory.as_json(),
         "report": dict(report),
     }
 

@@ -40,6 +40,7 @@ class Resource(Enum):
     QUANT_FLOAT32 = "quant_float32"
     REQUANT = "requant"
     REQUANT_S16 = "requant_s16"
+    QUANT_INT4 = "quant_int4"
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +157,15 @@ class TargetOp:
         return not self.selects and self.unit in {Unit.CUBE, Unit.VECTOR}
 
     @property
+    def in_place(self) -> bool:
+        """Whether its AI Core kernel may write its result over an operand of the same extents.
+
+        It computes element by element: that of an operand has been read, by the same core, when
+        the result's element of the same place is written.
+        """
+        return self.family in _ELEMENT_BY_ELEMENT
+
+    @property
     def aicpu_columns(self) -> tuple[Column, ...]:
         """What the AI CPU kernel takes, as columns."""
         return tuple(
@@ -179,6 +189,10 @@ class TargetOp:
     def output_at(self, position: int) -> Operand | None:
         """The operand that output `position` belongs to, or None when there are fewer."""
         return _operand_at(self.outputs, position)
+
+
+_ELEMENT_BY_ELEMENT = frozenset({"accumulate", "binary", "cast", "unary"})
+"""Families whose kernels read a tile of each operand and write the tile of the same place."""
 
 
 def _operand_at(operands: tuple[Operand, ...], position: int) -> Operand | None:

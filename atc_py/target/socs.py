@@ -42,6 +42,9 @@ class Soc:
         quant_float32: whether AscendQuant computes in float32; in float16 elsewhere.
         requant: whether there is a kernel that goes from int32 to int8 in one step.
         requant_s16: whether there are kernels that go from int32 to int8 over int16.
+        quant_int4: whether AscendQuant gives int4.
+        gm_align: bytes; tensors in device memory start at multiples. Transfers are split into
+            pieces of at most 512 bytes and are fastest at addresses that are multiples of it.
     """
 
     name: str
@@ -63,6 +66,8 @@ class Soc:
     quant_float32: bool = False
     requant: bool = False
     requant_s16: bool = False
+    quant_int4: bool = False
+    gm_align: int = 512
 
     def has(self, resource: Resource | None) -> bool:
         """Whether this SoC has what a dtype column needs."""
@@ -83,7 +88,7 @@ def _m200(name: str, cores: tuple[int, int], aicpus: int, mhz: int) -> Soc:
     """A row of the inference generation around Ascend310P."""
     return Soc(
         name, "dav-m200", cores[0], cores[1], aicpus, mhz, 16384, 64, 256, 1024, 256, 17, 17,
-        requant=True, requant_s16=True,
+        requant=True, requant_s16=True, quant_int4=True,
     )  # fmt: skip
 
 
@@ -105,7 +110,7 @@ def _c100(name: str, cores: int, mhz: int) -> Soc:
 
 _SIM = Soc(
     "sim", "sim", 8, 7, 8, 1060, 16384, 64, 256, 1024, 256, 17, 17,
-    cube_float32=True, requant=True, requant_s16=True,
+    cube_float32=True, requant=True, requant_s16=True, quant_int4=True,
 )  # fmt: skip
 
 _M100 = Soc(

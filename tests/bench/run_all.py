@@ -16,9 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.bench.checking import checking
+from tests.bench.comparing import comparing
 from tests.bench.integers import integers
 from tests.bench.measuring import MIB, ROUNDS, cheapest, measure, say, say_costs
 from tests.bench.networks import networks
+from tests.bench.planning import planning
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,7 +51,9 @@ def main() -> None:
         checking(Path(folder) / "deep.onnx")
         inference(Path(folder) / "resnet50.onnx")
     networks()
+    comparing()
     integers()
+    planning()
 
 
 def conversion(name: str, path: Path) -> None:

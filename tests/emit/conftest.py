@@ -45,6 +45,9 @@ _REQUIRED: dict[str, AttrValue] = {
     "dtype": F16,
 }
 
+_NAMED: dict[str, AttrValue] = {"paddings": (0, 1) * 4}
+"""Attributes whose length follows from that of the shapes."""
+
 
 @pytest.fixture
 def graph() -> Graph:
@@ -76,7 +79,7 @@ def _add_node(
     results = [_result(row)] if outputs is None else outputs
     types = [("out", _type(item, dtypes[1], position)) for position, item in enumerate(results)]
     required = {
-        attribute.name: _REQUIRED[attribute.type]
+        attribute.name: _NAMED.get(attribute.name, _REQUIRED[attribute.type])
         for attribute in row.attributes
         if attribute.default is None
     }

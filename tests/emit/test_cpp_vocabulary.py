@@ -15,8 +15,8 @@ from atc_py.emit.cpp import (
     camel,
     comment,
     identifier,
-    round_mode,
 )
+from atc_py.target import operators
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,8 @@ def test_every_dtype_has_its_names() -> None:
     assert len(set(SHORT_NAMES.values())) == len(DType)
 
 
-def test_casts_from_a_dtype_to_itself_or_bool_are_no_instruction() -> None:
-    for dtype in DType:
-        assert round_mode(dtype, dtype) is None
-        assert round_mode(dtype, DType.BOOL) is None
+def test_no_attribute_takes_a_name_that_every_kernel_has() -> None:
+    taken = {"kBuffers", "kOperands", "kRank", "kArray", "kRows", "kRowCount"}
+    names = {f"k{camel('_' + each.name)}" for row in operators() for each in row.attributes}
+    assert not names & taken
+    assert not {f"{name}Count" for name in names} & taken

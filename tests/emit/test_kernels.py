@@ -10,8 +10,9 @@ import pytest
 
 from atc_py.diag import AtcError
 from atc_py.dtypes import DType
-from atc_py.emit.kernels import KernelSet, emit_kernels, write_kernels
+from atc_py.emit.kernels import KernelSet, emit_kernels
 from atc_py.emit.keys import KernelKey
+from atc_py.emit.writing import host_headers, write_kernels
 from atc_py.formats import Format
 from atc_py.ir import Engine, Graph, Phase, TensorType, Value
 from atc_py.ir.graph import Node
@@ -44,7 +45,9 @@ def test_equal_nodes_share_a_stub_whatever_their_shapes(graph: Graph, add_node: 
     kernels = emit_kernels(graph, SIM)
     (name,) = set(kernels.kernel_of.values())
     assert len(kernels.kernel_of) == 3
-    assert list(kernels.files) == [f"{name}/{name}{end}" for end in (".cpp", "_tiling.h", ".json")]
+    own = [f"{name}/{name}{end}" for end in (".cpp", "_tiling.h", ".json")]
+    project = ["kernels.json", "CMakeLists.txt", "host_kernels.cpp"]
+    assert list(kernels.files) == [*own, f"{name}/README.md", *project]
 
 
 def test_a_shared_stub_has_a_sorted_row_per_shape_with_its_nodes(
@@ -57,10 +60,10 @@ def test_a_shared_stub_has_a_sorted_row_per_shape_with_its_nodes(
     table = header[header.index("kRows[] = {") :].splitlines()[1:9]
     assert table[0] == "    // x 2x3, y 2x3"
     assert table[1] == f"    //   {second.name}"
-    assert table[2].startswith("    {6, 1, ")
+    assert table[2].startswith("    {1, 6, ")
     assert table[4] == "    // x 8x8, y 8x8"
     assert table[5:7] == [f"    //   {first.name}", f"    //   {third.name}"]
-    assert table[7].startswith("    {64, ")
+    assert table[7].startswith("    {1, 64, ")
 
 
 @pytest.mark.parametrize(
@@ -204,7 +207,11 @@ def test_every_dtype_column_renders(column: int, graph: Graph, add_node: AddNode
         (F16, F32, "Cast(y, x, RoundMode::CAST_NONE, count);"),
         (F32, F16, "Cast(y, x, RoundMode::CAST_RINT, count);"),
         (F32, DType.INT32, "Cast(y, x, RoundMode::CAST_TRUNC, count);"),
-        (F16, DType.BOOL, "// to write: Conversion to another dtype. (No single instruction"),
+        (
+            F16,
+            DType.BOOL,
+            "y.SetValue(at, static_cast<uint8_t>(a != static_cast<half>(0) ? 1 : 0));",
+        ),
     ],
 )
 def test_cast_rounds_as_the_dtypes_ask(
@@ -215,14 +222,14 @@ def test_cast_rounds_as_the_dtypes_ask(
     assert expected in text
 
 
-def test_arithmetic_that_the_vector_unit_lacks_is_left_to_write(
+def test_arithmetic_that_the_vector_unit_lacks_is_the_scalar_units(
     graph: Graph, add_node: AddNode
 ) -> None:
     int8 = TensorType(DType.INT8, MAP)
-    for op, count in (("Relu", 1), ("Mul", 2), ("AccumulateNV2", 2)):
-        add_node(graph, op, [int8] * count, [int8])
+    for op, count, attributes in (("Relu", 1, {}), ("Mul", 2, {}), ("AccumulateNV2", 2, {"N": 2})):
+        add_node(graph, op, [int8] * count, [int8], attributes)
     for text in _texts(emit_kernels(graph, SIM), ".cpp"):
-        assert text.count("(The vector unit has no int8 arithmetic.)") == 1
+        assert text.count("The vector unit has no such arithmetic of int8; the scalar unit") == 1
 
 
 def test_cube_results_leave_split_cores_by_fixpipe(graph: Graph, add_node: AddNode) -> None:
@@ -299,7 +306,8 @@ def test_description_has_no_bare_infinity(graph: Graph, add_node: AddNode) -> No
 
 
 def _texts(kernels: KernelSet, ending: str) -> list[str]:
-    return [text for path, text in kernels.files.items() if path.endswith(ending)]
+    """Texts of kernels, without the files of the project that they make up."""
+    return [text for path, text in kernels.files.items() if path.endswith(ending) and "/" in path]
 
 
 def _broken(kind: str) -> Node:
@@ -345,15 +353,17 @@ def test_written_kernels_are_the_texts_and_leave_other_files_alone(
     (folder / name).mkdir(parents=True)
     (folder / "mine.txt").write_text("mine")
     (folder / name / f"{name}.cpp").write_text("old")
-    write_kernels(kernels, folder)
-    write_kernels(kernels, folder)
+    write_kernels(kernels.files, folder)
+    write_kernels(kernels.files, folder)
     written = {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in folder.rglob("*")
         if path.is_file()
     }
     assert written.pop("mine.txt") == b"mine"
-    assert written == {path: text.encode() for path, text in kernels.files.items()}
+    texts = {**kernels.files, **host_headers()}
+    assert written == {path: text.encode() for path, text in texts.items()}
+    assert "host/kernel_operator.h" in written
 
 
 def test_a_folder_that_cannot_be_made_is_reported(
@@ -362,7 +372,7 @@ def test_a_folder_that_cannot_be_made_is_reported(
     add_node(graph, "Relu")
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(AtcError, match="cannot make the folder") as caught:
-        write_kernels(emit_kernels(graph, SIM), tmp_path / "file")
+        write_kernels(emit_kernels(graph, SIM).files, tmp_path / "file")
     assert caught.value.diagnostics[0].code.name == "cannot-write-output"
     assert (tmp_path / "file").read_text() == "in the way"
 
@@ -374,5 +384,5 @@ def test_a_file_that_cannot_be_written_is_reported(
     kernels = emit_kernels(graph, SIM)
     (tmp_path / next(iter(kernels.files))).mkdir(parents=True)
     with pytest.raises(AtcError) as caught:
-        write_kernels(kernels, tmp_path)
+        write_kernels(kernels.files, tmp_path)
     assert caught.value.diagnostics[0].code.name == "cannot-write-output"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from atc_py.emit.kernels import emit_kernels
+from atc_py.emit.kernels import INDEX, emit_kernels
 from atc_py.formats import Format
 from atc_py.ir import Engine, Graph, Phase, TensorType
 from atc_py.target import TargetOp, find_operator, find_soc, operators
@@ -49,6 +49,8 @@ def test_stub_is_that_of_known_extents(op: str, engine: Engine, add_node: AddNod
     assert found.kernel_of == closed.kernel_of
     assert sorted(found.files) == sorted(closed.files)
     for path, text in found.files.items():
+        if path == INDEX:
+            continue
         if path.endswith("_tiling.h"):
             _check_table(text, closed.files[path])
         else:
@@ -61,9 +63,14 @@ def _check_table(text: str, closed: str) -> None:
     assert "?" not in table
     assert "??" not in text
     assert "is known to the run alone" in text
-    assert re.sub(r"\d+", "1", table) == re.sub(r"\d+", "1", other)
+    assert _shape_of(table) == _shape_of(other)
     assert "None" not in text
     assert not re.search(r"[ \t]\n|\t|\r", text)
+
+
+def _shape_of(table: str) -> str:
+    """The table without its numbers; arrays are as long as the axes that are not merged."""
+    return re.sub(r"\b1(, 1\b)+", "1", re.sub(r"\d+", "1", table))
 
 
 def test_row_of_open_extents_comes_first_and_names_its_nodes(add_node: AddNode) -> None:

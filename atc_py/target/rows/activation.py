@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from atc_py.target.row import Attribute, Operand, TargetOp, Unit
-from atc_py.target.rows.parts import F64, FLOATS, Y, inputs, same
+from atc_py.target.rows.parts import F64, FLOATS, IMPL_MODE, Y, inputs, same
 
 __all__ = ["ROWS"]
 
@@ -45,6 +45,11 @@ ROWS = (
         ),
         double=True,
     ),
+    _activation(
+        "GeluV2",
+        "x times the share of a normal distribution below x, by its error function or by tanh.",
+        (Attribute("approximate", "string", "none"),),
+    ),
     TargetOp(
         "HardSigmoid",
         inputs("input_x"),
@@ -59,6 +64,7 @@ ROWS = (
         aicpu=(F64,),
         family="unary",
     ),
+    _activation("HardSwish", "x times x + 3 held between 0 and 6, divided by 6."),
     _activation(
         "LeakyRelu",
         "x from 0 on, negative_slope * x below.",
@@ -78,9 +84,10 @@ ROWS = (
         "1.0507 * x from 0 on, 1.0507 * 1.67326 * (exp(x) - 1) below.",
         double=True,
     ),
-    _activation("Sigmoid", "1 / (1 + exp(-x))."),
-    _activation("Softplus", "log(1 + exp(x))."),
-    _activation("Softsign", "x / (1 + |x|).", double=True),
+    _activation("Sigmoid", "1 / (1 + exp(-x)).", (IMPL_MODE,)),
+    _activation("Softplus", "log(1 + exp(x)).", (IMPL_MODE,)),
+    _activation("Softsign", "x / (1 + |x|).", (IMPL_MODE,), double=True),
+    _activation("Swish", "x / (1 + exp(-scale * x)).", (Attribute("scale", "float", 1.0),)),
     _activation("Tanh", "Hyperbolic tangent."),
     TargetOp(
         "Threshold",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from atc_py.target.row import Attribute, Column, Operand, TargetOp, Unit
-from atc_py.target.rows.parts import F16, F32, F64, FLOATS, Y, inputs, same
+from atc_py.target.rows.parts import F16, F32, F64, FLOATS, IMPL_MODE, Y, inputs, same
 
 __all__ = ["ROWS"]
 
@@ -59,13 +59,29 @@ ROWS = (
         columns=same(*FLOATS),
         family="channel",
     ),
+    # CANN's LayerNorm and RmsNorm also hand out statistics, which only training reads.
+    TargetOp(
+        "LayerNorm",
+        inputs("x", "gamma", "beta"),
+        Y,
+        Unit.VECTOR,
+        "Elements less their mean over the last axes, divided by their deviation, times gamma, "
+        "plus beta.",
+        attributes=(
+            Attribute("begin_norm_axis", "int", 0),
+            Attribute("begin_params_axis", "int", 0),
+            Attribute("epsilon", "float", 1e-7),
+        ),
+        columns=same(*FLOATS, inputs=3),
+        family="rows",
+    ),
     TargetOp(
         "LogSoftmaxV2",
         inputs("logits"),
         (Operand("logsoftmax"),),
         Unit.VECTOR,
         "Elements less the logarithm of the sum of their exponentials over axes.",
-        attributes=(Attribute("axes", "ints", (-1,)),),
+        attributes=(Attribute("axes", "ints", (-1,)), IMPL_MODE),
         columns=same(*FLOATS),
         aicpu=(F64,),
         family="rows",
@@ -92,6 +108,16 @@ ROWS = (
         family="rows",
     ),
     TargetOp(
+        "RmsNorm",
+        inputs("x", "gamma"),
+        Y,
+        Unit.VECTOR,
+        "Elements divided by the root of their mean square over gamma's axes, times gamma.",
+        attributes=(Attribute("epsilon", "float", 1e-6),),
+        columns=same(*FLOATS, inputs=2),
+        family="rows",
+    ),
+    TargetOp(
         "SoftmaxV2",
         inputs("x"),
         Y,
@@ -100,6 +126,7 @@ ROWS = (
         attributes=(
             Attribute("axes", "ints", (-1,)),
             Attribute("half_to_float", "bool", default=False),
+            IMPL_MODE,
         ),
         columns=same(*FLOATS),
         aicpu=(F64,),

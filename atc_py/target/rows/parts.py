@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from atc_py.dtypes import DType
-from atc_py.target.row import Column, Operand, Resource
+from atc_py.target.row import Attribute, Column, Operand, Resource
 
 __all__ = [
     "ANY",
@@ -13,10 +13,12 @@ __all__ = [
     "F32",
     "F64",
     "FLOATS",
+    "I4",
     "I8",
     "I16",
     "I32",
     "I64",
+    "IMPL_MODE",
     "STORAGE",
     "U8",
     "U16",
@@ -30,7 +32,7 @@ __all__ = [
 ]  # fmt: skip
 
 F16, F32, F64, BF16 = DType.FLOAT16, DType.FLOAT32, DType.FLOAT64, DType.BFLOAT16
-I8, I16, I32, I64 = DType.INT8, DType.INT16, DType.INT32, DType.INT64
+I4, I8, I16, I32, I64 = DType.INT4, DType.INT8, DType.INT16, DType.INT32, DType.INT64
 U8, U16, U32, U64 = DType.UINT8, DType.UINT16, DType.UINT32, DType.UINT64
 BOOL = DType.BOOL
 
@@ -39,6 +41,11 @@ STORAGE = (F16, F32, I8, I16, I32, I64, U8, U16, U32, U64, BOOL)
 """What data movement takes: it copies bits and does not look at them."""
 
 ANY = (*STORAGE, F64)
+
+
+IMPL_MODE = Attribute("impl_mode", "string", "high_precision")
+"""Of operators with two kernels for float16: high_precision keeps what lies between its steps in
+float32, high_performance rounds each step to float16."""
 
 
 def same(*dtypes: DType, inputs: int = 1, outputs: int = 1) -> tuple[Column, ...]:

@@ -8,23 +8,28 @@ namespace add_f16_57b430ce_impl {
 
 constexpr uint32_t kOperands = 3;
 constexpr uint32_t kRank = 4;
+constexpr uint32_t kArray = 2;  // length of the arrays below
 
 struct Tiling {
-  uint64_t totalLength;  // elements of the result
-  uint32_t coreNum;  // cores that have work
-  uint64_t coreLength;  // elements of every core but the last, whole blocks
-  uint32_t tileLength;  // elements of a tile, whole blocks
-  uint64_t tileCount;  // tiles of every core but the last
-  uint32_t tailLength;  // elements of the last tile of such a core
-  uint64_t lastTileCount;  // tiles of the last core
-  uint32_t lastTailLength;  // elements of the last core's last tile
+  uint64_t rows;  // rows of the result
+  uint64_t inner;  // elements of a row
+  uint32_t tileRows;  // rows of a tile; 1 where a row is cut into chunks
+  uint32_t chunkLength;  // elements of a row in a tile
+  uint64_t chunkCount;  // chunks of a row
+  uint64_t tileCount;  // tiles of the result
+  uint32_t coreNum;  // cores that have work; core c takes tiles c, c + core_num ...
+  uint32_t pitch;  // elements from row to row in the buffer, whole blocks
+  uint32_t bufferLength;  // elements of a buffer
+  uint64_t extents[kArray];  // extents of the axes that count the rows
+  uint64_t strides[2][kArray];  // elements from row to row along these axes, by operand
+  uint64_t moves[2];  // whether an operand moves along a row
   uint64_t dims[kOperands][kRank];  // shapes of inputs and outputs, 1 on the left of short ones
 };
 
 constexpr Tiling kRows[] = {
     // x1 2x32x10x12, x2 32x1x1, y 2x32x10x12
-    //   Add:out.19
-    {7680, 8, 960, 960, 1, 960, 1, 960,
+    //   Add:out.25
+    {64, 120, 8, 128, 1, 8, 8, 128, 1024, {2, 32}, {{3840, 120}, {0, 1}}, {1, 0},
      {{2, 32, 10, 12}, {1, 32, 1, 1}, {2, 32, 10, 12}}},
 };
 

@@ -12,7 +12,7 @@ namespace add_f16_89802f31_impl {
 
 using namespace AscendC;
 
-constexpr int32_t kDepth = 2;
+constexpr int32_t kBuffers = 2;
 
 class Kernel {
  public:
@@ -21,39 +21,56 @@ class Kernel {
     x1Gm_.SetGlobalBuffer(reinterpret_cast<__gm__ half*>(x1));
     x2Gm_.SetGlobalBuffer(reinterpret_cast<__gm__ half*>(x2));
     yGm_.SetGlobalBuffer(reinterpret_cast<__gm__ half*>(y));
-    pipe_.InitBuffer(x1Queue_, kDepth, row_->tileLength * sizeof(half));
-    pipe_.InitBuffer(x2Queue_, kDepth, row_->tileLength * sizeof(half));
-    pipe_.InitBuffer(yQueue_, kDepth, row_->tileLength * sizeof(half));
+    pipe_.InitBuffer(x1Queue_, kBuffers, row_->bufferLength * sizeof(half));
+    pipe_.InitBuffer(x2Queue_, kBuffers, row_->bufferLength * sizeof(half));
+    pipe_.InitBuffer(yQueue_, kBuffers, row_->bufferLength * sizeof(half));
   }
 
+  // Core c takes tiles c, c + coreNum ...: whole rows, or a chunk of one row.
   __aicore__ inline void Process() {
     const uint64_t core = GetBlockIdx();
     if (core >= row_->coreNum) {
       return;
     }
-    const bool last = core + 1 == row_->coreNum;
-    const uint64_t tiles = last ? row_->lastTileCount : row_->tileCount;
-    const uint32_t tail = last ? row_->lastTailLength : row_->tailLength;
-    for (uint64_t tile = 0; tile < tiles; ++tile) {
-      const uint64_t start = core * row_->coreLength + tile * row_->tileLength;
-      const uint32_t count = tile + 1 == tiles ? tail : row_->tileLength;
-      CopyIn(start, count);
-      Compute(count);
-      CopyOut(start, count);
+    for (uint64_t number = core; number < row_->tileCount; number += row_->coreNum) {
+      const Tile tile = Place(number);
+      CopyIn(tile);
+      Compute(tile);
+      CopyOut(tile);
     }
   }
 
  private:
-  __aicore__ inline void CopyIn(uint64_t start, uint32_t count) {
+  // Elements [start, start + length) of rows [first, first + rows); `count` with what pads them.
+  struct Tile {
+    uint64_t first;
+    uint64_t start;
+    uint32_t rows;
+    uint32_t length;
+    uint32_t count;
+  };
+
+  __aicore__ inline Tile Place(uint64_t number) const {
+    const uint64_t first = number / row_->chunkCount * row_->tileRows;
+    const uint64_t start = number % row_->chunkCount * row_->chunkLength;
+    const uint64_t below = row_->rows - first;
+    const uint64_t right = row_->inner - start;
+    const uint32_t rows = below < row_->tileRows ? below : row_->tileRows;
+    const uint32_t length = right < row_->chunkLength ? right : row_->chunkLength;
+    return {first, start, rows, length, rows == 1 ? length : rows * row_->pitch};
+  }
+
+  __aicore__ inline void CopyIn(const Tile& tile) {
     LocalTensor<half> x1 = x1Queue_.AllocTensor<half>();
-    LoadBroadcast(x1, x1Gm_, row_->dims[0], start, count);
+    Load(x1, x1Gm_, 0, tile);
     x1Queue_.EnQue(x1);
     LocalTensor<half> x2 = x2Queue_.AllocTensor<half>();
-    LoadBroadcast(x2, x2Gm_, row_->dims[1], start, count);
+    Load(x2, x2Gm_, 1, tile);
     x2Queue_.EnQue(x2);
   }
 
-  __aicore__ inline void Compute(uint32_t count) {
+  __aicore__ inline void Compute(const Tile& tile) {
+    const uint32_t count = tile.count;
     LocalTensor<half> x1 = x1Queue_.DeQue<half>();
     LocalTensor<half> x2 = x2Queue_.DeQue<half>();
     LocalTensor<half> y = yQueue_.AllocTensor<half>();
@@ -63,49 +80,69 @@ class Kernel {
     x2Queue_.FreeTensor(x2);
   }
 
-  __aicore__ inline void CopyOut(uint64_t start, uint32_t count) {
+  __aicore__ inline void CopyOut(const Tile& tile) {
     LocalTensor<half> y = yQueue_.DeQue<half>();
-    const DataCopyExtParams bytes{1, static_cast<uint32_t>(count * sizeof(half)), 0, 0, 0};
-    DataCopyPad(yGm_[start], y, bytes);
+    Store(yGm_, y, tile);
     yQueue_.FreeTensor(y);
   }
 
-  // A tail ends between blocks, so the copy counts bytes, not blocks.
+  // Blocks of 32 bytes between rows in the buffer.
+  template <typename T>
+  __aicore__ inline uint32_t Gap(const Tile& tile) const {
+    return (row_->pitch * sizeof(T) - (tile.length * sizeof(T) + 31) / 32 * 32) / 32;
+  }
+
+  // A tile of an operand: one copy where its rows follow one another, else row by row.
   template <typename T>
   __aicore__ inline void Load(const LocalTensor<T>& to, const GlobalTensor<T>& from,
-                              uint64_t start, uint32_t count) {
-    const DataCopyExtParams bytes{1, static_cast<uint32_t>(count * sizeof(T)), 0, 0, 0};
-    const DataCopyPadExtParams<T> pad{false, 0, 0, 0};
-    DataCopyPad(to, from[start], bytes, pad);
-  }
-
-  // An operand as large as the result lies as the result does; of others, extents of 1 repeat.
-  template <typename T>
-  __aicore__ inline void LoadBroadcast(const LocalTensor<T>& to, const GlobalTensor<T>& from,
-                                       const uint64_t (&dims)[kRank], uint64_t start,
-                                       uint32_t count) {
-    uint64_t elements = 1;
-    for (uint32_t axis = 0; axis < kRank; ++axis) {
-      elements *= dims[axis];
-    }
-    if (elements == row_->totalLength) {
-      Load(to, from, start, count);
+                              uint32_t operand, const Tile& tile) {
+    const DataCopyPadExtParams<T> pad{false, 0, 0, T(0)};
+    const uint32_t bytes = tile.length * sizeof(T);
+    const uint64_t source = Source(operand, tile.first);
+    const uint64_t last = Source(operand, tile.first + tile.rows - 1);
+    if (row_->moves[operand] != 0 && last - source == (tile.rows - 1) * row_->inner) {
+      const DataCopyExtParams runs{static_cast<uint16_t>(tile.rows), bytes, 0, Gap<T>(tile), 0};
+      DataCopyPad(to, from[source + tile.start], runs, pad);
       return;
     }
-    for (uint32_t at = 0; at < count; ++at) {
-      to.SetValue(at, from.GetValue(Source(dims, start + at)));
+    const DataCopyExtParams run{1, bytes, 0, 0, 0};
+    for (uint32_t row = 0; row < tile.rows; ++row) {
+      const LocalTensor<T> part = to[row * row_->pitch];
+      const uint64_t at = Source(operand, tile.first + row);
+      if (row_->moves[operand] != 0) {
+        DataCopyPad(part, from[at + tile.start], run, pad);
+      } else {
+        Fill(part, from.GetValue(at), tile.length);
+      }
     }
   }
 
-  // Which element of an operand of shape `dims` goes into element `flat` of the result.
-  __aicore__ inline uint64_t Source(const uint64_t (&dims)[kRank], uint64_t flat) const {
-    const uint64_t (&result)[kRank] = row_->dims[kOperands - 1];
+  // One value for all elements; Duplicate takes no bytes and no words of 64 bits.
+  template <typename T>
+  __aicore__ inline void Fill(const LocalTensor<T>& to, T value, uint32_t count) {
+    if constexpr (sizeof(T) == 2 || sizeof(T) == 4) {
+      Duplicate(to, value, count);
+    } else {
+      for (uint32_t at = 0; at < count; ++at) {
+        to.SetValue(at, value);
+      }
+    }
+  }
+
+  template <typename T>
+  __aicore__ inline void Store(const GlobalTensor<T>& to, const LocalTensor<T>& from,
+                               const Tile& tile) {
+    const uint32_t bytes = tile.length * sizeof(T);
+    const DataCopyExtParams runs{static_cast<uint16_t>(tile.rows), bytes, Gap<T>(tile), 0, 0};
+    DataCopyPad(to[tile.first * row_->inner + tile.start], from, runs);
+  }
+
+  // Where row `row` of the result finds its first element in an operand.
+  __aicore__ inline uint64_t Source(uint32_t operand, uint64_t row) const {
     uint64_t source = 0;
-    uint64_t stride = 1;
-    for (uint32_t axis = kRank; axis-- > 0;) {
-      source += dims[axis] == 1 ? 0 : flat % result[axis] * stride;
-      stride *= dims[axis];
-      flat /= result[axis];
+    for (uint32_t axis = kArray; axis-- > 0;) {
+      source += row % row_->extents[axis] * row_->strides[operand][axis];
+      row /= row_->extents[axis];
     }
     return source;
   }
@@ -115,9 +152,9 @@ class Kernel {
   GlobalTensor<half> x1Gm_;
   GlobalTensor<half> x2Gm_;
   GlobalTensor<half> yGm_;
-  TQue<QuePosition::VECIN, kDepth> x1Queue_;
-  TQue<QuePosition::VECIN, kDepth> x2Queue_;
-  TQue<QuePosition::VECOUT, kDepth> yQueue_;
+  TQue<QuePosition::VECIN, kBuffers> x1Queue_;
+  TQue<QuePosition::VECIN, kBuffers> x2Queue_;
+  TQue<QuePosition::VECOUT, kBuffers> yQueue_;
 };
 
 }  // namespace add_f16_89802f31_impl
@@ -126,6 +163,7 @@ class Kernel {
 extern "C" __global__ __aicore__ void add_f16_89802f31(
     GM_ADDR x1, GM_ADDR x2, GM_ADDR y, GM_ADDR workspace, GM_ADDR tiling) {
   const uint32_t row = *reinterpret_cast<__gm__ const uint32_t*>(tiling);
+  (void)workspace;
   add_f16_89802f31_impl::Kernel kernel;
   kernel.Init(x1, x2, y, &add_f16_89802f31_impl::kRows[row]);
   kernel.Process();

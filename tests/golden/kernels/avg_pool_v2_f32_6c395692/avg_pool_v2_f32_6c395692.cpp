@@ -46,6 +46,10 @@ class AvgPoolV2F326c395692CpuKernel : public CpuKernel {
       return kInvalid;
     }
     const auto work = [&](int64_t begin, int64_t end) {
+      (void)begin;
+      (void)end;
+      (void)xData;
+      (void)yData;
       // to write: Mean over sliding windows; `exclusive` leaves padding out of the count.
       // Elements [begin, end) of the results, counted one result after the other.
     };

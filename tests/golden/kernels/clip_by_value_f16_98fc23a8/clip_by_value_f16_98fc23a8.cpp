@@ -13,7 +13,7 @@ namespace clip_by_value_f16_98fc23a8_impl {
 
 using namespace AscendC;
 
-constexpr int32_t kDepth = 2;
+constexpr int32_t kBuffers = 2;
 
 class Kernel {
  public:
@@ -23,57 +23,125 @@ class Kernel {
     clip_value_minGm_.SetGlobalBuffer(reinterpret_cast<__gm__ half*>(clip_value_min));
     clip_value_maxGm_.SetGlobalBuffer(reinterpret_cast<__gm__ half*>(clip_value_max));
     yGm_.SetGlobalBuffer(reinterpret_cast<__gm__ half*>(y));
-    pipe_.InitBuffer(xQueue_, kDepth, row_->tileLength * sizeof(half));
-    pipe_.InitBuffer(yQueue_, kDepth, row_->tileLength * sizeof(half));
+    pipe_.InitBuffer(xQueue_, kBuffers, row_->bufferLength * sizeof(half));
+    pipe_.InitBuffer(yQueue_, kBuffers, row_->bufferLength * sizeof(half));
   }
 
+  // Core c takes tiles c, c + coreNum ...: whole rows, or a chunk of one row.
   __aicore__ inline void Process() {
     const uint64_t core = GetBlockIdx();
     if (core >= row_->coreNum) {
       return;
     }
-    const bool last = core + 1 == row_->coreNum;
-    const uint64_t tiles = last ? row_->lastTileCount : row_->tileCount;
-    const uint32_t tail = last ? row_->lastTailLength : row_->tailLength;
-    for (uint64_t tile = 0; tile < tiles; ++tile) {
-      const uint64_t start = core * row_->coreLength + tile * row_->tileLength;
-      const uint32_t count = tile + 1 == tiles ? tail : row_->tileLength;
-      CopyIn(start, count);
-      Compute(count);
-      CopyOut(start, count);
+    for (uint64_t number = core; number < row_->tileCount; number += row_->coreNum) {
+      const Tile tile = Place(number);
+      CopyIn(tile);
+      Compute(tile);
+      CopyOut(tile);
     }
   }
 
  private:
-  __aicore__ inline void CopyIn(uint64_t start, uint32_t count) {
+  // Elements [start, start + length) of rows [first, first + rows); `count` with what pads them.
+  struct Tile {
+    uint64_t first;
+    uint64_t start;
+    uint32_t rows;
+    uint32_t length;
+    uint32_t count;
+  };
+
+  __aicore__ inline Tile Place(uint64_t number) const {
+    const uint64_t first = number / row_->chunkCount * row_->tileRows;
+    const uint64_t start = number % row_->chunkCount * row_->chunkLength;
+    const uint64_t below = row_->rows - first;
+    const uint64_t right = row_->inner - start;
+    const uint32_t rows = below < row_->tileRows ? below : row_->tileRows;
+    const uint32_t length = right < row_->chunkLength ? right : row_->chunkLength;
+    return {first, start, rows, length, rows == 1 ? length : rows * row_->pitch};
+  }
+
+  __aicore__ inline void CopyIn(const Tile& tile) {
     LocalTensor<half> x = xQueue_.AllocTensor<half>();
-    Load(x, xGm_, start, count);
+    Load(x, xGm_, 0, tile);
     xQueue_.EnQue(x);
   }
 
-  __aicore__ inline void Compute(uint32_t count) {
+  __aicore__ inline void Compute(const Tile& tile) {
+    const uint32_t count = tile.count;
     LocalTensor<half> x = xQueue_.DeQue<half>();
     LocalTensor<half> y = yQueue_.AllocTensor<half>();
-    Maxs(y, x, clip_value_minGm_.GetValue(0), count);
-    Mins(y, y, clip_value_maxGm_.GetValue(0), count);
+    Maxs(y, x, static_cast<half>(clip_value_minGm_.GetValue(0)), count);
+    Mins(y, y, static_cast<half>(clip_value_maxGm_.GetValue(0)), count);
     yQueue_.EnQue(y);
     xQueue_.FreeTensor(x);
   }
 
-  __aicore__ inline void CopyOut(uint64_t start, uint32_t count) {
+  __aicore__ inline void CopyOut(const Tile& tile) {
     LocalTensor<half> y = yQueue_.DeQue<half>();
-    const DataCopyExtParams bytes{1, static_cast<uint32_t>(count * sizeof(half)), 0, 0, 0};
-    DataCopyPad(yGm_[start], y, bytes);
+    Store(yGm_, y, tile);
     yQueue_.FreeTensor(y);
   }
 
-  // A tail ends between blocks, so the copy counts bytes, not blocks.
+  // Blocks of 32 bytes between rows in the buffer.
+  template <typename T>
+  __aicore__ inline uint32_t Gap(const Tile& tile) const {
+    return (row_->pitch * sizeof(T) - (tile.length * sizeof(T) + 31) / 32 * 32) / 32;
+  }
+
+  // A tile of an operand: one copy where its rows follow one another, else row by row.
   template <typename T>
   __aicore__ inline void Load(const LocalTensor<T>& to, const GlobalTensor<T>& from,
-                              uint64_t start, uint32_t count) {
-    const DataCopyExtParams bytes{1, static_cast<uint32_t>(count * sizeof(T)), 0, 0, 0};
-    const DataCopyPadExtParams<T> pad{false, 0, 0, 0};
-    DataCopyPad(to, from[start], bytes, pad);
+                              uint32_t operand, const Tile& tile) {
+    const DataCopyPadExtParams<T> pad{false, 0, 0, T(0)};
+    const uint32_t bytes = tile.length * sizeof(T);
+    const uint64_t source = Source(operand, tile.first);
+    const uint64_t last = Source(operand, tile.first + tile.rows - 1);
+    if (row_->moves[operand] != 0 && last - source == (tile.rows - 1) * row_->inner) {
+      const DataCopyExtParams runs{static_cast<uint16_t>(tile.rows), bytes, 0, Gap<T>(tile), 0};
+      DataCopyPad(to, from[source + tile.start], runs, pad);
+      return;
+    }
+    const DataCopyExtParams run{1, bytes, 0, 0, 0};
+    for (uint32_t row = 0; row < tile.rows; ++row) {
+      const LocalTensor<T> part = to[row * row_->pitch];
+      const uint64_t at = Source(operand, tile.first + row);
+      if (row_->moves[operand] != 0) {
+        DataCopyPad(part, from[at + tile.start], run, pad);
+      } else {
+        Fill(part, from.GetValue(at), tile.length);
+      }
+    }
+  }
+
+  // One value for all elements; Duplicate takes no bytes and no words of 64 bits.
+  template <typename T>
+  __aicore__ inline void Fill(const LocalTensor<T>& to, T value, uint32_t count) {
+    if constexpr (sizeof(T) == 2 || sizeof(T) == 4) {
+      Duplicate(to, value, count);
+    } else {
+      for (uint32_t at = 0; at < count; ++at) {
+        to.SetValue(at, value);
+      }
+    }
+  }
+
+  template <typename T>
+  __aicore__ inline void Store(const GlobalTensor<T>& to, const LocalTensor<T>& from,
+                               const Tile& tile) {
+    const uint32_t bytes = tile.length * sizeof(T);
+    const DataCopyExtParams runs{static_cast<uint16_t>(tile.rows), bytes, Gap<T>(tile), 0, 0};
+    DataCopyPad(to[tile.first * row_->inner + tile.start], from, runs);
+  }
+
+  // Where row `row` of the result finds its first element in an operand.
+  __aicore__ inline uint64_t Source(uint32_t operand, uint64_t row) const {
+    uint64_t source = 0;
+    for (uint32_t axis = kArray; axis-- > 0;) {
+      source += row % row_->extents[axis] * row_->strides[operand][axis];
+      row /= row_->extents[axis];
+    }
+    return source;
   }
 
   const Tiling* row_ = nullptr;
@@ -82,8 +150,8 @@ class Kernel {
   GlobalTensor<half> clip_value_minGm_;
   GlobalTensor<half> clip_value_maxGm_;
   GlobalTensor<half> yGm_;
-  TQue<QuePosition::VECIN, kDepth> xQueue_;
-  TQue<QuePosition::VECOUT, kDepth> yQueue_;
+  TQue<QuePosition::VECIN, kBuffers> xQueue_;
+  TQue<QuePosition::VECOUT, kBuffers> yQueue_;
 };
 
 }  // namespace clip_by_value_f16_98fc23a8_impl
@@ -92,6 +160,7 @@ class Kernel {
 extern "C" __global__ __aicore__ void clip_by_value_f16_98fc23a8(
     GM_ADDR x, GM_ADDR clip_value_min, GM_ADDR clip_value_max, GM_ADDR y, GM_ADDR workspace, GM_ADDR tiling) {
   const uint32_t row = *reinterpret_cast<__gm__ const uint32_t*>(tiling);
+  (void)workspace;
   clip_by_value_f16_98fc23a8_impl::Kernel kernel;
   kernel.Init(x, clip_value_min, clip_value_max, y, &clip_by_value_f16_98fc23a8_impl::kRows[row]);
   kernel.Process();

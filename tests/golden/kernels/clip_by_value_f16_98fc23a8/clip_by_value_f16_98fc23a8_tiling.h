@@ -8,23 +8,28 @@ namespace clip_by_value_f16_98fc23a8_impl {
 
 constexpr uint32_t kOperands = 4;
 constexpr uint32_t kRank = 4;
+constexpr uint32_t kArray = 1;  // length of the arrays below
 
 struct Tiling {
-  uint64_t totalLength;  // elements of the result
-  uint32_t coreNum;  // cores that have work
-  uint64_t coreLength;  // elements of every core but the last, whole blocks
-  uint32_t tileLength;  // elements of a tile, whole blocks
-  uint64_t tileCount;  // tiles of every core but the last
-  uint32_t tailLength;  // elements of the last tile of such a core
-  uint64_t lastTileCount;  // tiles of the last core
-  uint32_t lastTailLength;  // elements of the last core's last tile
+  uint64_t rows;  // rows of the result
+  uint64_t inner;  // elements of a row
+  uint32_t tileRows;  // rows of a tile; 1 where a row is cut into chunks
+  uint32_t chunkLength;  // elements of a row in a tile
+  uint64_t chunkCount;  // chunks of a row
+  uint64_t tileCount;  // tiles of the result
+  uint32_t coreNum;  // cores that have work; core c takes tiles c, c + core_num ...
+  uint32_t pitch;  // elements from row to row in the buffer, whole blocks
+  uint32_t bufferLength;  // elements of a buffer
+  uint64_t extents[kArray];  // extents of the axes that count the rows
+  uint64_t strides[1][kArray];  // elements from row to row along these axes, by operand
+  uint64_t moves[1];  // whether an operand moves along a row
   uint64_t dims[kOperands][kRank];  // shapes of inputs and outputs, 1 on the left of short ones
 };
 
 constexpr Tiling kRows[] = {
     // x 2x32x10x12, clip_value_min scalar, clip_value_max scalar, y 2x32x10x12
-    //   ClipByValue:out.18
-    {7680, 8, 960, 960, 1, 960, 1, 960,
+    //   ClipByValue:out.24
+    {1, 7680, 1, 960, 8, 8, 8, 960, 1024, {1}, {{0}}, {1},
      {{2, 32, 10, 12}, {1, 1, 1, 1}, {1, 1, 1, 1}, {2, 32, 10, 12}}},
 };
 

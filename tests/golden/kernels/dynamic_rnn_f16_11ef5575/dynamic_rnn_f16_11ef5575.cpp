@@ -15,7 +15,7 @@ namespace dynamic_rnn_f16_11ef5575_impl {
 
 using namespace AscendC;
 
-constexpr int32_t kDepth = 2;
+constexpr int32_t kBuffers = 2;
 constexpr char const* kActivation = "tanh";
 constexpr float kCellClip = -1.0f;
 constexpr int64_t kCellDepth = 1;
@@ -66,6 +66,7 @@ class Kernel {
 
   // One step t; f, g and h are activations: sigmoid, tanh and tanh where nothing else is said.
   __aicore__ inline void Step(uint64_t step) {
+    (void)step;
     // to write: A layer of long short-term memory in one direction.
     //   i = f(x[t] Wi + h Ri + bi), fg = f(x[t] Wf + h Rf + bf), j = g(x[t] Wc + h Rc + bc)
     //   c = fg * c + i * j, o = f(x[t] Wo + h Ro + bo), h = o * h(c)
@@ -88,6 +89,7 @@ class Kernel {
 extern "C" __global__ __aicore__ void dynamic_rnn_f16_11ef5575(
     GM_ADDR x, GM_ADDR w, GM_ADDR b, GM_ADDR y, GM_ADDR output_h, GM_ADDR output_c, GM_ADDR workspace, GM_ADDR tiling) {
   const uint32_t row = *reinterpret_cast<__gm__ const uint32_t*>(tiling);
+  (void)workspace;
   dynamic_rnn_f16_11ef5575_impl::Kernel kernel;
   kernel.Init(x, w, b, y, output_h, output_c, &dynamic_rnn_f16_11ef5575_impl::kRows[row]);
   kernel.Process();

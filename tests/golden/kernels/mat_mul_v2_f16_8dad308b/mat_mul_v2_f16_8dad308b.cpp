@@ -13,7 +13,7 @@ namespace mat_mul_v2_f16_8dad308b_impl {
 
 using namespace AscendC;
 
-constexpr int32_t kDepth = 2;
+constexpr int32_t kBuffers = 2;
 constexpr int64_t kOffsetX = 0;
 constexpr bool kTransposeX1 = false;
 constexpr bool kTransposeX2 = false;
@@ -26,21 +26,24 @@ class Kernel {
     x2Gm_.SetGlobalBuffer(reinterpret_cast<__gm__ half*>(x2));
     biasGm_.SetGlobalBuffer(reinterpret_cast<__gm__ half*>(bias));
     yGm_.SetGlobalBuffer(reinterpret_cast<__gm__ half*>(y));
-    pipe_.InitBuffer(a1Queue_, kDepth, row_->tileM * row_->l1K * sizeof(half));
-    pipe_.InitBuffer(b1Queue_, kDepth, row_->tileN * row_->l1K * sizeof(half));
-    pipe_.InitBuffer(a2Queue_, kDepth, row_->tileM * row_->tileK * sizeof(half));
-    pipe_.InitBuffer(b2Queue_, kDepth, row_->tileN * row_->tileK * sizeof(half));
+    pipe_.InitBuffer(a1Queue_, kBuffers, row_->tileM * row_->l1K * sizeof(half));
+    pipe_.InitBuffer(b1Queue_, kBuffers, row_->tileN * row_->l1K * sizeof(half));
+    pipe_.InitBuffer(a2Queue_, kBuffers, row_->tileM * row_->tileK * sizeof(half));
+    pipe_.InitBuffer(b2Queue_, kBuffers, row_->tileN * row_->tileK * sizeof(half));
     pipe_.InitBuffer(c1Queue_, 1, row_->tileM * row_->tileN * sizeof(float));
+    pipe_.InitBuffer(sums_, row_->tileM * row_->tileN * sizeof(float));
     pipe_.InitBuffer(c2Queue_, 1, row_->tileM * row_->tileN * sizeof(half));
+    pipe_.InitBuffer(biasQueue_, 1, row_->tileN * sizeof(half));
+    pipe_.InitBuffer(biasWide_, row_->tileN * sizeof(float));
   }
 
   __aicore__ inline void Process() {
-    for (uint64_t tile = GetBlockIdx(); tile < row_->tileCount; tile += row_->coreNum) {
-      const uint64_t column = tile % row_->nCount;
-      const uint64_t line = tile / row_->nCount % row_->mCount;
-      batch_ = tile / row_->nCount / row_->mCount;
-      m_ = Span(line, row_->tileM, row_->m);
-      n_ = Span(column, row_->tileN, row_->n);
+    const uint64_t core = GetBlockIdx();
+    if (core >= row_->coreNum) {
+      return;
+    }
+    for (uint64_t tile = core; tile < row_->tileCount; tile += row_->coreNum) {
+      Place(tile);
       LocalTensor<float> c1 = c1Queue_.AllocTensor<float>();
       for (uint64_t step = 0; step < row_->l1Count; ++step) {
         Multiply(c1, Span(step, row_->l1K, row_->k));
@@ -52,6 +55,11 @@ class Kernel {
   }
 
  private:
+  static constexpr uint32_t kSide = 16;
+  static constexpr uint32_t kC0 = 32 / sizeof(half);
+  static constexpr uint32_t kSquare = kC0 > kSide ? kC0 : kSide;
+  static constexpr uint32_t kFractal = kSide * kC0;
+
   // Part `start`, `length` of an extent; the last part may be short.
   struct Part {
     uint64_t start = 0;
@@ -68,6 +76,27 @@ class Kernel {
     return (length + block - 1) / block;
   }
 
+  __aicore__ inline uint32_t Whole(uint32_t length) const {
+    return Blocks(length, kSquare) * kSquare;
+  }
+
+  __aicore__ inline void Place(uint64_t tile) {
+    n_ = Span(tile % row_->nCount, row_->tileN, row_->n);
+    m_ = Span(tile / row_->nCount % row_->mCount, row_->tileM, row_->m);
+    batch_ = tile / row_->nCount / row_->mCount;
+  }
+
+  // The matrix of an operand that stands for matrix `batch_` of the result.
+  __aicore__ inline uint64_t Matrix(uint32_t operand) const {
+    uint64_t matrix = 0;
+    uint64_t left = batch_;
+    for (uint32_t axis = kArray; axis-- > 0;) {
+      matrix += left % row_->extents[axis] * row_->steps[operand][axis];
+      left /= row_->extents[axis];
+    }
+    return matrix;
+  }
+
   // Adds the product over part `k1` of the summed extent to `c1`.
   __aicore__ inline void Multiply(const LocalTensor<float>& c1, Part k1) {
     CopyIn(k1);
@@ -76,7 +105,8 @@ class Kernel {
     for (uint32_t at = 0; at < k1.length; at += row_->tileK) {
       const uint32_t left = k1.length - at;
       const Part k0{at, left < row_->tileK ? left : row_->tileK};
-      Split(a1, b1, k1, k0);
+      SplitLeft(a1, k0);
+      SplitRight(b1, k0);
       Compute(c1, k0, k1.start + at == 0);
     }
     a1Queue_.FreeTensor(a1);
@@ -86,75 +116,59 @@ class Kernel {
   __aicore__ inline void CopyIn(Part k1) {
     LocalTensor<half> a1 = a1Queue_.AllocTensor<half>();
     LocalTensor<half> b1 = b1Queue_.AllocTensor<half>();
-    const auto a = x1Gm_[batch_ * row_->m * row_->k];
-    const auto b = x2Gm_[batch_ * row_->k * row_->n];
-    if (kTransposeX1) {
-      LoadFractals(a1, a, k1, m_, row_->m);
-    } else {
-      LoadFractals(a1, a, m_, k1, row_->k);
-    }
-    if (kTransposeX2) {
-      LoadFractals(b1, b, n_, k1, row_->k);
-    } else {
-      LoadFractals(b1, b, k1, n_, row_->n);
-    }
+    const auto a = x1Gm_[Matrix(0) * row_->m * row_->k];
+    const auto b = x2Gm_[Matrix(1) * row_->k * row_->n];
+    LoadFractals(a1, a[m_.start * row_->k + k1.start], m_.length, k1.length, row_->k,
+                 Whole(m_.length));
+    LoadSquares(b1, b[k1.start * row_->n + n_.start], k1.length, n_.length, row_->n);
     a1Queue_.EnQue(a1);
     b1Queue_.EnQue(b1);
   }
 
-  // Part `lines` x `columns` of a matrix with rows of `pitch`, as columns of fractals.
-  template <typename T>
-  __aicore__ inline void LoadFractals(const LocalTensor<T>& to, const GlobalTensor<T>& from,
-                                      Part lines, Part columns, uint64_t pitch) {
-    Nd2NzParams fractals;
-    fractals.ndNum = 1;
-    fractals.nValue = lines.length;
-    fractals.dValue = columns.length;
-    fractals.srcNdMatrixStride = 0;
-    fractals.srcDValue = pitch;
-    fractals.dstNzC0Stride = Blocks(lines.length, row_->blockM) * row_->blockM;
-    fractals.dstNzNStride = 1;
-    fractals.dstNzMatrixStride = 0;
-    DataCopy(to, from[lines.start * pitch + columns.start], fractals);
+  // Fractals of L0A follow one another along the summed extent, then down the lines.
+  __aicore__ inline uint32_t Depth(Part k0) const {
+    return Blocks(k0.length, kC0);
   }
 
-  __aicore__ inline void Split(const LocalTensor<half>& a1, const LocalTensor<half>& b1,
-                               Part k1, Part k0) {
+  __aicore__ inline void SplitLeft(const LocalTensor<half>& a1, Part k0) {
     LocalTensor<half> a2 = a2Queue_.AllocTensor<half>();
-    LocalTensor<half> b2 = b2Queue_.AllocTensor<half>();
-    const uint32_t fractal = row_->blockM * row_->blockK;
-    const uint32_t lines = Blocks(m_.length, row_->blockM);
-    const uint32_t columns = Blocks(n_.length, row_->blockN);
-    const uint32_t depth = Blocks(k0.length, row_->blockK);
-    const uint32_t depth1 = Blocks(k1.length, row_->blockK);
-    const uint32_t skip = k0.start / row_->blockK;
+    const uint32_t depth = Depth(k0);
+    const uint32_t lines = Whole(m_.length) / kSide;
+    const uint32_t skip = k0.start / kC0 * lines;
     LoadData2DParams load;
-    // L0A: fractals line by line.
+    load.ifTranspose = false;
     load.repeatTimes = depth;
-    load.srcStride = kTransposeX1 ? 1 : lines;
-    load.ifTranspose = kTransposeX1;
+    load.srcStride = lines;
     for (uint32_t line = 0; line < lines; ++line) {
-      const uint32_t from = kTransposeX1 ? line * depth1 + skip : skip * lines + line;
-      LoadData(a2[line * depth * fractal], a1[from * fractal], load);
-    }
-    // L0B: fractals step by step of the summed extent.
-    load.repeatTimes = columns;
-    load.srcStride = kTransposeX2 ? 1 : depth1;
-    load.ifTranspose = !kTransposeX2;
-    for (uint32_t step = 0; step < depth; ++step) {
-      const uint32_t from = kTransposeX2 ? (skip + step) * columns : skip + step;
-      LoadData(b2[step * columns * fractal], b1[from * fractal], load);
+      LoadData(a2[line * depth * kFractal], a1[(skip + line) * kFractal], load);
     }
     a2Queue_.EnQue(a2);
+  }
+
+  // Fractals of L0B follow one another along the columns, then along the summed extent.
+  __aicore__ inline void SplitRight(const LocalTensor<half>& b1, Part k0) {
+    LocalTensor<half> b2 = b2Queue_.AllocTensor<half>();
+    const uint32_t columns = Whole(n_.length) / kSquare;
+    const uint32_t steps = Blocks(k0.length, kSquare);
+    const uint32_t skip = k0.start / kSquare * columns;
+    LoadData2DParams load;
+    load.ifTranspose = true;
+    load.repeatTimes = columns;
+    load.srcStride = 1;
+    for (uint32_t step = 0; step < steps; ++step) {
+      const uint32_t square = step * columns * kSquare * kSquare;
+      LoadData(b2[square], b1[skip * kSquare * kSquare + square], load);
+    }
     b2Queue_.EnQue(b2);
   }
 
+  // Rows and columns count as whole squares: what is beyond the tile lands beside the result.
   __aicore__ inline void Compute(const LocalTensor<float>& c1, Part k0, bool first) {
     LocalTensor<half> a2 = a2Queue_.DeQue<half>();
     LocalTensor<half> b2 = b2Queue_.DeQue<half>();
     MmadParams product;
-    product.m = m_.length;
-    product.n = n_.length;
+    product.m = Whole(m_.length);
+    product.n = Whole(n_.length);
     product.k = k0.length;
     product.cmatrixInitVal = first;
     Mmad(c1, a2, b2, product);
@@ -162,34 +176,102 @@ class Kernel {
     b2Queue_.FreeTensor(b2);
   }
 
+  // Sums come out of L0C, get their bias and are rounded once.
   __aicore__ inline void Aggregate() {
+    const uint32_t count = Whole(m_.length) * Whole(n_.length);
     LocalTensor<float> c1 = c1Queue_.DeQue<float>();
     LocalTensor<half> c2 = c2Queue_.AllocTensor<half>();
-    DataCopyParams blocks;
-    blocks.blockCount = 1;
-    blocks.blockLen = Blocks(m_.length, row_->blockM) * Blocks(n_.length, row_->blockN);
-    DataCopyEnhancedParams matrix;
-    matrix.blockMode = BlockMode::BLOCK_MODE_MATRIX;
-    DataCopy(c2, c1, blocks, matrix);
-    // to write: c2[i, j] += bias[n_.start + j] for every row i of the tile.
-    c2Queue_.EnQue(c2);
+    const LocalTensor<float> sums = sums_.Get<float>();
+    if (row_->k == 0) {
+      Duplicate(sums, float(0), count);
+    } else {
+      DataCopyParams fractals;
+      fractals.blockLen = count / (kSide * kSide);
+      DataCopyEnhancedParams matrix;
+      matrix.blockMode = BlockMode::BLOCK_MODE_MATRIX;
+      DataCopy(sums, c1, fractals, matrix);
+    }
     c1Queue_.FreeTensor(c1);
+    AddBias(sums);
+    Cast(c2, sums, RoundMode::CAST_RINT, count);
+    c2Queue_.EnQue(c2);
+  }
+
+  __aicore__ inline void AddBias(const LocalTensor<float>& sums) {
+    const uint32_t channels = n_.length;
+    LocalTensor<half> loaded = biasQueue_.AllocTensor<half>();
+    const DataCopyExtParams run{1, static_cast<uint32_t>(channels * sizeof(half)), 0, 0, 0};
+    DataCopyPad(loaded, biasGm_[n_.start], run, {});
+    biasQueue_.EnQue(loaded);
+    LocalTensor<half> bias = biasQueue_.DeQue<half>();
+    const LocalTensor<float> wide = biasWide_.Get<float>();
+    Cast(wide, bias, RoundMode::CAST_NONE, channels);
+    AddChannels(sums, wide);
+    biasQueue_.FreeTensor(bias);
+  }
+
+  // A channel is a column: its block of 16 sums repeats down the rows while the bias stands still.
+  __aicore__ inline void AddChannels(const LocalTensor<float>& sums,
+                                     const LocalTensor<float>& bias) {
+    constexpr uint32_t kMostRepeats = 255;
+    const uint32_t height = Whole(m_.length);
+    BinaryRepeatParams repeat;
+    repeat.dstRepStride = kSide * sizeof(float) / 32;
+    repeat.src0RepStride = repeat.dstRepStride;
+    repeat.src1RepStride = 0;
+    for (uint32_t column = 0; column < n_.length; column += kSide) {
+      for (uint32_t row = 0; row < m_.length; row += kMostRepeats) {
+        const uint32_t left = m_.length - row;
+        const auto part = sums[column * height + row * kSide];
+        const uint8_t repeats = left < kMostRepeats ? left : kMostRepeats;
+        Add(part, part, bias[column], static_cast<uint64_t>(kSide), repeats, repeat);
+      }
+    }
   }
 
   // The tile lies as columns of fractals 16 wide; each goes to 16 columns of the result.
   __aicore__ inline void CopyOut() {
     LocalTensor<half> c2 = c2Queue_.DeQue<half>();
-    const uint32_t height = Blocks(m_.length, row_->blockM) * row_->blockM;
-    for (uint32_t at = 0; at < n_.length; at += row_->blockN) {
+    const uint32_t height = Whole(m_.length);
+    for (uint32_t at = 0; at < n_.length; at += kSide) {
       const uint32_t left = n_.length - at;
-      const uint32_t width = left < row_->blockN ? left : row_->blockN;
-      const uint32_t gap = (row_->n - width) * sizeof(half);
-      const DataCopyExtParams bytes{static_cast<uint16_t>(m_.length),
-                                    static_cast<uint32_t>(width * sizeof(half)), 0, gap, 0};
+      const uint32_t bytes = (left < kSide ? left : kSide) * sizeof(half);
+      const uint32_t gap = kSide * sizeof(half) / 32 - Blocks(bytes, 32);
+      const uint32_t pitch = row_->n * sizeof(half) - bytes;
+      const DataCopyExtParams runs{static_cast<uint16_t>(m_.length), bytes, gap, pitch, 0};
       const uint64_t to = (batch_ * row_->m + m_.start) * row_->n + n_.start + at;
-      DataCopyPad(yGm_[to], c2[at * height], bytes);
+      DataCopyPad(yGm_[to], c2[at * height], runs);
     }
     c2Queue_.FreeTensor(c2);
+  }
+
+  // `rows` rows of a matrix, `pitch` elements apart, as columns of fractals `height` rows high.
+  template <typename T>
+  __aicore__ inline void LoadFractals(const LocalTensor<T>& to, const GlobalTensor<T>& from,
+                                      uint32_t rows, uint32_t columns, uint64_t pitch,
+                                      uint32_t height) {
+    constexpr uint64_t kLongestPitch = 65535;
+    const bool together = pitch <= kLongestPitch;
+    Nd2NzParams fractals;
+    fractals.nValue = together ? rows : 1;
+    fractals.dValue = columns;
+    fractals.srcDValue = together ? pitch : columns;
+    fractals.dstNzC0Stride = height;
+    for (uint32_t row = 0; row < rows; row += fractals.nValue) {
+      DataCopy(to[row * kC0], from[row * pitch], fractals);
+    }
+  }
+
+  // A matrix that lies summed extent first, as slabs of squares: each is turned whole.
+  template <typename T>
+  __aicore__ inline void LoadSquares(const LocalTensor<T>& to, const GlobalTensor<T>& from,
+                                     uint32_t rows, uint32_t columns, uint64_t pitch) {
+    const uint32_t width = Whole(columns);
+    for (uint32_t row = 0; row < rows; row += kSquare) {
+      const uint32_t left = rows - row;
+      LoadFractals(to[row * width], from[row * pitch], left < kSquare ? left : kSquare, columns,
+                   pitch, kSquare);
+    }
   }
 
   const Tiling* row_ = nullptr;
@@ -201,12 +283,15 @@ class Kernel {
   uint64_t batch_ = 0;
   Part m_;
   Part n_;
-  TQue<QuePosition::A1, kDepth> a1Queue_;
-  TQue<QuePosition::B1, kDepth> b1Queue_;
-  TQue<QuePosition::A2, kDepth> a2Queue_;
-  TQue<QuePosition::B2, kDepth> b2Queue_;
+  TQue<QuePosition::A1, kBuffers> a1Queue_;
+  TQue<QuePosition::B1, kBuffers> b1Queue_;
+  TQue<QuePosition::A2, kBuffers> a2Queue_;
+  TQue<QuePosition::B2, kBuffers> b2Queue_;
   TQue<QuePosition::CO1, 1> c1Queue_;
+  TBuf<QuePosition::VECCALC> sums_;
   TQue<QuePosition::CO2, 1> c2Queue_;
+  TQue<QuePosition::VECIN, 1> biasQueue_;
+  TBuf<QuePosition::VECCALC> biasWide_;
 };
 
 }  // namespace mat_mul_v2_f16_8dad308b_impl
@@ -215,6 +300,7 @@ class Kernel {
 extern "C" __global__ __aicore__ void mat_mul_v2_f16_8dad308b(
     GM_ADDR x1, GM_ADDR x2, GM_ADDR bias, GM_ADDR y, GM_ADDR workspace, GM_ADDR tiling) {
   const uint32_t row = *reinterpret_cast<__gm__ const uint32_t*>(tiling);
+  (void)workspace;
   mat_mul_v2_f16_8dad308b_impl::Kernel kernel;
   kernel.Init(x1, x2, bias, y, &mat_mul_v2_f16_8dad308b_impl::kRows[row]);
   kernel.Process();

@@ -11,7 +11,7 @@ namespace reduce_mean_d_f16_4d5d1189_impl {
 
 using namespace AscendC;
 
-constexpr int32_t kDepth = 2;
+constexpr int32_t kBuffers = 2;
 constexpr int64_t kAxes[] = {2, 3};
 constexpr uint32_t kAxesCount = 2;
 constexpr bool kKeepDims = false;
@@ -22,9 +22,13 @@ class Kernel {
     row_ = row;
     xGm_.SetGlobalBuffer(reinterpret_cast<__gm__ half*>(x));
     yGm_.SetGlobalBuffer(reinterpret_cast<__gm__ half*>(y));
-    pipe_.InitBuffer(xQueue_, kDepth, row_->bufferLength * sizeof(half));
-    pipe_.InitBuffer(yQueue_, kDepth, row_->bufferLength * sizeof(half));
-    pipe_.InitBuffer(scratch_, row_->bufferLength * kScratchBytes);
+    pipe_.InitBuffer(xQueue_, kBuffers, row_->bufferLength * sizeof(half));
+    pipe_.InitBuffer(yQueue_, kBuffers, row_->bufferLength * sizeof(half));
+    pipe_.InitBuffer(value_, row_->bufferLength * sizeof(float));
+    pipe_.InitBuffer(other_, row_->bufferLength * sizeof(float));
+    pipe_.InitBuffer(first_, row_->bufferLength * sizeof(float));
+    pipe_.InitBuffer(second_, row_->bufferLength * sizeof(float));
+    pipe_.InitBuffer(work_, (row_->bufferLength / 64 + 8) * sizeof(float));
   }
 
   __aicore__ inline void Process() {
@@ -32,53 +36,107 @@ class Kernel {
     if (core >= row_->coreNum) {
       return;
     }
-    const uint64_t rows = core + 1 == row_->coreNum ? row_->lastCoreRows : row_->coreRows;
-    for (uint64_t done = 0; done < rows; done += row_->tileRows) {
-      const uint64_t first = core * row_->coreRows + done;
-      const uint64_t left = rows - done;
-      const uint32_t count = left < row_->tileRows ? left : row_->tileRows;
-      for (uint64_t chunk = 0; chunk < row_->chunkCount; ++chunk) {
-        const bool last = chunk + 1 == row_->chunkCount;
-        const uint64_t start = chunk * row_->chunkLength;
-        const uint32_t length = last ? row_->tailLength : row_->chunkLength;
-        CopyIn(first, count, start, length);
-        Compute(first, count, start, length);
-        CopyOut(first, count, start, length);
-      }
+    for (uint64_t number = core; number < row_->groups; number += row_->coreNum) {
+      Enter(number);
+      Group();
     }
   }
 
  private:
-  // Elements [start, start + length) of rows [first, first + count); each row ends on a block.
-  __aicore__ inline void CopyIn(uint64_t first, uint32_t count, uint64_t start, uint32_t length) {
-    LocalTensor<half> x = xQueue_.AllocTensor<half>();
-    const uint64_t row = row_->axis * row_->inner;
-    const uint32_t gap = (row - length) * sizeof(half);
-    const DataCopyExtParams bytes{static_cast<uint16_t>(count),
-                                  static_cast<uint32_t>(length * sizeof(half)), gap, 0, 0};
-    const DataCopyPadExtParams<half> pad{false, 0, 0, 0};
-    DataCopyPad(x, xGm_[first * row + start], bytes, pad);
-    xQueue_.EnQue(x);
+  // Finds the group's place: its pieces, and how wide its statistics are.
+  __aicore__ inline void Enter(uint64_t number) {
+    const bool across = row_->lanes != 1;
+    const uint64_t kept = across ? number / row_->chunkCount : number;
+    const uint64_t start = across ? number % row_->chunkCount * row_->chunkLength : 0;
+    const uint64_t extent = across ? row_->lanes : row_->length;
+    const uint64_t left = extent - start;
+    base_ = Offset(kept, row_->keptExtents, row_->keptStrides) + start;
+    result_ = across ? kept * row_->lanes + start : kept;
+    width_ = left < row_->chunkLength ? left : row_->chunkLength;
+    width_ = width_ == 0 ? 1 : width_;
+    pieces_ = across ? row_->runs : row_->runs * row_->chunkCount;
+    loaded_ = false;
   }
 
-  __aicore__ inline void Compute(uint64_t first, uint32_t count, uint64_t start, uint32_t length) {
-    LocalTensor<half> x = xQueue_.DeQue<half>();
-    LocalTensor<half> y = yQueue_.AllocTensor<half>();
-    // to write: Mean over axes.
-    // For each of `inner` lanes, over the `axis` elements of a row and in float32:
-    //   y = reduce(x), carried from chunk to chunk in scratch_, stored after the last
-    // with ReduceSum, ReduceMax or ReduceMin where inner is 1, lane by lane elsewhere.
-    yQueue_.EnQue(y);
-    xQueue_.FreeTensor(x);
-  }
-
-  __aicore__ inline void CopyOut(uint64_t first, uint32_t count, uint64_t start, uint32_t length) {
-    LocalTensor<half> y = yQueue_.DeQue<half>();
-    if (start + length == row_->axis * row_->inner) {
-      const uint32_t lanes = row_->inner * sizeof(half);
-      const DataCopyExtParams bytes{static_cast<uint16_t>(count), lanes, 0, 0, 0};
-      DataCopyPad(yGm_[first * row_->inner], y, bytes);
+  __aicore__ inline uint64_t Offset(uint64_t number, const uint64_t (&extents)[kArray],
+                                    const uint64_t (&strides)[kArray]) const {
+    uint64_t offset = 0;
+    for (uint32_t axis = kArray; axis-- > 0;) {
+      offset += number % extents[axis] * strides[axis];
+      number /= extents[axis];
     }
+    return offset;
+  }
+
+  // Where piece `piece` of the group starts; sets `start_`, its place in its row, and `count_`.
+  __aicore__ inline uint64_t Place(uint64_t piece) {
+    if (row_->lanes != 1) {
+      start_ = 0;
+      count_ = width_;
+      return base_ + Offset(piece, row_->runExtents, row_->runStrides);
+    }
+    start_ = piece % row_->chunkCount * row_->chunkLength;
+    const uint64_t left = row_->length - start_;
+    count_ = left < row_->chunkLength ? left : row_->chunkLength;
+    return base_ + Offset(piece / row_->chunkCount, row_->runExtents, row_->runStrides) + start_;
+  }
+
+  // Brings a piece into `value_`; the only piece of a group is brought once.
+  __aicore__ inline void Load(uint64_t piece) {
+    const uint64_t from = Place(piece);
+    if (!loaded_) {
+      Fetch(value_, xQueue_, xGm_, from);
+    }
+    loaded_ = pieces_ == 1;
+  }
+
+  // `count_` elements from `from` on, in the type that is computed in.
+  template <typename T, typename Queue>
+  __aicore__ inline void Fetch(TBuf<QuePosition::VECCALC>& into, Queue& queue,
+                               const GlobalTensor<T>& tensor, uint64_t from) {
+    LocalTensor<T> fresh = queue.template AllocTensor<T>();
+    const DataCopyExtParams run{1, static_cast<uint32_t>(count_ * sizeof(T)), 0, 0, 0};
+    const DataCopyPadExtParams<T> pad{false, 0, 0, T(0)};
+    DataCopyPad(fresh, tensor[from], run, pad);
+    queue.EnQue(fresh);
+    LocalTensor<T> x = queue.template DeQue<T>();
+    const LocalTensor<float> to = into.Get<float>();
+    Cast(to, x, RoundMode::CAST_NONE, count_);
+    queue.FreeTensor(x);
+  }
+
+  // Mean over axes.
+  __aicore__ inline void Group() {
+    const LocalTensor<float> value = value_.Get<float>();
+    const LocalTensor<float> lanes = first_.Get<float>();
+    Duplicate(lanes, static_cast<float>(0), width_);
+    for (uint64_t piece = 0; piece < pieces_; ++piece) {
+      Load(piece);
+      Add(lanes, lanes, value, count_);
+    }
+    Fold(lanes);
+    const uint32_t count = row_->lanes != 1 ? width_ : 1;
+    Muls(lanes, lanes, 1.0f / static_cast<float>(row_->count), count);
+    Store(lanes, result_, count);
+  }
+
+  // One number of the lanes where the last axis is run along.
+  __aicore__ inline void Fold(const LocalTensor<float>& lanes) {
+    if (row_->lanes != 1) {
+      return;
+    }
+    const LocalTensor<float> work = work_.Get<float>();
+    ReduceSum(lanes, lanes, work, width_);
+  }
+
+  // `count` results from `results`, rounded to the dtype of y, to place `to`.
+  __aicore__ inline void Store(const LocalTensor<float>& results, uint64_t to, uint32_t count) {
+    LocalTensor<half> fresh = yQueue_.AllocTensor<half>();
+    Cast(fresh, results, RoundMode::CAST_RINT, count);
+    yQueue_.EnQue(fresh);
+    LocalTensor<half> y = yQueue_.DeQue<half>();
+    const DataCopyExtParams run{1, static_cast<uint32_t>(count * sizeof(half)), 0, 0, 0};
+    DataCopyPad(yGm_[to], y, run);
     yQueue_.FreeTensor(y);
   }
 
@@ -86,10 +144,20 @@ class Kernel {
   TPipe pipe_;
   GlobalTensor<half> xGm_;
   GlobalTensor<half> yGm_;
-  TQue<QuePosition::VECIN, kDepth> xQueue_;
-  TQue<QuePosition::VECOUT, kDepth> yQueue_;
-  static constexpr uint32_t kScratchBytes = 4;
-  TBuf<QuePosition::VECCALC> scratch_;
+  TQue<QuePosition::VECIN, kBuffers> xQueue_;
+  TQue<QuePosition::VECOUT, kBuffers> yQueue_;
+  TBuf<QuePosition::VECCALC> value_;
+  TBuf<QuePosition::VECCALC> other_;
+  TBuf<QuePosition::VECCALC> first_;
+  TBuf<QuePosition::VECCALC> second_;
+  TBuf<QuePosition::VECCALC> work_;
+  uint64_t base_ = 0;
+  uint64_t result_ = 0;
+  uint64_t pieces_ = 0;
+  uint64_t start_ = 0;
+  uint32_t width_ = 0;
+  uint32_t count_ = 0;
+  bool loaded_ = false;
 };
 
 }  // namespace reduce_mean_d_f16_4d5d1189_impl
@@ -98,6 +166,7 @@ class Kernel {
 extern "C" __global__ __aicore__ void reduce_mean_d_f16_4d5d1189(
     GM_ADDR x, GM_ADDR y, GM_ADDR workspace, GM_ADDR tiling) {
   const uint32_t row = *reinterpret_cast<__gm__ const uint32_t*>(tiling);
+  (void)workspace;
   reduce_mean_d_f16_4d5d1189_impl::Kernel kernel;
   kernel.Init(x, y, &reduce_mean_d_f16_4d5d1189_impl::kRows[row]);
   kernel.Process();

@@ -8,26 +8,29 @@ namespace reduce_mean_d_f16_4d5d1189_impl {
 
 constexpr uint32_t kOperands = 2;
 constexpr uint32_t kRank = 4;
+constexpr uint32_t kArray = 1;  // length of the arrays below
 
 struct Tiling {
-  uint64_t outer;  // rows
-  uint64_t axis;  // extent that the operator runs along
-  uint64_t inner;  // elements that stand side by side at each step of the axis
-  uint32_t coreNum;  // cores that have work
-  uint64_t coreRows;  // rows of every core but the last
-  uint64_t lastCoreRows;  // rows of the last core
-  uint32_t tileRows;  // rows in the buffer at once; 1 where a row is cut into chunks
-  uint32_t chunkLength;  // elements of a chunk of a row
-  uint64_t chunkCount;  // chunks of a row
-  uint32_t tailLength;  // elements of a row's last chunk
-  uint32_t bufferLength;  // elements of one buffer, each row padded to whole blocks
+  uint64_t groups;  // groups of lanes
+  uint64_t lanes;  // extent of the last axis where it is kept, 1 where it is run along
+  uint64_t length;  // extent of the last axis where it is run along, 1 where it is kept
+  uint64_t runs;  // steps along the other axes that are run along
+  uint64_t count;  // elements that are run along for each lane
+  uint32_t chunkLength;  // elements of a piece
+  uint64_t chunkCount;  // chunks of a row, or of the lanes
+  uint32_t bufferLength;  // elements of a buffer, whole repeats
+  uint32_t coreNum;  // cores that have work; core c takes groups c, c + core_num ...
+  uint64_t keptExtents[kArray];  // extents of the axes that count the groups
+  uint64_t keptStrides[kArray];  // elements between neighbours along them
+  uint64_t runExtents[kArray];  // extents of the axes that count the runs
+  uint64_t runStrides[kArray];  // elements between neighbours along them
   uint64_t dims[kOperands][kRank];  // shapes of inputs and outputs, 1 on the left of short ones
 };
 
 constexpr Tiling kRows[] = {
     // x 2x32x10x12, y 2x32
-    //   ReduceMeanD:out.14
-    {64, 120, 1, 8, 8, 8, 8, 120, 1, 120, 1024,
+    //   ReduceMeanD:out.21
+    {64, 1, 120, 1, 120, 120, 1, 256, 8, {64}, {120}, {1}, {0},
      {{2, 32, 10, 12}, {1, 1, 2, 32}}},
 };
 

@@ -12,7 +12,7 @@ namespace roi_align_f16_e75d8366_impl {
 
 using namespace AscendC;
 
-constexpr int32_t kDepth = 2;
+constexpr int32_t kBuffers = 2;
 constexpr char const* kPoolMode = "avg";
 constexpr int64_t kPooledHeight = 7;
 constexpr int64_t kPooledWidth = 7;
@@ -27,7 +27,7 @@ class Kernel {
     featuresGm_.SetGlobalBuffer(reinterpret_cast<__gm__ half*>(features));
     roisGm_.SetGlobalBuffer(reinterpret_cast<__gm__ half*>(rois));
     yGm_.SetGlobalBuffer(reinterpret_cast<__gm__ half*>(y));
-    pipe_.InitBuffer(yQueue_, kDepth, row_->tileLength * sizeof(half));
+    pipe_.InitBuffer(yQueue_, kBuffers, row_->tileLength * sizeof(half));
   }
 
   __aicore__ inline void Process() {
@@ -47,12 +47,13 @@ class Kernel {
   }
 
  private:
-
+  // Elements [start, start + count) of the results, counted one result after the other.
   __aicore__ inline void Compute(uint64_t start, uint32_t count) {
     LocalTensor<half> y = yQueue_.AllocTensor<half>();
     // to write: Regions of interest pooled to one size, with bilinear samples.
-    //   mean or maximum of bilinear samples in each cell of a grid over the region
-    // Element `start + i` of the results is computed from a part of features, rois; row_->dims has the shapes.
+    // The operands are featuresGm_, roisGm_; row_->dims has the shapes.
+    (void)start;
+    (void)count;
     yQueue_.EnQue(y);
   }
 
@@ -63,21 +64,12 @@ class Kernel {
     yQueue_.FreeTensor(y);
   }
 
-  // A tail ends between blocks, so the copy counts bytes, not blocks.
-  template <typename T>
-  __aicore__ inline void Load(const LocalTensor<T>& to, const GlobalTensor<T>& from,
-                              uint64_t start, uint32_t count) {
-    const DataCopyExtParams bytes{1, static_cast<uint32_t>(count * sizeof(T)), 0, 0, 0};
-    const DataCopyPadExtParams<T> pad{false, 0, 0, 0};
-    DataCopyPad(to, from[start], bytes, pad);
-  }
-
   const Tiling* row_ = nullptr;
   TPipe pipe_;
   GlobalTensor<half> featuresGm_;
   GlobalTensor<half> roisGm_;
   GlobalTensor<half> yGm_;
-  TQue<QuePosition::VECOUT, kDepth> yQueue_;
+  TQue<QuePosition::VECOUT, kBuffers> yQueue_;
 };
 
 }  // namespace roi_align_f16_e75d8366_impl
@@ -86,6 +78,7 @@ class Kernel {
 extern "C" __global__ __aicore__ void roi_align_f16_e75d8366(
     GM_ADDR features, GM_ADDR rois, GM_ADDR y, GM_ADDR workspace, GM_ADDR tiling) {
   const uint32_t row = *reinterpret_cast<__gm__ const uint32_t*>(tiling);
+  (void)workspace;
   roi_align_f16_e75d8366_impl::Kernel kernel;
   kernel.Init(features, rois, y, &roi_align_f16_e75d8366_impl::kRows[row]);
   kernel.Process();

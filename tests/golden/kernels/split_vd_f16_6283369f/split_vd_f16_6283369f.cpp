@@ -12,7 +12,7 @@ namespace split_vd_f16_6283369f_impl {
 
 using namespace AscendC;
 
-constexpr int32_t kDepth = 2;
+constexpr int32_t kBuffers = 2;
 constexpr int64_t kNumSplit = 2;
 constexpr int64_t kSizeSplits[] = {16, 16};
 constexpr uint32_t kSizeSplitsCount = 2;
@@ -25,46 +25,152 @@ class Kernel {
     xGm_.SetGlobalBuffer(reinterpret_cast<__gm__ half*>(x));
     y0Gm_.SetGlobalBuffer(reinterpret_cast<__gm__ half*>(y0));
     y1Gm_.SetGlobalBuffer(reinterpret_cast<__gm__ half*>(y1));
-    pipe_.InitBuffer(y0Queue_, kDepth, row_->tileLength * sizeof(half));
+    if (row_->straightLength != 0) {
+      pipe_.InitBuffer(through_, kBuffers, row_->straightLength * sizeof(half));
+    }
+    if (row_->orderedLength != 0) {
+      pipe_.InitBuffer(loadedQueue_, kBuffers, row_->loadedLength * sizeof(half));
+      pipe_.InitBuffer(orderedQueue_, kBuffers, row_->orderedLength * sizeof(half));
+      pipe_.InitBuffer(offsets_, row_->orderedLength * 4);
+    }
   }
 
   __aicore__ inline void Process() {
-    const uint64_t core = GetBlockIdx();
-    if (core >= row_->coreNum) {
+    if (GetBlockIdx() >= row_->coreNum) {
       return;
     }
-    const bool last = core + 1 == row_->coreNum;
-    const uint64_t tiles = last ? row_->lastTileCount : row_->tileCount;
-    const uint32_t tail = last ? row_->lastTailLength : row_->tailLength;
-    for (uint64_t tile = 0; tile < tiles; ++tile) {
-      const uint64_t start = core * row_->coreLength + tile * row_->tileLength;
-      const uint32_t count = tile + 1 == tiles ? tail : row_->tileLength;
-      CopyIn(start, count);
-      CopyOut(start, count);
-    }
+    Move(0, xGm_, y0Gm_);
+    Move(1, xGm_, y1Gm_);
   }
 
  private:
-  __aicore__ inline void CopyIn(uint64_t start, uint32_t count) {
-    LocalTensor<half> y0 = y0Queue_.AllocTensor<half>();
-    // to write: A tensor cut along one axis into parts of given extents.
-    // Element `start + i` of the results comes from one place of x; row_->dims has the shapes.
-    y0Queue_.EnQue(y0);
+  // Tiles are dealt out to the cores in turn, from one box to the next.
+  __aicore__ inline void Move(uint32_t box, const GlobalTensor<half>& from,
+                              const GlobalTensor<half>& to) {
+    const uint64_t cores = row_->coreNum;
+    const uint64_t first = (GetBlockIdx() + cores - dealt_ % cores) % cores;
+    dealt_ += row_->tiles[box];
+    if (row_->way[box] == kOrdered && first < row_->tiles[box]) {
+      MakeOffsets(box);
+    }
+    for (uint64_t number = first; number < row_->tiles[box]; number += cores) {
+      const Place place = Find(box, number);
+      if (row_->way[box] == kOrdered) {
+        CopyIn(box, from, place.source);
+        Compute(box);
+        CopyOut(box, to, place.target);
+        continue;
+      }
+      Through(box, from, to, place);
+    }
   }
 
-  __aicore__ inline void CopyOut(uint64_t start, uint32_t count) {
-    LocalTensor<half> y0 = y0Queue_.DeQue<half>();
-    // to write: element `start + i` goes to the result whose range holds it.
-    y0Queue_.FreeTensor(y0);
+  // Where a tile is loaded from, and where it goes.
+  struct Place {
+    int64_t source;
+    uint64_t target;
+  };
+
+  // The last tile along an axis starts early enough to be whole.
+  __aicore__ inline Place Find(uint32_t box, uint64_t number) const {
+    Place place{row_->sourceStart[box], row_->targetStart[box]};
+    for (uint32_t axis = kArray; axis-- > 0;) {
+      const uint64_t at = number % row_->counts[box][axis] * row_->lengths[box][axis];
+      const uint64_t start = at < row_->last[box][axis] ? at : row_->last[box][axis];
+      place.source += static_cast<int64_t>(start) * row_->source[box][axis];
+      place.target += start * row_->target[box][axis];
+      number /= row_->counts[box][axis];
+    }
+    return place;
   }
 
-  // A tail ends between blocks, so the copy counts bytes, not blocks.
-  template <typename T>
-  __aicore__ inline void Load(const LocalTensor<T>& to, const GlobalTensor<T>& from,
-                              uint64_t start, uint32_t count) {
-    const DataCopyExtParams bytes{1, static_cast<uint32_t>(count * sizeof(T)), 0, 0, 0};
-    const DataCopyPadExtParams<T> pad{false, 0, 0, 0};
-    DataCopyPad(to, from[start], bytes, pad);
+  // Rows that lie in the source as they do in the target.
+  __aicore__ inline void Through(uint32_t box, const GlobalTensor<half>& from,
+                                 const GlobalTensor<half>& to, const Place& place) {
+    LocalTensor<half> tile = through_.AllocTensor<half>();
+    Load(box, tile, from, place.source);
+    through_.EnQue(tile);
+    tile = through_.DeQue<half>();
+    Store(box, to, tile, place.target);
+    through_.FreeTensor(tile);
+  }
+
+  __aicore__ inline void CopyIn(uint32_t box, const GlobalTensor<half>& from, int64_t source) {
+    LocalTensor<half> loaded = loadedQueue_.AllocTensor<half>();
+    Load(box, loaded, from, source);
+    loadedQueue_.EnQue(loaded);
+  }
+
+  __aicore__ inline void Compute(uint32_t box) {
+    const uint32_t count = row_->rows[box] * row_->rowPitch[box];
+    const LocalTensor<uint32_t> offsets = offsets_.Get<uint32_t>();
+    LocalTensor<half> loaded = loadedQueue_.DeQue<half>();
+    LocalTensor<half> ordered = orderedQueue_.AllocTensor<half>();
+    Gather(ordered.ReinterpretCast<uint16_t>(), loaded.ReinterpretCast<uint16_t>(), offsets, 0u,
+           count);
+    orderedQueue_.EnQue(ordered);
+    loadedQueue_.FreeTensor(loaded);
+  }
+
+  __aicore__ inline void CopyOut(uint32_t box, const GlobalTensor<half>& to, uint64_t target) {
+    LocalTensor<half> ordered = orderedQueue_.DeQue<half>();
+    Store(box, to, ordered, target);
+    orderedQueue_.FreeTensor(ordered);
+  }
+
+  // Where each element of a tile lies among the loaded ones; one table serves all tiles of a box.
+  __aicore__ inline void MakeOffsets(uint32_t box) {
+    constexpr uint32_t kWords = 1;
+    const LocalTensor<uint32_t> offsets = offsets_.Get<uint32_t>();
+    Duplicate(offsets, 0u, row_->rows[box] * row_->rowPitch[box] * kWords);
+    for (uint64_t row = 0; row < row_->rows[box]; ++row) {
+      int64_t place = row_->first[box] + row * row_->nextRow[box];
+      for (uint64_t column = 0; column < row_->columns[box]; ++column) {
+        const uint64_t at = (row * row_->rowPitch[box] + column) * kWords;
+        for (uint32_t part = 0; part < kWords; ++part) {
+          offsets.SetValue(at + part, (place * kWords + part) * sizeof(uint16_t));
+        }
+        place += row_->nextColumn[box];
+      }
+    }
+  }
+
+  // The runs of a tile: one copy where they lie in order and near enough, else one by one.
+  __aicore__ inline void Load(uint32_t box, const LocalTensor<half>& to,
+                              const GlobalTensor<half>& from, int64_t source) {
+    const uint64_t runs = row_->runs[box];
+    const uint32_t bytes = row_->runLength[box] * sizeof(half);
+    const int64_t step = row_->runStep[box];
+    const int64_t gap = step * static_cast<int64_t>(sizeof(half)) - bytes;
+    const DataCopyPadExtParams<half> pad{false, 0, 0, half(0)};
+    if (runs > 1 && gap >= 0 && gap <= kWidestGap) {
+      const DataCopyExtParams all{static_cast<uint16_t>(runs), bytes, static_cast<uint32_t>(gap), 0, 0};
+      DataCopyPad(to, from[source], all, pad);
+      return;
+    }
+    const DataCopyExtParams one{1, bytes, 0, 0, 0};
+    for (uint64_t run = 0; run < runs; ++run) {
+      const int64_t at = source + static_cast<int64_t>(run) * step;
+      DataCopyPad(to[run * row_->runPitch[box]], from[at], one, pad);
+    }
+  }
+
+  // The rows of a tile; where they follow one another on both sides they are one run.
+  __aicore__ inline void Store(uint32_t box, const GlobalTensor<half>& to,
+                               const LocalTensor<half>& from, uint64_t target) {
+    const uint64_t rows = row_->rows[box];
+    const uint64_t columns = row_->columns[box];
+    const uint64_t gap = (row_->rowStep[box] - columns) * sizeof(half);
+    const uint32_t bytes = columns * sizeof(half);
+    if (gap == 0 && row_->rowPitch[box] == columns) {
+      DataCopyPad(to[target], from, {1, static_cast<uint32_t>(rows * bytes), 0, 0, 0});
+    } else if (gap <= kWidestGap) {
+      DataCopyPad(to[target], from, {static_cast<uint16_t>(rows), bytes, 0, static_cast<uint32_t>(gap), 0});
+    } else {
+      for (uint64_t row = 0; row < rows; ++row) {
+        DataCopyPad(to[target + row * row_->rowStep[box]], from[row * row_->rowPitch[box]], {1, bytes, 0, 0, 0});
+      }
+    }
   }
 
   const Tiling* row_ = nullptr;
@@ -72,7 +178,14 @@ class Kernel {
   GlobalTensor<half> xGm_;
   GlobalTensor<half> y0Gm_;
   GlobalTensor<half> y1Gm_;
-  TQueBind<QuePosition::VECIN, QuePosition::VECOUT, kDepth> y0Queue_;
+  static constexpr uint64_t kOrdered = 1;
+  static constexpr uint32_t kWidestGap = 0xffffffffu;  // bytes between the runs of one copy
+
+  uint64_t dealt_ = 0;  // tiles of the boxes so far
+  TQueBind<QuePosition::VECIN, QuePosition::VECOUT, kBuffers> through_;
+  TQue<QuePosition::VECIN, kBuffers> loadedQueue_;
+  TQue<QuePosition::VECOUT, kBuffers> orderedQueue_;
+  TBuf<QuePosition::VECCALC> offsets_;
 };
 
 }  // namespace split_vd_f16_6283369f_impl
@@ -81,6 +194,7 @@ class Kernel {
 extern "C" __global__ __aicore__ void split_vd_f16_6283369f(
     GM_ADDR x, GM_ADDR y0, GM_ADDR y1, GM_ADDR workspace, GM_ADDR tiling) {
   const uint32_t row = *reinterpret_cast<__gm__ const uint32_t*>(tiling);
+  (void)workspace;
   split_vd_f16_6283369f_impl::Kernel kernel;
   kernel.Init(x, y0, y1, &split_vd_f16_6283369f_impl::kRows[row]);
   kernel.Process();

@@ -1,0 +1,145 @@
+"""`atc-py kernels`: list a model's kernels, write them, and hold them against the simulator."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from atc_py.cli import options
+from atc_py.cli.console import print_diagnostics, print_json, print_line, print_tables, progress
+from atc_py.config import PrecisionMode
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from typing_extensions import Unpack
+
+    from atc_py.api import PrecisionChoice
+    from atc_py.package.reader import OfflineModel
+
+__all__ = ["kernels"]
+
+
+@click.command()
+@click.argument("model", type=click.Path(path_type=Path))
+@click.option(
+    "-o", "--output", type=click.Path(file_okay=False),
+    help="Folder for the kernels and the headers that let them run on the host.",
+)  # fmt: skip
+@click.option(
+    "--verify", is_flag=True,
+    help="Build the kernels with the machine's C++ compiler, run the complete ones on random "
+    "inputs and compare with the simulator.",
+)  # fmt: skip
+@click.option(
+    "--sanitize", is_flag=True,
+    help="With --verify: stop at undefined behaviour and at accesses past memory.",
+)  # fmt: skip
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True,
+    help="Seed of the random inputs.",
+)  # fmt: skip
+@options.SOC
+@options.precision_mode(PrecisionMode, default=None)
+@options.precision_controls
+@options.INPUT_SHAPE
+@options.OP_SPECS
+@options.TEMPLATES
+@click.option(
+    "--format", "form", type=click.Choice(("text", "json")), default="text", show_default=True,
+    help="Form of the list.",
+)  # fmt: skip
+@click.pass_context
+def kernels(  # noqa: PLR0913  (one parameter an option)
+    context: click.Context,
+    *,
+    model: Path,
+    output: str | None,
+    verify: bool,
+    sanitize: bool,
+    seed: int,
+    soc: str,
+    input_shape: str,
+    op_specs: Path | None,
+    templates: Path | None,
+    form: str,
+    **precision: Unpack[PrecisionChoice],
+) -> None:
+    """List the kernels of MODEL, an offline model, or an ONNX model that is compiled for it.
+
+    Options of compilation have no meaning for an offline model.
+
+    Exit status: 0 done, 1 the model breaks a rule, 2 the command was called wrongly, 3 a file
+    cannot be read or written, 4 with --verify a kernel is not built, runs into a fault or computes
+    other numbers than the simulator, or there is no C++ compiler.
+    """
+    from atc_py.kernels.listing import kernel_texts, opened_model
+
+    compiled = {
+        "soc": soc,
+        "input_shape": input_shape,
+        "op_specs": op_specs,
+        "templates": templates,
+        **precision,
+    }
+    with opened_model(model, **compiled) as opened:
+        if output is not None:
+            _write(kernel_texts(opened), output)
+        if verify:
+            _verify(context, opened, form, sanitize=sanitize, seed=seed)
+        else:
+            _list(opened, form)
+
+
+def _write(texts: Mapping[str, str], output: str) -> None:
+    """Write the kernels to the folder `output`."""
+    from atc_py.emit.writing import write_kernels
+    from atc_py.output_paths import output_folder
+
+    write_kernels(texts, output_folder("--output", output))
+
+
+def _list(opened: OfflineModel, form: str) -> None:
+    """Print the list of kernels."""
+    from atc_py.kernels.listing import read_kernels
+    from atc_py.kernels.tables import kernel_tables, summary
+
+    listed = read_kernels(opened)
+    if form == "json":
+        print_json(listed.as_json())
+        return
+    print_line(summary(listed))
+    print_tables(kernel_tables(listed))
+
+
+def _verify(
+    context: click.Context, opened: OfflineModel, form: str, *, sanitize: bool, seed: int
+) -> None:
+    """Verify the kernels, and end the command where one is wrong."""
+    from atc_py.kernels.tables import findings, verified_json, verified_summary, verified_tables
+    from atc_py.kernels.toolchain import find_compiler
+    from atc_py.kernels.verify import verify_kernels
+
+    compiler = find_compiler(sanitize=sanitize)
+    with progress(quiet=form == "json") as on_stage:
+        checked = verify_kernels(
+            opened, compiler, seed, lambda done, total: on_stage(_bar(done, total))
+        )
+    found = findings(checked)
+    if form == "json":
+        print_json(verified_json(checked))
+    else:
+        print_tables(verified_tables(checked))
+        print_line(verified_summary(checked))
+        print_diagnostics(found, as_json=False)
+    if found:
+        context.exit(found[0].code.exit)
+
+
+def _bar(done: int, total: int) -> str:
+    """`[######......] 12 of 24 kernels`."""
+    width = 24
+    full = width * done // max(1, total)
+    return f"{'#' * full}{'.' * (width - full)} {done} of {total} kernels"

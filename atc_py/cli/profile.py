@@ -1,0 +1,178 @@
+"""`atc-py profile`: what a model costs on the SoCs that it could run on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from atc_py.cli import options
+from atc_py.cli.console import print_bytes, print_json, print_line, print_tables
+from atc_py.config import PrecisionMode
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from atc_py.api import PrecisionChoice
+    from atc_py.cost.calibration import Calibration
+    from atc_py.report.profile import Profile
+
+__all__ = ["profile"]
+
+_FILE = click.Path(path_type=Path)
+# Written out because what defines them takes long to import; a test compares them.
+_FORMATS = ("text", "json", "csv", "html")
+
+
+@click.command()
+@click.argument("model", type=_FILE, required=False)
+@click.option(
+    "--soc", "--soc-version", "--soc_version", "socs", multiple=True, metavar="NAME",
+    help="SoC to estimate for; several times to see them side by side. By default `sim`, or what "
+    "an offline model is for.",
+)  # fmt: skip
+@options.precision_mode(PrecisionMode, default=None)
+@options.precision_controls
+@options.INPUT_SHAPE
+@options.OP_SPECS
+@click.option(
+    "--calibrate", type=_FILE, metavar="FILE.csv",
+    help="Refit the model's factors to measured kernels: columns op, shape, dtype, time_us, and "
+    "output_shape where needed.",
+)  # fmt: skip
+@click.option("--save-factors", type=click.Path(), metavar="FILE", help="Keep refitted factors.")
+@click.option("--factors", type=_FILE, metavar="FILE", help="Estimate with factors that were kept.")
+@click.option(
+    "--format", "form", type=click.Choice(_FORMATS), default="text", show_default=True,
+    help="Form of the report; html has the graph, a timeline, a roofline and memory over time.",
+)  # fmt: skip
+@click.option("-o", "--output", type=click.Path(), help="File for the report.")
+@click.option(
+    "--trace", type=click.Path(), metavar="FILE",
+    help="File for a trace in Chrome's format, which ui.perfetto.dev opens.",
+)  # fmt: skip
+def profile(  # noqa: PLR0913  (one parameter an option)
+    *,
+    model: Path | None,
+    socs: tuple[str, ...],
+    input_shape: str,
+    op_specs: Path | None,
+    calibrate: Path | None,
+    save_factors: str | None,
+    factors: Path | None,
+    form: str,
+    output: str | None,
+    trace: str | None,
+    **precision: Unpack[PrecisionChoice],
+) -> None:
+    """Estimate the time and memory of MODEL, an ONNX file or an offline model.
+
+    Nothing is run: figures come from the SoC's rates and the model's shapes, each with a range;
+    docs/cost-model.md has the formulas. With --calibrate alone no MODEL is needed.
+
+    Exit status: 0 done, 1 the model breaks a rule, 2 the command was called wrongly, 3 a file
+    cannot be read or written.
+    """
+    from atc_py.profiling import calibration_of, fit_of, profile_model
+
+    report, kept, traced = _outputs(model, socs, output, save_factors, trace, calibrate)
+    if factors is not None and calibrate is not None:
+        raise click.UsageError("--factors and --calibrate exclude each other: give one of them")
+    done = None if calibrate is None else calibration_of(calibrate, socs)
+    fit = done.fit if done is not None else None if factors is None else fit_of(factors, socs)
+    if done is not None and kept is not None:
+        _save(done, kept)
+    if model is None:
+        _show_calibration(done, form)
+        return
+    found = profile_model(
+        model, socs, fit, done, input_shape=input_shape, op_specs=op_specs, **precision
+    )
+    if traced is not None:
+        _write_trace(found, traced)
+    _show(found, form, report)
+
+
+def _outputs(
+    model: Path | None,
+    socs: tuple[str, ...],
+    output: str | None,
+    save_factors: str | None,
+    trace: str | None,
+    calibrate: Path | None,
+) -> tuple[Path | None, Path | None, Path | None]:
+    """The files to write, held against each other and against what is read."""
+    from atc_py.output_paths import report_output
+
+    if model is None and calibrate is None:
+        raise click.UsageError("Missing argument 'MODEL'.")
+    if save_factors is not None and calibrate is None:
+        raise click.UsageError("--save-factors keeps what --calibrate finds: give that too")
+    if trace is not None and len(set(socs)) > 1:
+        raise click.UsageError("a trace is of one SoC: give --soc once, or leave --trace out")
+    if model is None and (trace is not None or output is not None):
+        raise click.UsageError("--trace and --output need a MODEL")
+    read = [each for each in (model, calibrate) if each is not None]
+    found = [
+        None if given is None else report_output(name, given, read)
+        for name, given in (
+            ("--output", output), ("--save-factors", save_factors), ("--trace", trace)
+        )
+    ]  # fmt: skip
+    paths = [path.absolute() for path in found if path is not None]
+    if len(set(paths)) < len(paths):
+        raise click.UsageError("--output, --save-factors and --trace must be different files")
+    return found[0], found[1], found[2]
+
+
+def _save(done: Calibration, path: Path) -> None:
+    """Keep the refitted factors."""
+    from atc_py.cost.calibration import save_fit
+
+    save_fit(path, done)
+
+
+def _show_calibration(done: Calibration | None, form: str) -> None:
+    """Print what a fit gave."""
+    from atc_py.report.profile_json import calibration_json
+    from atc_py.report.profile_text import calibration_tables
+
+    if done is None:
+        return
+    if form == "json":
+        print_json(calibration_json(done))
+    else:
+        print_tables(calibration_tables(done))
+
+
+def _write_trace(done: Profile, path: Path) -> None:
+    """Write the trace of the one SoC."""
+    from atc_py.atomic import atomic_write
+    from atc_py.report.profile_trace import trace_json
+
+    with atomic_write(path) as file:
+        file.write(trace_json(done.costs[0]).encode())
+
+
+def _show(done: Profile, form: str, path: Path | None) -> None:
+    """Print the report, or write it and print where it is."""
+    from atc_py.atomic import atomic_write
+    from atc_py.report.escape import visible
+    from atc_py.report.profile_formats import render_profile
+    from atc_py.report.profile_text import comparison_table, profile_tables, time_text
+
+    if path is None and form == "text":
+        print_tables(profile_tables(done))
+        return
+    data = render_profile(form, done).encode("utf-8")
+    if path is None:
+        print_bytes(data)
+        return
+    with atomic_write(path) as file:
+        file.write(data)
+    if len(done.socs) > 1:
+        print_tables([comparison_table(done)])
+    else:
+        print_line(visible(f"{done.costs[0].soc.name}: {time_text(done.costs[0].time)}"))
+    print_line(visible(f"report: {path}"))

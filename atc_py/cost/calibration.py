@@ -1,0 +1,255 @@
+"""Refitting the free factors to measured kernels, and the file that keeps them.
+
+Least squares on the logarithm of estimated over measured time, so that a kernel of a microsecond
+counts as much as one of a millisecond. Four factors are free: the shares of the peak rates of
+cube, vector unit and bandwidth, each at most 1, and the launch. A weak pull towards the built-in
+factors decides what measurements leave open.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from atc_py.atomic import atomic_write
+from atc_py.cost.cores import ways_of
+from atc_py.cost.estimate import Fit
+from atc_py.cost.factors import EXPECTED, Factors
+from atc_py.cost.memory import memory_of
+from atc_py.cost.pipes import PIPES
+from atc_py.diag import Place
+from atc_py.diag.codes import BAD_FACTORS, FILE_NOT_FOUND, FILE_UNREADABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from atc_py.cost.measurements import Measurement
+    from atc_py.target import Soc
+
+__all__ = ["Calibration", "OperatorError", "calibrate", "load_fit", "save_fit"]
+
+_FORMAT, _VERSION = "atc-py cost factors", 1
+_FREE = ("cube", "vector", "bandwidth", "launch")
+_LEAST = np.log([0.01, 0.01, 0.01, 1e-8])
+_MOST = np.log([1.0, 1.0, 1.0, 1e-2])
+_PULL = 0.03
+"""Weight of a built-in factor beside a measurement."""
+
+_ROUNDS, _STEP, _ENOUGH = 60, 1e-4, 1e-9
+_STARTS = (1.0, 0.4, 2.5)
+"""What the built-in factors are multiplied by where searches begin."""
+
+_QUARTER = 4
+_KIB = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorError:
+    """How far estimates of an operator were off: root mean square of the logarithm's error."""
+
+    op: str
+    count: int
+    before: float
+    after: float
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """What a fit gave.
+
+    Attributes:
+        fit: the factors, and what error they leave.
+        before: root mean square error with the built-in factors; natural logarithm.
+        operators: errors by operator.
+        count: measurements.
+        soc: the SoC that they are of.
+    """
+
+    fit: Fit
+    before: float
+    operators: tuple[OperatorError, ...]
+    count: int
+    soc: str
+
+
+class _Model:
+    """The estimate of each measured kernel as a function of the free factors."""
+
+    def __init__(self, measurements: Sequence[Measurement], soc: Soc) -> None:
+        unit = replace(EXPECTED, factors=Factors(1.0, 1.0, 1.0, 0.0, 1.0, 0.0))
+        self._ways: list[NDArray[np.float64]] = []
+        self._filling = 0.0
+        for each in measurements:
+            memory = memory_of(each.launch, soc, unit)
+            ways = ways_of(each.launch, soc, unit, memory)
+            table = [[getattr(pipes, name) for name in PIPES] for pipes in ways]
+            self._ways.append(np.array(table))
+            piece = soc.ub_kib * _KIB / _QUARTER
+            self._filling = piece / memory.port_in + piece / memory.port_out
+        self._measured = np.log([each.seconds for each in measurements])
+
+    def errors(self, logs: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Logarithms of estimated over measured time; `logs` are those of the free factors."""
+        cube, vector, bandwidth, launch = np.exp(logs)
+        slower = np.array([
+            {"cube": cube, "vector": vector, "mte2": bandwidth, "mte3": bandwidth}.get(name, 1.0)
+            for name in PIPES
+        ])  # fmt: skip
+        seconds = np.empty(len(self._ways))
+        for position, ways in enumerate(self._ways):
+            busy = ways / slower
+            together = busy.max(axis=1) + self._filling / bandwidth
+            seconds[position] = launch + np.minimum(busy.sum(axis=1), together).min()
+        return np.log(seconds) - self._measured
+
+
+def calibrate(measurements: Sequence[Measurement], soc: Soc) -> Calibration:
+    """Refit the free factors to measurements of kernels on a SoC."""
+    model = _Model(measurements, soc)
+    builtin = np.log([getattr(EXPECTED.factors, name) for name in _FREE])
+    found = min(
+        (_search(model, builtin, builtin + math.log(start)) for start in _STARTS),
+        key=lambda logs: _loss(model, builtin, logs),
+    )
+    before, after = model.errors(builtin), model.errors(found)
+    names = [each.op for each in measurements]
+    operators = []
+    for op in sorted(set(names)):
+        chosen = np.array([name == op for name in names])
+        count = int(chosen.sum())
+        operators.append(OperatorError(op, count, _rms(before[chosen]), _rms(after[chosen])))
+    values = dict(zip(_FREE, (float(value) for value in np.exp(found)), strict=True))
+    factors = replace(EXPECTED.factors, **values)
+    fit = Fit(factors, _rms(after))
+    return Calibration(fit, _rms(before), tuple(operators), len(measurements), soc.name)
+
+
+def _rms(errors: NDArray[np.float64]) -> float:
+    """Root mean square."""
+    return float(np.sqrt(np.mean(errors**2)))
+
+
+def _residuals(
+    model: _Model, builtin: NDArray[np.float64], logs: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """What is squared: errors, and the pull towards the built-in factors."""
+    return np.concatenate([model.errors(logs), _PULL * (logs - builtin)])
+
+
+def _loss(model: _Model, builtin: NDArray[np.float64], logs: NDArray[np.float64]) -> float:
+    """Sum of squares."""
+    return float(np.sum(_residuals(model, builtin, logs) ** 2))
+
+
+def _search(
+    model: _Model, builtin: NDArray[np.float64], start: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Levenberg and Marquardt's way downhill from `start`, within the bounds."""
+    logs = np.clip(start, _LEAST, _MOST)
+    loss, damping = _loss(model, builtin, logs), 1e-2
+    for _ in range(_ROUNDS):
+        errors = _residuals(model, builtin, logs)
+        slopes = np.stack(
+            [
+                (_residuals(model, builtin, logs + _STEP * unit) - errors) / _STEP
+                for unit in np.eye(len(logs))
+            ],
+            axis=1,
+        )
+        normal = slopes.T @ slopes
+        step = np.linalg.solve(
+            normal + damping * np.diag(np.diag(normal) + 1e-9), -slopes.T @ errors
+        )
+        tried = np.clip(logs + step, _LEAST, _MOST)
+        better = _loss(model, builtin, tried)
+        if better < loss:
+            done = loss - better < _ENOUGH * loss
+            logs, loss, damping = tried, better, damping / 3
+            if done:
+                break
+        else:
+            damping *= 4
+    return logs
+
+
+def save_fit(path: Path, done: Calibration) -> None:
+    """Write the factors to a file that `load_fit` reads.
+
+    Raises:
+        AtcError: the file cannot be written.
+    """
+    text = json.dumps(
+        {
+            "format": _FORMAT, "version": _VERSION, "soc": done.soc, "measurements": done.count,
+            "spread": done.fit.spread, "factors": done.fit.factors.as_json(),
+        },
+        indent=2,
+    )  # fmt: skip
+    with atomic_write(path) as file:
+        file.write(text.encode() + b"\n")
+
+
+def load_fit(path: Path) -> tuple[str, Fit]:
+    """The SoC and the factors in a file of `save_fit`.
+
+    Raises:
+        AtcError: FILE_NOT_FOUND or FILE_UNREADABLE; BAD_FACTORS for another file.
+    """
+    try:
+        document: Any = json.loads(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        missing = isinstance(error, FileNotFoundError)
+        raise (FILE_NOT_FOUND if missing else FILE_UNREADABLE).error(
+            f"cannot read {path}: {error.strerror}", place=Place(str(path)), help="check the path"
+        ) from error
+    except ValueError as error:
+        raise BAD_FACTORS.error(f"{path} is no JSON: {error}", place=Place(str(path))) from error
+    problem = _problem(document)
+    if problem:
+        raise BAD_FACTORS.error(
+            problem,
+            place=Place(str(path)),
+            help="write the file again with --calibrate FILE.csv --save-factors",
+        )
+    factors = Factors(**{name: float(value) for name, value in document["factors"].items()})
+    return document["soc"], Fit(factors, float(document["spread"]))
+
+
+def _problem(document: Any) -> str:
+    """What is wrong with a document, or nothing."""
+    if not isinstance(document, dict) or document.get("format") != _FORMAT:
+        return f"the file must have the format {_FORMAT!r}"
+    if document.get("version") != _VERSION:
+        return f"version {_VERSION} of the format is read, found {document.get('version')!r}"
+    if not isinstance(document.get("soc"), str):
+        return "the file must name the SoC"
+    return _impossible(document.get("factors"), document.get("spread"))
+
+
+def _impossible(factors: Any, spread: Any) -> str:
+    """What is wrong with the figures of a document, or nothing."""
+    wanted = EXPECTED.factors.as_json()
+    if not isinstance(factors, dict) or factors.keys() != wanted.keys():
+        return f"the factors must be {', '.join(wanted)}"
+    if not _is_figure(spread, math.inf):
+        return f"the spread must be a number of at least 0, found {spread!r}"
+    for name, value in factors.items():
+        most = 1.0 if name in {"cube", "vector", "bandwidth"} else math.inf
+        if not _is_figure(value, most) or value == 0:
+            limit = " up to 1" if most == 1.0 else ""
+            return f"{name} must be a number above 0{limit}, found {value!r}"
+    return ""
+
+
+def _is_figure(value: object, most: float) -> bool:
+    """Whether a value is a finite number from 0 to `most`."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return math.isfinite(value) and 0 <= value <= most

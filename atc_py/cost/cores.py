@@ -1,0 +1,252 @@
+"""A kernel on its cores: blocks of the cube, repeats of the vector unit, bytes in and out.
+
+Every term grows with every extent, so that a larger operator never costs less.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from math import ceil, isqrt
+from typing import TYPE_CHECKING
+
+from atc_py.cost.pipes import Pipes
+from atc_py.cost.work import head_product, work_of
+from atc_py.target.rates import rates_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from atc_py.cost.factors import Case
+    from atc_py.cost.memory import Memory
+    from atc_py.cost.operation import Launch
+    from atc_py.cost.work import Passes, Product
+    from atc_py.dtypes import DType
+    from atc_py.target import Soc
+
+__all__ = ["cube_depth", "elapsed", "pipes_of", "vector_cores", "ways_of"]
+
+_SIDE = 16
+"""Rows and columns of what the cube multiplies in one cycle."""
+
+_REPEAT = 256
+"""Bytes that the vector unit works off in one cycle."""
+
+_TRANSFER = 512
+"""Bytes that are never shared between cores."""
+
+_SUM = 4
+"""Bytes of a sum in L0C."""
+
+_KIB = 1024
+_FEW_CHANNELS = 4
+_DEPTHS = {4: 64, 8: 32}
+_WORD = 32
+
+
+def cube_depth(dtype: DType) -> int:
+    """Elements that the cube sums up in one cycle: the K of its block."""
+    return _DEPTHS.get(dtype.bits, _SIDE)
+
+
+def vector_cores(soc: Soc) -> int:
+    """Cores that vector kernels use; separate vector cores only where the cube has none."""
+    return soc.vector_cores if rates_of(soc).split else soc.aicores
+
+
+def pipes_of(launch: Launch, soc: Soc, case: Case, memory: Memory) -> Pipes:
+    """Busy times of the pipes in one case, with the split over cores that takes least."""
+    return min(
+        ways_of(launch, soc, case, memory), key=lambda pipes: elapsed(pipes, soc, case, memory)
+    )
+
+
+def ways_of(launch: Launch, soc: Soc, case: Case, memory: Memory) -> Iterator[Pipes]:
+    """Busy times of the pipes for each way of cutting the work."""
+    product = head_product(launch)
+    if case.ideal:
+        yield _least(launch, soc, case, memory)
+    elif product is None:
+        yield _vector_pipes(launch, soc, case, memory)
+    else:
+        kernel = _Kernel(launch, soc, case, memory)
+        for split in _splits(soc.aicores):
+            yield from kernel.pipes(product, split)
+
+
+def elapsed(pipes: Pipes, soc: Soc, case: Case, memory: Memory) -> float:
+    """Seconds until all pipes are done.
+
+    One after another that is the sum. At the same time it is the longest, and the time in which
+    the first piece, a quarter of the unified buffer, comes and the last one goes; never more than
+    the sum.
+    """
+    if not case.overlap:
+        return pipes.total
+    if case.ideal:
+        return pipes.longest
+    piece = soc.ub_kib * _KIB / 4
+    return min(pipes.total, pipes.longest + piece / memory.port_in + piece / memory.port_out)
+
+
+def _least(launch: Launch, soc: Soc, case: Case, memory: Memory) -> Pipes:
+    """The least work at the peak rates, spread evenly."""
+    hertz = soc.mhz * 1e6
+    cube = vector = 0.0
+    for operation in launch.operations:
+        work = work_of(operation)
+        if work.product is not None:
+            depth = cube_depth(work.product.dtype)
+            peak = _SIDE * _SIDE * depth * soc.aicores * hertz * case.factors.cube
+            cube += work.product.macs / peak
+        if work.passes is not None and work.product is None:
+            nbytes = work.passes.elements * work.passes.itemsize
+            vector += nbytes / (_REPEAT * vector_cores(soc) * hertz * case.factors.vector)
+    return Pipes(
+        cube=cube,
+        vector=vector,
+        mte2=max(memory.gm_read, memory.read / (memory.port_in * soc.aicores)),
+        mte3=max(memory.gm_write, memory.written / (memory.port_out * soc.aicores)),
+    )
+
+
+def _vector_pipes(launch: Launch, soc: Soc, case: Case, memory: Memory) -> Pipes:
+    """A kernel without a product: its tensors in even parts, rows of a reduction whole."""
+    hertz, cores = soc.mhz * 1e6, vector_cores(soc)
+    cycles = 0.0
+    for operation in launch.operations:
+        passes = work_of(operation).passes
+        cycles += 0.0 if passes is None else _repeats(passes, cores) * passes.count
+    into, out = (_part(count, soc.aicores) for count in (memory.read, memory.written))
+    alone = hertz * case.factors.bandwidth
+    return Pipes(
+        vector=cycles / (hertz * case.factors.vector),
+        mte2=max(
+            memory.gm_read, into / memory.port_in, into / (soc.gm_read * alone) * case.alone
+        ),
+        mte3=max(
+            memory.gm_write, out / memory.port_out, out / (soc.gm_write * alone) * case.alone
+        ),
+    )  # fmt: skip
+
+
+def _part(nbytes: int, cores: int) -> float:
+    """Bytes of the core that has most."""
+    return max(nbytes / cores, min(nbytes, _TRANSFER))
+
+
+def _repeats(passes: Passes, cores: int) -> int:
+    """Repeats of the core that has most, for one instruction."""
+    if passes.rows >= passes.elements:
+        return ceil(ceil(passes.elements * passes.itemsize / _REPEAT) / cores)
+    row = ceil(passes.elements / passes.rows) * passes.itemsize
+    return ceil(passes.rows / cores) * ceil(row / _REPEAT)
+
+
+@dataclass(frozen=True, slots=True)
+class _Kernel:
+    """A kernel around a product, in one case."""
+
+    launch: Launch
+    soc: Soc
+    case: Case
+    memory: Memory
+
+    def pipes(self, product: Product, split: tuple[int, int, int]) -> Iterator[Pipes]:
+        """The pipes with the result cut in `split` (batch, rows, columns), for some tiles."""
+        hertz, factors = self.soc.mhz * 1e6, self.case.factors
+        batch = ceil(product.batch / split[0])
+        rows = ceil(ceil(product.m / _SIDE) / split[1])
+        columns = ceil(ceil(product.n / _SIDE) / split[2])
+        depth = self._depth(product)
+        cycles = product.steps * batch * rows * columns * depth
+        if product.dtype.bits == _WORD:
+            cycles *= self.case.float32_passes
+        cube = cycles / (hertz * factors.cube)
+        share = (batch, min(product.m, rows * _SIDE), min(product.n, columns * _SIDE))
+        elements = product.steps * share[0] * share[1] * share[2]
+        vector, fixp, out = self._behind(product, elements)
+        mte3 = max(self.memory.gm_write, out / self.memory.port_out)
+        loads = product.steps * batch * depth
+        for tile in _tiles(self.soc):
+            into = self._into(product, share, (ceil(rows / tile[0]), ceil(columns / tile[1])))
+            mte2 = max(self.memory.gm_read, into / self.memory.port_in)
+            mte1 = loads * self._to_l0(product, (rows, columns), tile) / hertz
+            yield Pipes(cube, vector, mte1, mte2, mte3, fixp)
+
+    def _depth(self, product: Product) -> int:
+        """Blocks along the extent summed over; channels of a convolution are padded."""
+        block = cube_depth(product.dtype)
+        if product.window is None:
+            return ceil(product.k / block)
+        kernel, channels = product.window
+        if channels <= _FEW_CHANNELS:
+            return ceil(kernel * _FEW_CHANNELS / block)
+        return kernel * ceil(channels / block)
+
+    def _to_l0(self, product: Product, blocks: tuple[int, int], tile: tuple[int, int]) -> float:
+        """Cycles that load the operands of one step in depth of all tiles of a core."""
+        rates = rates_of(self.soc)
+        share = self.case.l0_share if rates.split else 1.0
+        block = _SIDE * cube_depth(product.dtype) * product.dtype.bits / 8
+        rows, columns = blocks
+        left = rows * ceil(columns / tile[1]) * block / rates.l1_l0a
+        right = columns * ceil(rows / tile[0]) * block / rates.l1_l0b
+        return (left + right) / share
+
+    def _into(self, product: Product, share: tuple[int, int, int], tiles: tuple[int, int]) -> float:
+        """Bytes into the busiest core; what does not fit half of L1 is read again.
+
+        One operand is read once for each part of the other one that fits, or both are read for
+        each of the `tiles` of the result.
+        """
+        batch, rows, columns = share
+        room = self.soc.l1_kib * _KIB // 2
+        left, right = rows * product.row_bytes, columns * product.k * product.dtype.bits / 8
+        again = min(
+            left * ceil(right / room) + right,
+            right * ceil(left / room) + left,
+            left * tiles[1] + right * tiles[0],
+        )
+        if product.steps > 1:
+            again = left * product.steps + right * (product.steps if right > room else 1)
+        return max(batch * again, self.memory.read / self.soc.aicores)
+
+    def _behind(self, product: Product, elements: int) -> tuple[float, float, float]:
+        """Seconds of vector unit and of FIXP behind the cube, and bytes out of the core."""
+        rates, hertz = rates_of(self.soc), self.soc.mhz * 1e6
+        cycles = 0.0
+        for operation in self.launch.operations:
+            passes = work_of(operation).passes
+            if passes is not None:
+                part = _passes_part(passes, elements, product)
+                cycles += ceil(part * passes.itemsize / _REPEAT) * passes.count
+        moved = elements * _SUM / rates.l0c_ub
+        vector = (cycles if rates.split else cycles + moved) / (hertz * self.case.factors.vector)
+        fixp = moved / hertz if rates.split else 0.0
+        result = self.launch.operations[-1].outputs[0].dtype.bits / 8
+        return vector, fixp, max(elements * result, self.memory.written / self.soc.aicores)
+
+
+def _passes_part(passes: Passes, elements: int, product: Product) -> float:
+    """Elements of the busiest core, in the proportion of its part of the product."""
+    whole = product.steps * product.batch * product.m * product.n
+    return max(elements, passes.elements * elements / max(1, whole))
+
+
+@lru_cache(maxsize=64)
+def _splits(cores: int) -> tuple[tuple[int, int, int], ...]:
+    """Ways to cut a result for at most `cores` cores that no other one covers."""
+    return tuple(
+        (batch, rows, cores // (batch * rows))
+        for batch in range(1, cores + 1)
+        for rows in range(1, cores // batch + 1)
+    )
+
+
+@lru_cache(maxsize=64)
+def _tiles(soc: Soc) -> tuple[tuple[int, int], ...]:
+    """(rows, columns) in blocks of tiles that fill half of L0C."""
+    room = max(1, soc.l0c_kib * _KIB // (_SIDE * _SIDE * _SUM) // 2)
+    side = isqrt(room)
+    return ((side, room // side), (room // side, side), (1, room), (room, 1))

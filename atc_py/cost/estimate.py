@@ -1,0 +1,177 @@
+"""The estimate of one kernel: a range of time, what bounds it, and how well it uses the core."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+from math import exp
+from typing import TYPE_CHECKING
+
+from atc_py.cost.cores import elapsed, pipes_of, vector_cores
+from atc_py.cost.factors import Case, Factors, ranged
+from atc_py.cost.memory import memory_of
+from atc_py.cost.operation import Engine
+from atc_py.cost.pipes import Pipes
+from atc_py.cost.work import work_of
+
+if TYPE_CHECKING:
+    from atc_py.cost.operation import Launch
+    from atc_py.target import Soc
+
+__all__ = ["Estimate", "Fit", "case_seconds", "estimate", "physical_limit"]
+
+_BOUNDS = {
+    "cube": "cube", "vector": "vector", "mte1": "on-chip", "mte2": "memory", "mte3": "memory",
+    "fixp": "on-chip",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """Factors that measurements gave.
+
+    Attributes:
+        factors: the free factors.
+        spread: root mean square of the logarithm of estimated over measured time, which the
+            range becomes as wide as, twice to either side.
+    """
+
+    factors: Factors
+    spread: float
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a kernel costs; times are seconds.
+
+    Attributes:
+        low: no faster than the physical limits and the quickest launch.
+        expected: with the free factors.
+        high: without double buffering and with poor use of the core.
+        pipes: busy times of the busiest core, as expected.
+        overhead: the part of what is expected in which no pipe works: the launch.
+        bound: cube, vector, memory, on-chip, launch or aicpu: what takes longest.
+        cores: cores that have work, as expected.
+        macs: multiplications of the cube that the operators ask for.
+        vector_elements: elements that the vector unit computes, each once.
+        read: bytes that the kernel reads, each once.
+        written: bytes that it writes.
+        limit: time at the peak rates, without a launch.
+    """
+
+    low: float
+    expected: float
+    high: float
+    pipes: Pipes
+    overhead: float
+    bound: str
+    cores: int
+    macs: int
+    vector_elements: int
+    read: int
+    written: int
+    limit: float = field(default=0.0)
+
+    @property
+    def utilisation(self) -> float:
+        """Share of the expected time that the kernel would take at the peak rates."""
+        return self.limit / self.expected if self.expected else 0.0
+
+    @property
+    def is_compute_bound(self) -> bool:
+        """Whether arithmetic takes longer than data, the launch left aside."""
+        busy = self.pipes
+        return self.bound == "aicpu" or max(busy.cube, busy.vector) >= busy.longest > 0
+
+
+def estimate(launch: Launch, soc: Soc, fit: Fit | None = None) -> Estimate:
+    """The estimate of a kernel on a SoC."""
+    return _estimate(launch, soc, fit)
+
+
+@lru_cache(maxsize=8192)
+def _estimate(launch: Launch, soc: Soc, fit: Fit | None) -> Estimate:
+    """As `estimate`; equal kernels are worked out once."""
+    low, expected, high = ranged(None if fit is None else fit.factors)
+    fastest, likely, slowest = (case_seconds(launch, soc, each) for each in (low, expected, high))
+    if fit is not None:
+        wide = exp(2 * fit.spread)
+        fastest, slowest = max(fastest, likely / wide), min(slowest, likely * wide)
+    memory = memory_of(launch, soc, expected)
+    factors = expected.factors
+    pipes = Pipes()
+    overhead, bound, cores = factors.aicpu_launch, "aicpu", 0
+    if launch.engine is Engine.AICORE:
+        pipes = pipes_of(launch, soc, expected, memory)
+        overhead, cores = factors.launch, _cores(launch, soc)
+        bound = _bound(pipes, overhead)
+    return Estimate(
+        low=fastest, expected=likely, high=slowest, pipes=pipes, overhead=overhead, bound=bound,
+        cores=cores, macs=_macs(launch),
+        vector_elements=_vector_elements(launch), read=memory.read, written=memory.written,
+        limit=physical_limit(launch, soc),
+    )  # fmt: skip
+
+
+def case_seconds(launch: Launch, soc: Soc, case: Case) -> float:
+    """The time of a kernel in one case, with its launch."""
+    if launch.engine is Engine.AICPU:
+        return _aicpu_seconds(launch, soc, case)
+    memory = memory_of(launch, soc, case)
+    pipes = pipes_of(launch, soc, case, memory)
+    return case.factors.launch + elapsed(pipes, soc, case, memory)
+
+
+def physical_limit(launch: Launch, soc: Soc) -> float:
+    """The time at the peak rates of arithmetic and of memory, with what fits in L2.
+
+    Kernels of the AI CPU have that of memory alone: the rate of its arithmetic is not published.
+    """
+    low = ranged(None)[0]
+    memory = memory_of(launch, soc, low)
+    if launch.engine is Engine.AICPU:
+        return max(memory.gm_read, memory.gm_write)
+    return pipes_of(launch, soc, low, memory).longest
+
+
+def _aicpu_seconds(launch: Launch, soc: Soc, case: Case) -> float:
+    """Elements and multiplications, one after another, on one core or ideally on all of them."""
+    count = 0.0
+    for operation in launch.operations:
+        work = work_of(operation)
+        count += max((tensor.elements for tensor in operation.tensors), default=0)
+        count += work.product.macs if work.product is not None else 0
+    cores = max(1, soc.aicpus) if case.ideal else 1
+    memory = memory_of(launch, soc, case)
+    busy = count / (case.factors.aicpu * cores)
+    return case.factors.aicpu_launch + max(busy, memory.gm_read, memory.gm_write)
+
+
+def _bound(pipes: Pipes, overhead: float) -> str:
+    """What takes longest."""
+    busy = pipes.as_json()
+    longest = max(busy, key=lambda name: busy[name])
+    return "launch" if busy[longest] <= overhead else _BOUNDS[longest]
+
+
+def _cores(launch: Launch, soc: Soc) -> int:
+    """Cores that have work."""
+    for operation in launch.operations:
+        product = work_of(operation).product
+        if product is not None:
+            blocks = product.batch * -(-product.m // 16) * -(-product.n // 16)
+            return max(1, min(soc.aicores, blocks))
+    largest = max((each.nbytes for each in (*launch.reads, *launch.writes)), default=0)
+    return max(1, min(vector_cores(soc), -(-largest // 512)))
+
+
+def _macs(launch: Launch) -> int:
+    """Multiplications of the cube."""
+    products = (work_of(operation).product for operation in launch.operations)
+    return sum(product.macs for product in products if product is not None)
+
+
+def _vector_elements(launch: Launch) -> int:
+    """Elements that the vector unit computes."""
+    passes = (work_of(operation).passes for operation in launch.operations)
+    return sum(each.elements for each in passes if each is not None)

@@ -1,0 +1,267 @@
+"""Measured times of kernels, as a table in CSV: its columns, and what is wrong with a line."""
+
+from __future__ import annotations
+
+import csv
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NoReturn
+
+from atc_py.cost.operation import Engine, Launch, Operation, Source, Tensor, Transfer
+from atc_py.cost.work import bytes_read, work_of
+from atc_py.diag import AtcError, Place
+from atc_py.diag.codes import BAD_MEASUREMENTS, FILE_NOT_FOUND, FILE_UNREADABLE
+from atc_py.dtypes import DType, UnknownDTypeError
+from atc_py.shapes import broadcast_shapes, element_count, format_shape
+from atc_py.target import find_operator
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from atc_py.shapes import Shape
+    from atc_py.target import TargetOp
+
+__all__ = ["LEAST", "Measurement", "read_measurements"]
+
+LEAST = 4
+"""Lines that a fit needs: as many as there are factors."""
+
+_COLUMNS = {
+    "op": ("op", "op type"),
+    "shape": ("shape", "input shapes"),
+    "dtype": ("dtype", "input data types"),
+    "time": ("time_us", "task duration(us)"),
+    "output": ("output_shape", "output shapes"),
+}
+"""Names of each column: ours, and that of msprof's op_summary."""
+
+_OPTIONAL = "output"
+_UNITS = {"time_us": 1e-6, "time_ms": 1e-3, "time_s": 1.0, "task duration(us)": 1e-6}
+_MICRO = 1e-6
+_SAME = frozenset({"unary", "rows", "softmax", "channel", "cast", "quant"})
+_BROADCAST = frozenset({"binary", "accumulate"})
+_MOST = 1 << 40
+_MATRIX = 2
+_SHOWN = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """A measured kernel.
+
+    Attributes:
+        op: target operator.
+        shapes: of the inputs, as text.
+        dtype: of the first input.
+        seconds: measured time.
+        launch: the kernel as the cost model takes it.
+        line: in the file.
+    """
+
+    op: str
+    shapes: str
+    dtype: str
+    seconds: float
+    launch: Launch
+    line: int
+
+
+class _LineError(ValueError):
+    """A line has no meaning; the text says why."""
+
+
+def read_measurements(path: Path) -> list[Measurement]:
+    """The measurements in a CSV file.
+
+    Raises:
+        AtcError: FILE_NOT_FOUND or FILE_UNREADABLE; BAD_MEASUREMENTS with every line that has no
+            meaning, up to a handful.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        missing = isinstance(error, FileNotFoundError)
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise (FILE_NOT_FOUND if missing else FILE_UNREADABLE).error(
+            f"cannot read {path}: {reason}",
+            place=Place(str(path)),
+            help="give --calibrate a CSV file with the columns op, shape, dtype and time_us",
+        ) from error
+    return _parsed(path, text)
+
+
+def _parsed(path: Path, text: str) -> list[Measurement]:
+    """The lines of a file, or everything that is wrong with them."""
+    reader = csv.reader(text.splitlines())
+    try:
+        rows = [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]
+    except csv.Error as error:
+        _refuse(path, reader.line_num, f"the line is no CSV: {error}")
+    if not rows:
+        _refuse(path, 1, "the file is empty")
+    head = [cell.strip().lower() for cell in rows[0][1]]
+    columns = _columns(path, rows[0][0], head)
+    found: list[Measurement] = []
+    wrong = []
+    for line, row in rows[1:]:
+        cells = {name: row[at].strip() if at < len(row) else "" for name, at in columns.items()}
+        try:
+            found.append(_measurement(cells, _UNITS.get(head[columns["time"]], _MICRO), line))
+        except _LineError as error:
+            wrong.append(BAD_MEASUREMENTS.diagnostic(
+                str(error), place=Place(str(path), line=line),
+                help="correct the line, or take it out",
+            ))  # fmt: skip
+    if wrong:
+        raise AtcError(*wrong[:_SHOWN])
+    if len(found) < LEAST:
+        _refuse(path, rows[-1][0], f"a fit needs {LEAST} measurements or more, found {len(found)}")
+    return found
+
+
+def _refuse(path: Path, line: int, message: str) -> NoReturn:
+    """Raise BAD_MEASUREMENTS at a line."""
+    raise BAD_MEASUREMENTS.error(
+        message,
+        place=Place(str(path), line=line),
+        help='the columns are op, shape, dtype and time_us, e.g. `MatMulV2,"256,512;512,64",'
+        "float16,12.5`",
+    )
+
+
+def _columns(path: Path, line: int, head: Sequence[str]) -> dict[str, int]:
+    """Where each column stands."""
+    found = {}
+    for name, spellings in _COLUMNS.items():
+        names = (*spellings, *_UNITS) if name == "time" else spellings
+        at = next((head.index(each) for each in names if each in head), None)
+        if at is not None:
+            found[name] = at
+        elif name != _OPTIONAL:
+            shown = ", ".join(head) or "none"
+            _refuse(path, line, f"there must be a column {spellings[0]}, found {shown}")
+    return found
+
+
+def _measurement(cells: Mapping[str, str], unit: float, line: int) -> Measurement:
+    """One line as a kernel.
+
+    Raises:
+        _LineError: it has no meaning.
+    """
+    row = find_operator(cells["op"])
+    if row is None or not row.launches_kernel:
+        raise _LineError(f"no target operator that launches a kernel is called {cells['op']!r}")
+    dtype = _dtype(cells["dtype"])
+    inputs = [Tensor(shape, dtype) for shape in _shapes(cells["shape"])]
+    if not inputs:
+        raise _LineError("shape must have the extents of an input, found nothing")
+    given = cells.get("output", "")
+    shapes = _shapes(given) if given else [_result(row, [each.shape for each in inputs])]
+    outputs = [Tensor(shape, dtype) for shape in shapes]
+    seconds = _seconds(cells["time"], unit)
+    try:
+        launch = _launch(row, inputs, outputs)
+    except (IndexError, ValueError) as error:
+        raise _LineError(f"the shapes {cells['shape']} do not fit {row.name}") from error
+    return Measurement(row.name, cells["shape"], dtype.value, seconds, launch, line)
+
+
+def _seconds(text: str, unit: float) -> float:
+    """A time; it must be more than nothing."""
+    try:
+        seconds = float(text) * unit
+    except ValueError:
+        raise _LineError(f"the time must be a number, found {text!r}") from None
+    if not math.isfinite(seconds) or seconds <= 0:
+        raise _LineError(f"the time must be more than 0, found {text}")
+    return seconds
+
+
+def _dtype(text: str) -> DType:
+    """The first of one or several dtypes, in our spelling or in msprof's."""
+    name = text.split(";", maxsplit=1)[0].strip().strip('"').lower().removeprefix("dt_")
+    name = {"float": "float32", "bf16": "bfloat16"}.get(name, name)
+    try:
+        return DType.parse(name)
+    except UnknownDTypeError:
+        raise _LineError(f"no dtype is called {text!r}") from None
+
+
+def _shapes(text: str) -> list[Shape]:
+    """Shapes such as `1,64,56,56;64,64,3,3`; extents may be joined by `x` too."""
+    found = []
+    for part in text.strip().strip('"').split(";"):
+        extents = part.strip().lower().replace("x", ",").strip("[]")
+        try:
+            shape = tuple(int(extent) for extent in extents.split(",")) if extents else ()
+        except ValueError:
+            raise _LineError(f"a shape must be numbers joined by commas, found {part!r}") from None
+        if any(extent < 1 for extent in shape) or element_count(shape) > _MOST:
+            raise _LineError(f"extents must be 1 or more, and a tensor no giant, found {part!r}")
+        if shape:
+            found.append(shape)
+    return found
+
+
+def _result(row: TargetOp, shapes: Sequence[Shape]) -> Shape:
+    """The shape of the result where it follows from the inputs."""
+    if row.family == "matmul" and len(shapes) >= _MATRIX and min(map(len, shapes[:2])) >= _MATRIX:
+        left, right = shapes[0], shapes[1]
+        if left[-1] != right[-2]:
+            raise _LineError(f"{_pair(left, right)} do not multiply; give output_shape if turned")
+        stack = left[:-2] if len(left) >= len(right) else right[:-2]
+        return (*stack, left[-2], right[-1])
+    if row.family in _BROADCAST:
+        try:
+            return broadcast_shapes(*shapes)
+        except ValueError:
+            raise _LineError(f"{_pair(*shapes[:2])} do not broadcast") from None
+    if row.family in _SAME:
+        return shapes[0]
+    raise _LineError(f"{row.name} needs output_shape: it does not follow from the inputs")
+
+
+def _pair(*shapes: Shape) -> str:
+    """Shapes as text."""
+    return " and ".join(format_shape(shape) for shape in shapes)
+
+
+def _launch(row: TargetOp, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> Launch:
+    """A kernel alone; second operands of products are weights.
+
+    Raises:
+        IndexError: an operand or extent is missing.
+        ValueError: extents do not go together.
+    """
+    attributes: tuple[tuple[str, object], ...] = ()
+    if row.family == "conv":
+        attributes = (("strides", _strides(inputs[0], outputs[0])),)
+    elif row.family == "matmul" and len(inputs) > 1:
+        attributes = _turned(row, inputs[0], outputs[0])
+    operation = Operation(row, tuple(inputs), tuple(outputs), attributes)
+    work_of(operation)
+    is_product = row.family in {"conv", "matmul"}
+    reads = [
+        Transfer(
+            bytes_read(operation, position, tensor),
+            Source.WEIGHTS if position and is_product else Source.RESULT,
+        )
+        for position, tensor in enumerate(inputs)
+    ]
+    writes = [Transfer(tensor.nbytes, Source.RESULT) for tensor in outputs]
+    return Launch((operation,), Engine.AICORE, tuple(reads), tuple(writes))
+
+
+def _strides(data: Tensor, out: Tensor) -> tuple[int, ...]:
+    """Strides of a convolution, by the extents before and after."""
+    pairs = zip(data.shape[2:], out.shape[2:], strict=True)
+    return (1, 1, *(max(1, round(before / after)) for before, after in pairs))
+
+
+def _turned(row: TargetOp, left: Tensor, out: Tensor) -> tuple[tuple[str, object], ...]:
+    """Whether the left matrix stands on its side, by the rows of the result."""
+    name = "transpose_x1" if row.attribute("transpose_x1") else "adj_x1"
+    is_turned = left.shape[-2] != out.shape[-2] == left.shape[-1]
+    return ((name, is_turned),)

@@ -1,0 +1,283 @@
+"""The cost of a whole model: its kernels one after another, and memory over time."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from atc_py.cost.estimate import estimate
+from atc_py.cost.pipes import PIPES
+from atc_py.cost.reading import launches_of, roots_of
+from atc_py.dtypes import DType
+from atc_py.shapes import element_count
+from atc_py.target import find_soc
+from atc_py.target.rates import device_memory, rates_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from atc_py.cost.estimate import Estimate, Fit
+    from atc_py.cost.reading import PlacedLaunch
+    from atc_py.package.schema import OmModel
+    from atc_py.target import Soc
+
+__all__ = ["Footprint", "Kernel", "NetworkCost", "Span", "network_cost"]
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A range of time in seconds."""
+
+    low: float
+    expected: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A kernel of a model.
+
+    Attributes:
+        name: of its first node.
+        op: target operators, joined by `+`.
+        engine: aicore or aicpu.
+        dtype: of its first result.
+        shapes: of what it reads and of what it writes, as text.
+        origins: names of the source nodes that it computes.
+        start: expected seconds from the start of the run.
+        cost: the estimate.
+        after: positions of the kernels whose results it reads.
+        has_open: whether an extent is known to the run alone.
+    """
+
+    name: str
+    op: str
+    engine: str
+    dtype: str
+    shapes: str
+    origins: tuple[str, ...]
+    start: float
+    cost: Estimate
+    after: tuple[int, ...]
+    has_open: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Footprint:
+    """Bytes of device memory.
+
+    Attributes:
+        weights: of the constants.
+        ports: of the buffers of inputs and outputs.
+        results: by kernel, of the results that are needed while it runs.
+        arena: of the plan for results, or where there is none the most of `results`.
+        workspace: of the hungriest kernel.
+        planned: whether there is a plan.
+    """
+
+    weights: int
+    ports: int
+    results: tuple[int, ...]
+    arena: int
+    workspace: int
+    planned: bool
+
+    @property
+    def total(self) -> int:
+        """All that must be there at once."""
+        return self.weights + self.ports + self.arena + self.workspace
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkCost:
+    """What a model costs on the SoC that it was compiled for.
+
+    Attributes:
+        model: its name.
+        soc: the row of the SoC.
+        kernels: in the order of execution.
+        footprint: device memory.
+        fit: refitted factors, or None where the built-in ones were taken.
+        nodes: of the graph before nodes were launched together, views left out.
+    """
+
+    model: str
+    soc: Soc
+    kernels: tuple[Kernel, ...]
+    footprint: Footprint
+    fit: Fit | None
+    nodes: int
+
+    @property
+    def time(self) -> Span:
+        """Time of a run: the sums of the kernels' ends, as though all erred to one side."""
+        costs = [kernel.cost for kernel in self.kernels]
+        return Span(
+            sum(cost.low for cost in costs),
+            sum(cost.expected for cost in costs),
+            sum(cost.high for cost in costs),
+        )
+
+    @property
+    def busy(self) -> dict[str, float]:
+        """By pipe, the share of the expected time in which it works on the busiest core."""
+        whole = self.time.expected
+        sums = {
+            name: sum(getattr(kernel.cost.pipes, name) for kernel in self.kernels) for name in PIPES
+        }
+        return {name: seconds / whole if whole else 0.0 for name, seconds in sums.items()}
+
+    @property
+    def fits(self) -> bool | None:
+        """Whether device memory holds it; None where its size is not published."""
+        size = device_memory(self.soc)
+        return None if size is None else self.footprint.total <= size
+
+    @property
+    def has_open(self) -> bool:
+        """Whether extents are unknown, so that the true time is longer."""
+        return any(kernel.has_open for kernel in self.kernels)
+
+    def by_operator(self) -> dict[str, list[Kernel]]:
+        """Kernels by their operators, those that take longest together first."""
+        found: dict[str, list[Kernel]] = defaultdict(list)
+        for kernel in self.kernels:
+            found[kernel.op].append(kernel)
+
+        def seconds(op: str) -> tuple[float, str]:
+            return -sum(kernel.cost.expected for kernel in found[op]), op
+
+        return {op: found[op] for op in sorted(found, key=seconds)}
+
+    def assumptions(self) -> list[str]:
+        """What the estimate rests on, in sentences."""
+        lines = ["kernels run one after another; ends of ranges add up as though all erred alike"]
+        if self.fit is None:
+            low = "low: peak rates of the SoC's row, data in L2 where they fit"
+            lines += [
+                f"{low}; high: no double buffering, nothing in L2",
+                "expected: built-in factors, not measured; --calibrate refits them",
+            ]
+        else:
+            error = f"{self.fit.spread:.0%} (root mean square)"
+            lines.append(
+                f"factors refitted to measurements; the range is their error, {error}, twice "
+                "to either side"
+            )
+        if rates_of(self.soc).assumed:
+            lines.append(f"rates within {self.soc.name} are those of Ascend910B1: not published")
+        if self.has_open:
+            lines.append("extents that only the run knows count as 1: the true time is longer")
+        if any(kernel.engine == "aicpu" for kernel in self.kernels):
+            lines.append("rates of the AI CPU are not published; they are guesses")
+        return lines
+
+
+def network_cost(model: OmModel, fit: Fit | None = None) -> NetworkCost:
+    """Estimate every kernel of a model for its own SoC."""
+    soc = find_soc(model.soc)
+    placed = launches_of(model)
+    makers = {tensor: at for at, launch in enumerate(placed) for tensor in launch.writes}
+    kernels, start = [], 0.0
+    for launch in placed:
+        cost = estimate(launch.launch, soc, fit)
+        kernels.append(_kernel(model, launch, cost, start, makers))
+        start += cost.expected
+    count = sum(len(launch.launch.operations) for launch in placed)
+    return NetworkCost(model.name, soc, tuple(kernels), _footprint(model, placed), fit, count)
+
+
+def _kernel(
+    model: OmModel, placed: PlacedLaunch, cost: Estimate, start: float, makers: dict[int, int]
+) -> Kernel:
+    """A kernel as reports show it."""
+    nodes = [model.nodes[position] for position in placed.nodes]
+    head, last = placed.launch.operations[0], placed.launch.operations[-1]
+    names = [operation.row.name for operation in placed.launch.operations]
+    shapes = [tensor.shape for tensor in head.inputs if tensor is not None]
+    into = ";".join(",".join(map(str, shape)) for shape in shapes)
+    out = ";".join(",".join(map(str, tensor.shape)) for tensor in last.outputs)
+    after = dict.fromkeys(makers[tensor] for tensor in placed.reads if tensor in makers)
+    return Kernel(
+        name=nodes[0].name,
+        op="+".join(names),
+        engine=placed.launch.engine.value,
+        dtype=last.outputs[0].dtype.value if last.outputs else "",
+        shapes=f"{into} -> {out}",
+        origins=tuple(dict.fromkeys(origin.name for node in nodes for origin in node.origins)),
+        start=start,
+        cost=cost,
+        after=tuple(after),
+        has_open=placed.has_open,
+    )
+
+
+def _nbytes(model: OmModel, tensor: int) -> int:
+    """Bytes of a tensor's elements; what has open extents counts nothing."""
+    found = model.tensors[tensor]
+    bits = element_count(extent or 0 for extent in found.shape) * DType(found.dtype).bits
+    return -(-bits // 8)
+
+
+def _footprint(model: OmModel, placed: Sequence[PlacedLaunch]) -> Footprint:
+    """Memory from the plan where there is one, else from live ranges."""
+    plan = model.memory
+    weights = sum(
+        _nbytes(model, at) for at, each in enumerate(model.tensors) if each.member is not None
+    )
+    ports = sum(_nbytes(model, port.tensor) for port in (*model.inputs, *model.outputs))
+    results = _live_bytes(model, placed)
+    return Footprint(
+        weights=weights,
+        ports=ports,
+        results=tuple(results),
+        arena=max(results, default=0) if plan is None else plan.arena,
+        workspace=0 if plan is None else plan.workspace,
+        planned=plan is not None,
+    )
+
+
+def _live_bytes(model: OmModel, placed: Sequence[PlacedLaunch]) -> list[int]:
+    """By launch, bytes of results in the arena that are needed while it runs.
+
+    A result that was written over an operand takes that one's place.
+    """
+    roots = roots_of(model)
+    outputs = {roots[port.tensor] for port in model.outputs}
+    first: dict[int, int] = {}
+    last: dict[int, int] = {}
+    for at, launch in enumerate(placed):
+        for tensor in launch.writes:
+            first[tensor] = last[tensor] = at
+        for tensor in launch.reads:
+            last[tensor] = at
+    begin, end = defaultdict(list), defaultdict(list)
+    for tensor in first.keys() - outputs:
+        begin[first[tensor]].append(tensor)
+        end[last[tensor]].append(tensor)
+    return _swept(model, len(placed), begin, end)
+
+
+def _swept(
+    model: OmModel, count: int, begin: dict[int, list[int]], end: dict[int, list[int]]
+) -> list[int]:
+    """Bytes that are taken at each launch: a place in the arena counts once."""
+    places = None if model.memory is None else model.memory.places
+    unit = 1 if model.memory is None else model.memory.alignment
+    holders: dict[int | str, list[int]] = defaultdict(list)
+    found, total = [], 0
+    for at in range(count):
+        for opening in (True, False):
+            for tensor in (begin if opening else end).get(at, ()):
+                place = f"tensor {tensor}" if places is None else places[tensor]
+                if places is not None and isinstance(place, str):
+                    continue
+                held = holders[place]
+                before = max(held, default=0)
+                nbytes = -(-_nbytes(model, tensor) // unit) * unit
+                (held.append if opening else held.remove)(nbytes)
+                total += max(held, default=0) - before
+            if opening:
+                found.append(total)
+    return found

@@ -1,0 +1,121 @@
+"""What the cost model is told of a kernel: operators with their types and attributes, and data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from atc_py.shapes import element_count
+
+if TYPE_CHECKING:
+    from atc_py.dtypes import DType
+    from atc_py.shapes import Shape
+    from atc_py.target import TargetOp
+
+__all__ = ["Engine", "Launch", "Operation", "Source", "Tensor", "Transfer"]
+
+
+class Engine(Enum):
+    """What executes a kernel."""
+
+    AICORE = "aicore"
+    AICPU = "aicpu"
+
+
+class Source(Enum):
+    """Where the data of a transfer come from or go to.
+
+    WEIGHTS: constants. FED: inputs and outputs of the model. RESULT: what kernels hand on.
+    """
+
+    WEIGHTS = "weights"
+    FED = "fed"
+    RESULT = "result"
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """A tensor's extents and element type."""
+
+    shape: Shape
+    dtype: DType
+
+    @property
+    def elements(self) -> int:
+        """Number of elements."""
+        return element_count(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the elements; two of 4 bits share a byte."""
+        return -(-self.elements * self.dtype.bits // 8)
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One target operator at work.
+
+    Attributes:
+        row: facts of the operator.
+        inputs: by position, None where one is absent.
+        outputs: by position.
+        attributes: (name, value) of those that the node carries, lists as tuples.
+    """
+
+    row: TargetOp
+    inputs: tuple[Tensor | None, ...]
+    outputs: tuple[Tensor, ...]
+    attributes: tuple[tuple[str, object], ...] = ()
+
+    def __hash__(self) -> int:
+        return hash((self.row.name, self.inputs, self.outputs, self.attributes))
+
+    @cached_property
+    def tensors(self) -> tuple[Tensor, ...]:
+        """Inputs that are there, and outputs."""
+        return (*(tensor for tensor in self.inputs if tensor is not None), *self.outputs)
+
+    def input(self, position: int) -> Tensor | None:
+        """The input at a position, or None."""
+        return self.inputs[position] if position < len(self.inputs) else None
+
+    def number(self, name: str, default: int) -> int:
+        """An attribute that is a number."""
+        value = dict(self.attributes).get(name, default)
+        return value if isinstance(value, int) else default
+
+    def numbers(self, name: str) -> tuple[int, ...]:
+        """An attribute that is a list of numbers; empty where it is absent."""
+        value = dict(self.attributes).get(name, ())
+        if not isinstance(value, tuple):
+            return ()
+        return tuple(each for each in value if isinstance(each, int))
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """Bytes that a kernel reads or writes once, at least."""
+
+    nbytes: int
+    source: Source
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A kernel: operators that are launched together, the first of them the head.
+
+    What the operators hand on among themselves stays in the buffers of the cores.
+
+    Attributes:
+        operations: in order; views are left out.
+        engine: what executes it.
+        reads: data that come from outside the kernel.
+        writes: data that others read.
+    """
+
+    operations: tuple[Operation, ...]
+    engine: Engine
+    reads: tuple[Transfer, ...]
+    writes: tuple[Transfer, ...]

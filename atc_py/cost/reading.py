@@ -1,0 +1,171 @@
+"""From an offline model's description to its launches, as the cost model takes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from atc_py.cost.operation import Engine, Launch, Operation, Source, Tensor, Transfer
+from atc_py.cost.work import bytes_read
+from atc_py.dtypes import DType
+from atc_py.target import find_operator
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from atc_py.package.schema import OmAttribute, OmModel, OmNode
+
+__all__ = ["PlacedLaunch", "launches_of", "roots_of"]
+
+_ABSENT = -1
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedLaunch:
+    """A launch of a model, and where it stands.
+
+    Attributes:
+        launch: what the cost model takes.
+        nodes: positions of its nodes, in order.
+        reads: tensors that it reads from outside, views as what they show.
+        writes: tensors that others read.
+        has_open: whether an extent is known to the run alone; it counts as 1 here.
+    """
+
+    launch: Launch
+    nodes: tuple[int, ...]
+    reads: tuple[int, ...]
+    writes: tuple[int, ...]
+    has_open: bool
+
+
+def roots_of(model: OmModel) -> list[int]:
+    """By tensor, the tensor whose data it shows: itself, but for the results of views."""
+    roots = list(range(len(model.tensors)))
+    for node in model.nodes:
+        inputs = _present(node)
+        if _is_view(node) and inputs:
+            for output in node.outputs:
+                roots[output] = roots[inputs[0]]
+    return roots
+
+
+def launches_of(model: OmModel) -> list[PlacedLaunch]:
+    """The launches of a model in order; nodes of one scope are one, and views are none."""
+    reader = _Reader(model)
+    return [reader.launch(members) for members in _groups(model.nodes)]
+
+
+def _groups(nodes: Sequence[OmNode]) -> list[list[int]]:
+    """Positions of the nodes of each launch, at the place of its last node."""
+    scopes: dict[int, list[int]] = {}
+    places: dict[int, list[int]] = {}
+    for position, node in enumerate(nodes):
+        if node.scope:
+            members = scopes.setdefault(node.scope, [])
+            members.append(position)
+            places.pop(members[-2], None) if len(members) > 1 else None
+            places[position] = members
+        elif not _is_view(node):
+            places[position] = [position]
+    return [places[position] for position in sorted(places)]
+
+
+def _is_view(node: OmNode) -> bool:
+    """Whether a node launches nothing."""
+    row = find_operator(node.op)
+    return row is not None and not row.launches_kernel
+
+
+def _present(node: OmNode) -> list[int]:
+    """The inputs that are there."""
+    return [position for position in node.inputs if position != _ABSENT]
+
+
+class _Reader:
+    """What is looked up in a model for each launch."""
+
+    def __init__(self, model: OmModel) -> None:
+        self._model = model
+        self._roots = roots_of(model)
+        self._handed_out = {port.tensor for port in model.outputs}
+        self._fed = {port.tensor for port in model.inputs} | self._handed_out
+        self._shown = {self._roots[tensor] for tensor in self._handed_out}
+        self._users: dict[int, list[int]] = {}
+        for position, node in enumerate(model.nodes):
+            for tensor in _present(node):
+                self._users.setdefault(tensor, []).append(position)
+
+    def launch(self, members: Sequence[int]) -> PlacedLaunch:
+        """The launch of some nodes."""
+        nodes = [self._model.nodes[position] for position in members]
+        inside = set(members)
+        made = {tensor for node in nodes for tensor in node.outputs}
+        operations, reads, seen = [], [], set()
+        touched: list[int] = []
+        for node in nodes:
+            touched += [*_present(node), *node.outputs]
+            if _is_view(node):
+                continue
+            operation = self._operation(node)
+            operations.append(operation)
+            for place, tensor in enumerate(node.inputs):
+                if tensor == _ABSENT or tensor in made or tensor in seen:
+                    continue
+                seen.add(tensor)
+                read = bytes_read(operation, place, self._tensor(tensor))
+                reads.append((tensor, Transfer(read, self._source(tensor))))
+        writes = [tensor for tensor in dict.fromkeys(made) if self._leaves(tensor, inside)]
+        return PlacedLaunch(
+            Launch(
+                tuple(operations),
+                Engine.AICPU if nodes[0].engine == Engine.AICPU.value else Engine.AICORE,
+                tuple(transfer for _, transfer in reads),
+                tuple(Transfer(self._tensor(t).nbytes, self._source(t)) for t in writes),
+            ),
+            tuple(members),
+            tuple(dict.fromkeys(self._roots[tensor] for tensor, _ in reads)),
+            tuple(dict.fromkeys(self._roots[tensor] for tensor in writes)),
+            any(None in self._model.tensors[tensor].shape for tensor in touched),
+        )
+
+    def _leaves(self, tensor: int, inside: set[int]) -> bool:
+        """Whether others than the nodes `inside` read a tensor, or the caller takes it."""
+        if tensor in self._handed_out:
+            return True
+        users = self._users.get(tensor, [])
+        return any(position not in inside for position in users) or not users
+
+    def _source(self, tensor: int) -> Source:
+        """Where the data of a tensor lie."""
+        root = self._roots[tensor]
+        if self._model.tensors[root].member is not None:
+            return Source.WEIGHTS
+        is_fed = tensor in self._fed or root in self._fed or root in self._shown
+        return Source.FED if is_fed else Source.RESULT
+
+    def _tensor(self, position: int) -> Tensor:
+        """A tensor's type; an extent that only the run knows counts as 1."""
+        tensor = self._model.tensors[position]
+        shape = tuple(1 if extent is None else extent for extent in tensor.shape)
+        return Tensor(shape, DType(tensor.dtype))
+
+    def _operation(self, node: OmNode) -> Operation:
+        """A node as the cost model takes it."""
+        row = find_operator(node.op)
+        if row is None:
+            raise ValueError(f"no target operator is called {node.op!r}")
+        return Operation(
+            row,
+            tuple(None if tensor == _ABSENT else self._tensor(tensor) for tensor in node.inputs),
+            tuple(self._tensor(tensor) for tensor in node.outputs),
+            _attributes(node.attributes),
+        )
+
+
+def _attributes(given: Mapping[str, OmAttribute]) -> tuple[tuple[str, object], ...]:
+    """Attributes that can be hashed, by name."""
+    return tuple(
+        (name, tuple(value) if isinstance(value, list) else value)
+        for name, value in sorted(given.items())
+    )

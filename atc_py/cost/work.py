@@ -1,0 +1,225 @@
+"""The work of an operator: products for the cube and passes for the vector unit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from math import prod
+from typing import TYPE_CHECKING
+
+from atc_py.cost.passes import passes_of
+from atc_py.shapes import element_count
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from atc_py.cost.operation import Launch, Operation, Tensor
+    from atc_py.dtypes import DType
+
+__all__ = ["Passes", "Product", "Work", "bytes_read", "head_product", "work_of"]
+
+_BLOCK = 16
+"""Rows and columns of what the cube multiplies in one cycle."""
+
+_STACK = 2
+"""Extents of a matrix; what stands before them is a stack."""
+
+_GATES = {"CommonGRU": 3, "CommonLSTM": 4, "DynamicGRUV2": 3, "DynamicRNN": 4}
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """`batch` products of [m, k] x [k, n], computed `steps` times one after another.
+
+    Attributes:
+        batch: independent products.
+        m: rows of the result; of a convolution, its pixels.
+        k: extent summed over.
+        n: columns of the result.
+        dtype: of the operands.
+        row_bytes: bytes of the left operand that belong to one row of the result; of a
+            convolution, the pixels under one step of the window.
+        steps: products that wait for each other: the steps of a recurrent layer.
+        window: (extent of the kernel, channels) where k is their product and channels are padded.
+    """
+
+    batch: int
+    m: int
+    k: int
+    n: int
+    dtype: DType
+    row_bytes: int
+    steps: int = 1
+    window: tuple[int, int] | None = None
+
+    @property
+    def macs(self) -> int:
+        """Multiplications that the operator asks for."""
+        return self.steps * self.batch * self.m * self.k * self.n
+
+
+@dataclass(frozen=True, slots=True)
+class Passes:
+    """What the vector unit does: instructions over elements.
+
+    Attributes:
+        elements: of the largest operand or result.
+        itemsize: bytes of an element while it is computed on.
+        count: instructions for each element.
+        rows: parts that are not spread over cores.
+    """
+
+    elements: int
+    itemsize: int
+    count: float
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """The work of one operator; what it only moves is no work."""
+
+    product: Product | None = None
+    passes: Passes | None = None
+
+
+@lru_cache(maxsize=4096)
+def work_of(operation: Operation) -> Work:
+    """The work of an operator, from its row's family, its types and attributes."""
+    row = operation.row
+    product = _PRODUCTS.get(row.family)
+    if product is not None and operation.outputs:
+        return Work(product(operation), _gates(operation))
+    count = passes_of(row, _overlap(operation))
+    return Work(None, _passes(operation, count)) if count else Work()
+
+
+def bytes_read(operation: Operation, position: int, tensor: Tensor) -> int:
+    """Bytes of the input at `position` that the operator reads: what it leaves out is no read."""
+    if position == 0 and operation.row.name in _PICKS:
+        return min(tensor.nbytes, sum(output.nbytes for output in operation.outputs))
+    return tensor.nbytes
+
+
+_PICKS = frozenset(
+    {
+        "EmbeddingBag", "GatherElements", "GatherNd", "GatherV2D", "ROIAlign", "ROIPooling",
+        "RoiExtractor", "Shape", "Size", "StridedSliceD", "StridedSliceV2",
+    }
+)  # fmt: skip
+"""Operators that read a part of their first input."""
+
+
+def _passes(operation: Operation, count: float) -> Passes:
+    """Passes over the largest tensor of an operator."""
+    largest = max(operation.tensors, key=lambda tensor: tensor.elements)
+    itemsize = max(tensor.dtype.itemsize for tensor in operation.tensors)
+    rows = largest.elements
+    if operation.row.family in {"rows", "softmax", "reduce"}:
+        rows = largest.elements // max(1, _row_length(operation, largest))
+    return Passes(largest.elements, itemsize, count, max(1, rows))
+
+
+def _row_length(operation: Operation, tensor: Tensor) -> int:
+    """Elements that are reduced or normalised together."""
+    axes = operation.numbers("axes") or (-1,)
+    rank = len(tensor.shape)
+    return prod(tensor.shape[axis] for axis in axes if -rank <= axis < rank)
+
+
+def _overlap(operation: Operation) -> float:
+    """How often a pool reads each element, at least once; 1 for other operators."""
+    if operation.row.family != "pool":
+        return 1.0
+    after = operation.outputs[0].elements
+    window = max(1, prod(operation.numbers("ksize")))
+    largest = max(tensor.elements for tensor in operation.tensors)
+    return max(1.0, after * window / max(1, largest))
+
+
+def _gates(operation: Operation) -> Passes | None:
+    """The functions of the gates of a recurrent layer."""
+    if operation.row.family != "recurrent":
+        return None
+    out = operation.outputs[0]
+    count = passes_of(operation.row, 1)
+    gates = _GATES[operation.row.name]
+    return Passes(out.elements * gates, out.dtype.itemsize, count, max(1, out.elements))
+
+
+def _matmul(operation: Operation) -> Product:
+    """Stacked matrices; a right operand without a stack is one for all rows."""
+    left, right, out = operation.inputs[0], operation.inputs[1], operation.outputs[0]
+    if left is None or right is None:
+        raise ValueError(f"{operation.row.name} lacks an operand")
+    flipped = dict(operation.attributes)
+    turned = bool(flipped.get("transpose_x1") or flipped.get("adj_x1"))
+    rows = left.shape[-_STACK:] if len(left.shape) >= _STACK else (1, *left.shape)
+    k = rows[0] if turned else rows[1]
+    columns = out.shape[-1] if out.shape else 1
+    total = out.elements // max(1, columns)
+    stacks = element_count(right.shape[:-_STACK])
+    m = total // max(1, stacks)
+    return Product(max(1, stacks), m, k, columns, left.dtype, k * left.dtype.itemsize)
+
+
+def _conv(operation: Operation) -> Product:
+    """A convolution: pixels of the result, the window's elements, output channels."""
+    data, filters, out = operation.inputs[0], operation.inputs[1], operation.outputs[0]
+    if data is None or filters is None:
+        raise ValueError(f"{operation.row.name} lacks an operand")
+    if operation.row.name == "Conv2DTransposeD":
+        return _transposed(operation, data, filters)
+    groups = operation.number("groups", 1)
+    if operation.row.name == "DepthwiseConv2D":
+        groups = data.shape[1]
+    groups = max(1, groups)
+    kernel, channels = prod(filters.shape[2:]), filters.shape[1]
+    step = prod(operation.numbers("strides")[-2:])
+    return Product(
+        groups, out.elements // max(1, out.shape[1]), kernel * channels, out.shape[1] // groups,
+        data.dtype, channels * step * data.dtype.itemsize, window=(kernel, channels),
+    )  # fmt: skip
+
+
+def _transposed(operation: Operation, data: Tensor, filters: Tensor) -> Product:
+    """A transposed convolution: each pixel of the data times each element of the filter."""
+    groups = max(1, operation.number("groups", 1))
+    channels = data.shape[1] // groups
+    return Product(
+        groups, data.elements // max(1, data.shape[1]), channels, prod(filters.shape[1:]),
+        data.dtype, channels * data.dtype.itemsize,
+    )  # fmt: skip
+
+
+def _recurrent(operation: Operation) -> Product | None:
+    """A recurrent layer: in each step the input and the state times the gates' weights."""
+    data, out = operation.inputs[0], operation.outputs[0]
+    if data is None:
+        return None
+    weights = [tensor for tensor in operation.inputs[1:3] if tensor is not None]
+    matrices = [tensor for tensor in weights if len(tensor.shape) >= _STACK]
+    hidden = out.shape[-1]
+    steps, batch = data.shape[0], data.shape[1]
+    directions = max(1, matrices[0].shape[0]) if operation.row.name in _LAYERS else 1
+    k = data.shape[2] + hidden
+    return Product(
+        directions, batch, k, _GATES[operation.row.name] * hidden, data.dtype,
+        k * data.dtype.itemsize, steps=steps,
+    )  # fmt: skip
+
+
+_LAYERS = frozenset({"CommonGRU", "CommonLSTM"})
+"""Layers whose weights have the directions as first extent."""
+
+_PRODUCTS: dict[str, Callable[[Operation], Product | None]] = {
+    "conv": _conv,
+    "matmul": _matmul,
+    "recurrent": _recurrent,
+}
+
+
+def head_product(launch: Launch) -> Product | None:
+    """The product that a kernel is built around, or None."""
+    products = (work_of(operation).product for operation in launch.operations)
+    return next((product for product in products if product is not None), None)

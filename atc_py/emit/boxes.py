@@ -1,0 +1,75 @@
+"""Boxes: elements that are copied from one strided place to another, or filled in there.
+
+Every data movement whose places follow from shapes and attributes is a few boxes: element
+(i, j, ...) of a box comes from `source_start + i * source[0] + j * source[1] + ...` and goes to
+`target_start + i * target[0] + ...`, all counted in elements.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import prod
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from atc_py.shapes import Shape
+
+__all__ = ["Box", "dense", "view"]
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """Elements to copy or to fill in.
+
+    Attributes:
+        extents: of its axes, the outermost first.
+        source: elements between neighbours along each axis where they come from; 0 repeats,
+            negative ones run backwards.
+        target: the same where they go; never 0 or negative.
+        source_start: place of the first element.
+        target_start: where it goes.
+        filled: whether a constant takes the place of the source.
+    """
+
+    extents: Shape
+    source: tuple[int, ...]
+    target: tuple[int, ...]
+    source_start: int = 0
+    target_start: int = 0
+    filled: bool = False
+
+    @property
+    def elements(self) -> int:
+        """How many there are."""
+        return prod(self.extents)
+
+    def merged(self) -> Box:
+        """The same elements along as few axes as possible; the last one is dense in the target.
+
+        Axes of one element go; neighbours along which both sides run on become one axis.
+        """
+        axes: list[tuple[int, int, int]] = []
+        for extent, source, target in zip(self.extents, self.source, self.target, strict=True):
+            if extent == 1:
+                continue
+            if axes and axes[-1][1:] == (source * extent, target * extent):
+                axes[-1] = axes[-1][0] * extent, source, target
+            else:
+                axes.append((extent, source, target))
+        if not axes or axes[-1][2] != 1:
+            axes.append((1, 1, 1))
+        extents, sources, targets = zip(*axes, strict=True)
+        return replace(self, extents=extents, source=sources, target=targets)
+
+
+def dense(shape: Shape) -> tuple[int, ...]:
+    """Elements between neighbours along each axis of a tensor."""
+    return tuple(prod(shape[axis + 1 :]) for axis in range(len(shape)))
+
+
+def view(extents: Iterable[int], source: Iterable[int], start: int = 0) -> Box:
+    """The box that fills a tensor of `extents` with a strided view of another."""
+    shape = tuple(extents)
+    return Box(shape, tuple(source), dense(shape), start)

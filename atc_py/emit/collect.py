@@ -1,0 +1,111 @@
+"""Which nodes of a graph share a kernel, and what the kernel is called."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from atc_py.diag import Place
+from atc_py.diag.codes import BROKEN_INVARIANT
+from atc_py.emit.cpp import C_TYPES, HOST_TYPES, identifier
+from atc_py.emit.keys import KernelKey, kernel_key, kernel_name
+from atc_py.emit.plan import KernelFacts, Port
+from atc_py.ir import Engine
+from atc_py.target import find_operator
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from atc_py.diag import AtcError
+    from atc_py.dtypes import DType
+    from atc_py.formats import Format
+    from atc_py.ir import Graph, Node
+    from atc_py.target import Operand, TargetOp
+
+__all__ = ["Collected", "collect"]
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """A kernel and the nodes that it serves.
+
+    Attributes:
+        name: `conv2d_f16_1a2b3c4d`.
+        facts: what its family needs to know.
+        nodes: those that launch it, in the graph's order.
+    """
+
+    name: str
+    facts: KernelFacts
+    nodes: list[Node]
+
+
+def collect(graph: Graph) -> list[Collected]:
+    """The distinct kernels of `graph`, in the order of their first nodes.
+
+    Raises:
+        AtcError: BROKEN_INVARIANT where a node has no engine or no operator row.
+    """
+    kernels: dict[str, Collected] = {}
+    taken: set[str] = set()
+    for node, row, engine in _launches(graph):
+        key = kernel_key(node, row, engine)
+        text = key.text()
+        if text not in kernels:
+            name = kernel_name(key, taken)
+            taken.add(name)
+            kernels[text] = Collected(name, _facts(key, row), [])
+        kernels[text].nodes.append(node)
+    return list(kernels.values())
+
+
+def _facts(key: KernelKey, row: TargetOp) -> KernelFacts:
+    """The kernel of `key` as families see it."""
+    return KernelFacts(
+        key, row, _ports(key.inputs, row.input_at), _ports(key.outputs, row.output_at)
+    )
+
+
+def _launches(graph: Graph) -> Iterator[tuple[Node, TargetOp, Engine]]:
+    """The nodes that launch kernels, with their rows and engines."""
+    for node in graph.nodes:
+        row = find_operator(node.op)
+        if row is None:
+            raise _broken(node, f"no target operator is called {node.op!r}")
+        if not row.launches_kernel or node.engine is Engine.LOCAL:
+            continue
+        if node.engine is None:
+            raise _broken(node, f"{node.op} reaches kernel emission without an engine")
+        if not (node.outputs and _fits(node, row)):
+            raise _broken(node, f"{node.op} has other operands than its row declares")
+        yield node, row, node.engine
+
+
+def _fits(node: Node, row: TargetOp) -> bool:
+    """Whether every operand of `node` has a place in its row, and every needed one is there."""
+    inputs_fit = all(row.input_at(position) for position in range(len(node.inputs)))
+    outputs_fit = all(row.output_at(position) for position in range(len(node.outputs)))
+    needed = (n for n, operand in enumerate(row.inputs) if not operand.optional)
+    return inputs_fit and outputs_fit and all(node.input(position) for position in needed)
+
+
+def _broken(node: Node, message: str) -> AtcError:
+    """The diagnostic for a node that a pass left in a state that kernels are not made for."""
+    return BROKEN_INVARIANT.error(message, place=Place(node_name=node.name, op_type=node.op))
+
+
+def _ports(
+    ports: tuple[tuple[DType, Format] | None, ...], operand_at: Callable[[int], Operand | None]
+) -> tuple[Port, ...]:
+    """The operands that are there; those of a variadic one are numbered from 0."""
+    listed = []
+    for position, port in enumerate(ports):
+        operand = operand_at(position)
+        if port is None or operand is None:
+            continue
+        number = sum(operand_at(before) is operand for before in range(position))
+        name = f"{operand.name}{number}" if operand.variadic else identifier(operand.name)
+        dtype, fmt = port
+        types = C_TYPES[dtype], HOST_TYPES[dtype]
+        listed.append(Port(name, position, dtype, fmt.value, *types))
+    return tuple(listed)

@@ -1,0 +1,39 @@
+"""Constants of kernels as bits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from atc_py.dtypes import DType
+    from atc_py.ir import AttrValue
+
+__all__ = ["Word", "repeated_word"]
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A constant as `Duplicate` fills memory with it.
+
+    Attributes:
+        word: the C++ type of 16 or 32 bits.
+        bits: its value, as a C++ literal.
+        text: the constant as it is meant.
+    """
+
+    word: str
+    bits: str
+    text: str
+
+
+def repeated_word(value: AttrValue | None, dtype: DType) -> Word:
+    """`value` in `dtype`, of at most 4 bytes; a constant of one byte stands twice in the word."""
+    with np.errstate(all="ignore"):
+        constant = np.asarray(value).astype(dtype.numpy)
+    data = constant.tobytes()
+    size = max(2, len(data))
+    bits = int.from_bytes(data * (size // len(data)), "little")
+    return Word(f"uint{8 * size}_t", f"0x{bits:0{2 * size}x}u", f"{constant} as {dtype.value}")

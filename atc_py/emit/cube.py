@@ -1,0 +1,221 @@
+"""Products of matrices on the cube, cut into tiles that fit L0, L1 and the unified buffer.
+
+Tiles are whole squares: what the cube turns at once, 16 x 16 elements, of int8 32 x 32. With t_x
+the extent of a tile along x and s the bytes of an element, two buffers deep in L0 and L1:
+4 t_m t_n <= L0C; 2 s t_m t_k <= L0A; 2 s t_n t_k <= L0B; 2 s (t_m + t_n) l1_k <= L1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isqrt
+from typing import TYPE_CHECKING, Any
+
+from atc_py.dtypes import DType
+from atc_py.emit.plan import Buffer, narrow, wide
+from atc_py.emit.tiling import BLOCK, DEPTH
+from atc_py.formats import Format
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from atc_py.emit.family import Sample
+    from atc_py.emit.plan import KernelFacts, Port
+    from atc_py.target import Soc
+
+__all__ = [
+    "ACCUMULATOR",
+    "BIAS",
+    "OFFSET",
+    "Product",
+    "ProductTiling",
+    "Room",
+    "Sides",
+    "Walk",
+    "channel_buffers",
+    "drawn_integers",
+    "lies_row_by_row",
+    "optional_input",
+    "product_buffers",
+    "sides_of",
+    "square_of",
+    "walk_of",
+    "whole",
+]
+
+ACCUMULATOR = 4
+"""Bytes of a sum: float32 or int32."""
+
+BIAS = 2
+"""Position of the bias among a node's inputs."""
+
+OFFSET = 3
+"""Position of the offsets of int8 weights."""
+
+_SIDE = 16
+
+
+@dataclass(frozen=True, slots=True)
+class ProductTiling:
+    """`batch` products of matrices [m, k] x [k, n], cut into tiles of the result."""
+
+    batch: int = wide("independent products")
+    m: int = wide("rows of the result")
+    n: int = wide("columns of the result")
+    k: int = wide("extent summed over")
+    tile_m: int = narrow("rows of a tile, whole squares")
+    tile_n: int = narrow("columns of a tile, whole squares")
+    tile_k: int = narrow("summed extent of a tile in L0, whole squares")
+    l1_k: int = narrow("summed extent of a tile in L1, whole tiles of L0")
+    m_count: int = wide("tiles along the rows")
+    n_count: int = wide("tiles along the columns")
+    l1_count: int = wide("tiles of L1 along the summed extent")
+    tile_count: int = wide("tiles of the result, all products together")
+    core_num: int = narrow("cores that have work; core c takes tiles c, c + core_num ...")
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """`batch` products of [m, k] x [k, n] with operands of `itemsize` bytes an element."""
+
+    batch: int
+    m: int
+    n: int
+    k: int
+    itemsize: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """Rows and columns of a tile, whole squares."""
+
+    m: int
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What limits the sides of a tile.
+
+    Attributes:
+        area: elements of the result that there is room for.
+        most_m: rows.
+        most_n: columns.
+    """
+
+    area: int
+    most_m: int
+    most_n: int
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """The way through the summed extent: that of a tile in L0, that in L1, tiles of L1."""
+
+    tile_k: int
+    l1_k: int
+    l1_count: int
+
+
+def square_of(itemsize: int) -> int:
+    """Elements of a side of what the cube turns at once."""
+    return max(_SIDE, BLOCK // itemsize)
+
+
+def whole(value: int, square: int) -> int:
+    """`value` rounded up to whole squares, at least one."""
+    return max(1, -(-value // square)) * square
+
+
+def sides_of(product: Product, room: Room, soc: Soc) -> Sides:
+    """As square as the room allows, then halved until every core has a tile."""
+    square = square_of(product.itemsize)
+    deepest = soc.l0a_kib * 1024 // DEPTH // (square * product.itemsize) // square
+    area = min(room.area, soc.l0c_kib * 1024 // ACCUMULATOR) // square**2
+    blocks = whole(product.m, square) // square, whole(product.n, square) // square
+    most = min(deepest, room.most_m // square), min(deepest, room.most_n // square)
+    m = min(blocks[0], most[0], isqrt(area))
+    n = min(blocks[1], most[1], area // m)
+    m = min(blocks[0], most[0], area // n)
+    while max(m, n) > 1 and product.batch * -(-blocks[0] // m) * -(-blocks[1] // n) < soc.aicores:
+        m, n = (m, -(-n // 2)) if n >= m else (-(-m // 2), n)
+    return Sides(m * square, n * square)
+
+
+def walk_of(product: Product, sides: Sides, soc: Soc, kept: int = 0) -> Walk:
+    """What is left of L0 and L1 goes along the summed extent; `kept` bytes of L1 do not."""
+    square, size = square_of(product.itemsize), product.itemsize
+    extent = whole(product.k, square)
+    line = DEPTH * max(sides.m, sides.n) * size
+    tile_k = min(extent, soc.l0a_kib * 1024 // line // square * square)
+    room = (soc.l1_kib * 1024 - kept) // (DEPTH * (sides.m + sides.n) * size) // tile_k
+    l1_k = tile_k * max(1, min(-(-extent // tile_k), room))
+    return Walk(tile_k, l1_k, -(-product.k // l1_k))
+
+
+def product_buffers(
+    product: Product, sides: Sides, walk: Walk, result: int | None
+) -> tuple[Buffer, ...]:
+    """Queues of the operands and of the result.
+
+    Elements of the result are `result` bytes wide; None where it leaves L0C for the device's memory.
+    """
+    size, area = product.itemsize, sides.m * sides.n
+    found = []
+    if result is not None:
+        found.append(Buffer("c2Queue", "ub", area * result))
+        if result != ACCUMULATOR:
+            found.append(Buffer("sums", "ub", area * ACCUMULATOR))
+    return (
+        Buffer("a1Queue", "l1", DEPTH * sides.m * walk.l1_k * size),
+        Buffer("b1Queue", "l1", DEPTH * sides.n * walk.l1_k * size),
+        Buffer("a2Queue", "l0a", DEPTH * sides.m * walk.tile_k * size),
+        Buffer("b2Queue", "l0b", DEPTH * sides.n * walk.tile_k * size),
+        Buffer("c1Queue", "l0c", area * ACCUMULATOR),
+        *found,
+    )
+
+
+def optional_input(kernel: KernelFacts, position: int) -> Port | None:
+    """The input at `position`, if it is there."""
+    return next((port for port in kernel.inputs if port.position == position), None)
+
+
+def channel_buffers(
+    kernel: KernelFacts, channels: int, *, direct: bool = False
+) -> tuple[Buffer, ...]:
+    """Bias of a tile's channels, as wide as the sums, and offsets as bytes and as fractals.
+
+    With `direct` the bias comes by L1 and the bias table instead of the unified buffer.
+    """
+    found = []
+    bias = optional_input(kernel, BIAS)
+    if bias is not None:
+        storage = "l1" if direct else "ub"
+        found.append(Buffer("biasQueue", storage, channels * bias.dtype.itemsize))
+        if bias.dtype.itemsize != ACCUMULATOR and not direct:
+            found.append(Buffer("biasWide", "ub", channels * ACCUMULATOR))
+    if optional_input(kernel, OFFSET) is not None:
+        rows = 2 * channels * BLOCK
+        found.append(Buffer("offsetQueue", "ub", channels))
+        found.append(Buffer("offsetRowsQueue", "ub", rows))
+        found.append(Buffer("offsetL1", "l1", rows))
+    return tuple(found)
+
+
+def drawn_integers(sample: Sample, generator: np.random.Generator) -> NDArray[Any] | None:
+    """int8 and int32 of their whole range, so that sums wrap around; None for floats."""
+    if sample.dtype not in {DType.INT8, DType.INT32}:
+        return None
+    shape = sample.shapes[sample.position]
+    half = 2 ** (8 * sample.dtype.itemsize - 1)
+    return generator.integers(-half, half, shape)
+
+
+_ROW_BY_ROW = {Format.ND.value, Format.NCHW.value}
+
+
+def lies_row_by_row(kernel: KernelFacts) -> bool:
+    """Whether all operands lie row by row in memory; kernels turn them into fractals themselves."""
+    return all(port.format in _ROW_BY_ROW for port in (*kernel.inputs, *kernel.outputs))

@@ -1,0 +1,188 @@
+"""What all elementwise families share: operands, scratch memory, and the plan of their tiles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from atc_py.deq_scale import channel_axis
+from atc_py.emit.family import Family, Sample
+from atc_py.emit.grid import grid_of, grid_tiling
+from atc_py.emit.plan import Buffer, KernelFacts, Plan
+from atc_py.emit.tiling import BLOCK, DEPTH, Footprint
+from atc_py.shapes import Shape, element_count
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from atc_py.emit.plan import Launch, Port
+
+__all__ = ["Formula", "Loaded", "MakeFormula", "Scratch", "elementwise_family", "loaded"]
+
+_SIZES = {
+    "half": 2, "bfloat16_t": 2, "float": 4, "double": 8,
+    **{f"{sign}int{bits}_t": bits // 8 for sign in ("", "u") for bits in (8, 16, 32, 64)},
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A tensor that a kernel loads tile by tile.
+
+    Attributes:
+        name: its name in the kernel.
+        port: the operand that it is loaded from.
+        ctype: its C++ type in the buffer.
+        load: the member function that loads it; None for the plain copy.
+    """
+
+    name: str
+    port: Port
+    ctype: str
+    load: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scratch:
+    """A tensor beside the queues.
+
+    Attributes:
+        name: its name in the kernel.
+        ctype: its C++ type.
+        mask: whether it has one bit an element instead of one of its type.
+    """
+
+    name: str
+    ctype: str
+    mask: bool = False
+
+    @property
+    def bits(self) -> int:
+        """Bits an element."""
+        return 1 if self.mask else 8 * _SIZES[self.ctype]
+
+    @property
+    def size(self) -> str:
+        """Its bytes, in C++."""
+        return "row_->bufferLength / 8" if self.mask else f"row_->bufferLength * {self.bits // 8}"
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """How an elementwise kernel computes.
+
+    Attributes:
+        compute: C++ type of its arithmetic, or `scalar` for the scalar unit.
+        operands: tensors to load; inputs that are not among them are single values.
+        wide: whether operands and result go through float32.
+        scratch: further tensors.
+        along_channels: whether operands but the first have one element for each channel.
+        context: what else the template knows.
+    """
+
+    compute: str
+    operands: tuple[Loaded, ...]
+    wide: bool = False
+    scratch: tuple[Scratch, ...] = ()
+    along_channels: bool = False
+    context: tuple[tuple[str, Any], ...] = ()
+
+
+_CANCELLING = frozenset({"GeluV2"})
+"""Functions whose value is a small rest of larger numbers: of 1/2 and half the error function."""
+
+Draw: TypeAlias = "Callable[[Sample, np.random.Generator], NDArray[Any] | None]"
+MakeFormula: TypeAlias = Callable[[KernelFacts], Formula]
+
+
+def loaded(ports: Sequence[Port]) -> tuple[Loaded, ...]:
+    """Operands loaded as they are."""
+    return tuple(Loaded(port.name, port, port.ctype) for port in ports)
+
+
+def elementwise_family(
+    name: str,
+    operators: frozenset[str],
+    formula: MakeFormula,
+    exact: Callable[[KernelFacts], bool],
+    covers: Callable[[KernelFacts], bool] = lambda _kernel: True,
+    draw: Draw = lambda _sample, _generator: None,
+) -> Family:
+    """A family whose template `<name>.cpp.j2` extends `elementwise.cpp.j2`.
+
+    Args:
+        name: of the family and its template.
+        operators: target operators that it writes.
+        formula: how it computes a kernel.
+        exact: as `Family.exact`.
+        covers: as `Family.covers`.
+        draw: as `Family.draw`.
+    """
+    context, plan = partial(_context, formula=formula), partial(_plan, formula=formula)
+    return Family(
+        name,
+        name,
+        operators,
+        plan,
+        covers,
+        context,
+        exact,
+        sums=lambda kernel: kernel.op in _CANCELLING,
+        draw=draw,
+    )
+
+
+def _scratch(kernel: KernelFacts, formula: Formula) -> tuple[Scratch, ...]:
+    """Operands and result in float32 where they go through it, then what the formula names."""
+    if not formula.wide:
+        return formula.scratch
+    names = [operand.name for operand in formula.operands]
+    result = kernel.outputs[0]
+    if result.ctype in {"half", "bfloat16_t"}:
+        names.append(result.name)
+    return (*(Scratch(f"{name}Wide", "float") for name in names), *formula.scratch)
+
+
+def _context(kernel: KernelFacts, formula: MakeFormula) -> Mapping[str, Any]:
+    """What templates of elementwise families know."""
+    how = formula(kernel)
+    return {
+        "compute": how.compute,
+        "operands": how.operands,
+        "wide": how.wide,
+        "scratch": _scratch(kernel, how),
+        **dict(how.context),
+    }
+
+
+def _plan(launch: Launch, formula: MakeFormula) -> Plan:
+    """Tiles of the result: as many rows, or as much of a row, as the unified buffer takes."""
+    kernel, how = launch.kernel, formula(launch.kernel)
+    scratch = _scratch(kernel, how)
+    queued = [(each.name, _SIZES[each.ctype]) for each in how.operands]
+    queued += [(port.name, port.dtype.itemsize) for port in kernel.outputs]
+    bits = DEPTH * 8 * sum(size for _, size in queued) + sum(each.bits for each in scratch)
+    footprint = Footprint(BLOCK // min(size for _, size in queued), -(-bits // 8))
+    result = launch.outputs[0]
+    shapes = [_aligned(launch, how, number, result) for number in range(len(how.operands))]
+    tiling = grid_tiling(grid_of(result, shapes), footprint, launch.soc)
+    length = tiling.buffer_length
+    buffers = [Buffer(f"{name}Queue", "ub", DEPTH * size * length) for name, size in queued]
+    buffers += [Buffer(each.name, "ub", each.bits * length // 8) for each in scratch]
+    return Plan(tiling, tiling.core_num, tuple(buffers), launch.moved)
+
+
+def _aligned(launch: Launch, how: Formula, number: int, result: Shape) -> Shape:
+    """The shape of operand `number` with the rank of `result`, 1 where it repeats."""
+    ports = launch.kernel.inputs
+    shape = launch.inputs[ports.index(how.operands[number].port)]
+    if how.along_channels and number > 0 and shape != result:
+        count = element_count(shape)
+        axis = channel_axis(result, count)
+        return tuple(count if at == axis else 1 for at in range(len(result)))
+    return (1,) * (len(result) - len(shape)) + shape

@@ -1,0 +1,250 @@
+"""Convolutions as products: windows unrolled tap by tap, images and groups as the batch.
+
+m are the result channels of a group, k the channels and taps of a window, n the positions of the
+result's map. A tile's columns are whole rows of the map or a part of one row, so that what a tap
+sees of a channel is a rectangle.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Any, cast
+
+from atc_py.emit.cube import (
+    ACCUMULATOR,
+    BIAS,
+    OFFSET,
+    Product,
+    ProductTiling,
+    Room,
+    Sides,
+    Walk,
+    channel_buffers,
+    drawn_integers,
+    lies_row_by_row,
+    optional_input,
+    product_buffers,
+    sides_of,
+    square_of,
+    walk_of,
+    whole,
+)
+from atc_py.emit.family import Family
+from atc_py.emit.plan import Buffer, Plan, narrow, wide
+from atc_py.emit.tiling import BLOCK, DEPTH
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from atc_py.emit.plan import KernelFacts, Launch
+    from atc_py.shapes import Shape
+    from atc_py.target import Soc
+
+__all__ = ["FAMILIES"]
+
+_TRANSPOSED = "Conv2DTransposeD"
+_MOST_ROWS, _MOST_COLUMNS = 256, 512
+_HALF = 2
+_MOST_RUNS = 4095
+
+
+@dataclass(frozen=True, slots=True)
+class ConvTiling(ProductTiling):
+    """A convolution as products."""
+
+    groups: int = wide("groups of channels")
+    channels: int = wide("input channels of a group")
+    height: int = wide("rows of an input map")
+    width: int = wide("columns of an input map")
+    out_height: int = wide("rows of a result map")
+    out_width: int = wide("columns of a result map")
+    window_height: int = wide("rows of the window")
+    window_width: int = wide("columns of the window")
+    tile_rows: int = narrow("rows of the result's map in a tile")
+    tile_columns: int = narrow("columns of the result's map in a tile; less than all for one row")
+    column_count: int = wide("tiles along a row of the result's map")
+    patch_length: int = narrow("elements of what a tap sees of a channel, and of its padding")
+    row_length: int = narrow("elements of a row of the product")
+    wide_length: int = narrow("elements that are widened at once, of int8 alone")
+    filter_rows: int = narrow("result channels whose filters are turned at once, if at all")
+    filter_length: int = narrow("elements of one line of their windows, of one channel")
+
+
+@dataclass(frozen=True, slots=True)
+class _Geometry:
+    """Extents of a convolution.
+
+    Attributes:
+        x: NCHW input.
+        y: NCHW result.
+        window: rows and columns of the filter.
+        strides: along rows and columns.
+        groups: of channels.
+        transposed: whether elements spread the filter instead of gathering under it.
+    """
+
+    x: Shape
+    y: Shape
+    window: Shape
+    strides: Shape
+    groups: int
+    transposed: bool
+
+    @classmethod
+    def of(cls, launch: Launch) -> _Geometry:
+        """The extents of a launch."""
+        kernel, (x, weights) = launch.kernel, launch.inputs[:2]
+        depthwise = kernel.op == "DepthwiseConv2D"
+        groups = x[1] if depthwise else cast("int", kernel.attributes["groups"])
+        strides = cast("Shape", kernel.attributes["strides"])[2:]
+        return cls(
+            x, launch.outputs[0], weights[2:], strides, max(1, groups), kernel.op == _TRANSPOSED
+        )
+
+    def product(self, itemsize: int) -> Product:
+        """The convolution as products of [m, k] x [k, n]."""
+        channels = self.x[1] // self.groups
+        return Product(
+            self.y[0] * self.groups,
+            self.y[1] // self.groups,
+            prod(self.y[2:]),
+            channels * prod(self.window),
+            itemsize,
+        )
+
+    def seen(self, rows: int, columns: int, block: int) -> int:
+        """Elements that a tap sees of one channel from a rectangle of the result, rows padded."""
+        if self.transposed:
+            rows, columns = -(-rows // self.strides[0]), -(-columns // self.strides[1])
+        else:
+            columns = (columns - 1) * self.strides[1] + 1
+        return min(rows, self.x[2]) * whole(min(columns, self.x[3]), block)
+
+    def rectangle(self, most: int, block: int, room: int) -> tuple[int, int]:
+        """Rows and columns of the result's map: at most `most` positions that see `room`."""
+        height, width = self.y[2:]
+        columns = max(1, min(width, most))
+        while columns > 1 and self.seen(1, columns, block) > room:
+            columns = -(-columns // 2)
+        rows = max(1, min(height, most // columns, _MOST_RUNS)) if columns == width else 1
+        while rows > 1 and self.seen(rows, columns, block) > room:
+            rows = -(-rows // 2)
+        return rows, columns
+
+
+def _context(kernel: KernelFacts) -> Mapping[str, Any]:
+    """The filter is the left operand; channels are rows of the result."""
+    return {
+        "left": kernel.inputs[1],
+        "right": kernel.inputs[0],
+        "left_turned": kernel.op == _TRANSPOSED,
+        "right_turned": True,
+        "bias": optional_input(kernel, BIAS),
+        "offset": optional_input(kernel, OFFSET),
+        "channels_left": True,
+        "unrolls": True,
+        "offset_operand": len(kernel.inputs) - 1,
+        "channels": "tileM",
+        "first_channel": "FirstChannel()",
+    }
+
+
+def _plan(launch: Launch) -> Plan:
+    """Three eighths of the unified buffer hold a tile of the result and its sums.
+
+    A quarter holds what taps see, an eighth filters that must be turned.
+    """
+    kernel, soc, geometry = launch.kernel, launch.soc, _Geometry.of(launch)
+    size, width = kernel.inputs[0].dtype.itemsize, kernel.outputs[0].dtype.itemsize
+    product, ub = geometry.product(size), soc.ub_kib * 1024
+    each = width + (ACCUMULATOR if width != ACCUMULATOR else 0)
+    most = sides_of(product, Room(ub * 3 // 8 // each, _MOST_ROWS, _MOST_COLUMNS), soc)
+    rows, columns = geometry.rectangle(most.n, BLOCK // size, ub // 8 // DEPTH // 2)
+    sides = Sides(most.m, whole(rows * columns, square_of(size)))
+    kept = sum(each.nbytes for each in channel_buffers(kernel, sides.m) if each.storage == "l1")
+    walk = walk_of(product, sides, soc, kept)
+    tiling = _tiling(geometry, product, (sides, walk), (rows, columns), soc)
+    buffers = (*product_buffers(product, sides, walk, width), *_buffers(kernel, tiling))
+    return Plan(tiling, tiling.core_num, buffers, launch.moved)
+
+
+def _tiling(
+    geometry: _Geometry,
+    product: Product,
+    cut: tuple[Sides, Walk],
+    rectangle: tuple[int, int],
+    soc: Soc,
+) -> ConvTiling:
+    """All numbers of one set of shapes."""
+    (sides, walk), (tile_rows, tile_columns) = cut, rectangle
+    block = BLOCK // product.itemsize
+    column_count = -(-geometry.y[3] // tile_columns)
+    n_count = -(-geometry.y[2] // tile_rows) * column_count
+    m_count = -(-product.m // sides.m)
+    tiles = product.batch * m_count * n_count
+    patch = block + geometry.seen(tile_rows, tile_columns, block)
+    filter_rows = _filter_rows(geometry, sides, soc, block)
+    filter_length = filter_rows * whole(geometry.window[1], block)
+    return ConvTiling(
+        product.batch, product.m, product.n, product.k, sides.m, sides.n, walk.tile_k, walk.l1_k,
+        m_count, n_count, walk.l1_count, tiles, max(1, min(soc.aicores, tiles)),
+        groups=geometry.groups,
+        channels=geometry.x[1] // geometry.groups,
+        height=geometry.x[2],
+        width=geometry.x[3],
+        out_height=geometry.y[2],
+        out_width=geometry.y[3],
+        window_height=geometry.window[0],
+        window_width=geometry.window[1],
+        tile_rows=tile_rows,
+        tile_columns=tile_columns,
+        column_count=column_count,
+        patch_length=patch,
+        row_length=max(sides.n, filter_rows),
+        wide_length=max(patch, filter_length) if product.itemsize == 1 else 0,
+        filter_rows=filter_rows,
+        filter_length=filter_length,
+    )  # fmt: skip
+
+
+def _filter_rows(geometry: _Geometry, sides: Sides, soc: Soc, block: int) -> int:
+    """Result channels whose filters fit, whole blocks; 0 where filters lie as they are needed."""
+    if not geometry.transposed:
+        return 0
+    room = soc.ub_kib * 1024 // 16 // DEPTH * block // BLOCK // whole(geometry.window[1], block)
+    return max(block, min(sides.m, room // block * block))
+
+
+def _buffers(kernel: KernelFacts, tiling: ConvTiling) -> tuple[Buffer, ...]:
+    """What unrolls windows, and what bias and offsets need."""
+    size = kernel.inputs[0].dtype.itemsize
+    sizes = {
+        "patchQueue": DEPTH * tiling.patch_length * size,
+        "rowQueue": DEPTH * tiling.row_length * size,
+        "places": 4 * tiling.tile_n,
+        "filterQueue": DEPTH * tiling.filter_length * size,
+        "filterPlaces": 4 * tiling.filter_rows,
+        "patchWide": _HALF * tiling.wide_length,
+        "rowWide": _HALF * tiling.row_length if size == 1 else 0,
+    }
+    found = [Buffer(name, "ub", nbytes) for name, nbytes in sizes.items() if nbytes]
+    bias = optional_input(kernel, BIAS)
+    if bias is not None:
+        found.append(Buffer("biasRows", "ub", tiling.tile_m * BLOCK // 2 * ACCUMULATOR))
+    return (*found, *channel_buffers(kernel, tiling.tile_m))
+
+
+FAMILIES = (
+    Family(
+        "conv",
+        "conv",
+        frozenset({"Conv2D", _TRANSPOSED, "DepthwiseConv2D"}),
+        _plan,
+        covers=lies_row_by_row,
+        context=_context,
+        exact=lambda kernel: not kernel.inputs[0].dtype.is_float,
+        sums=lambda kernel: kernel.inputs[0].dtype.is_float,
+        draw=drawn_integers,
+    ),
+)

@@ -1,0 +1,71 @@
+"""One-hot: one value where a new axis runs over an index, another elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from atc_py.emit.box_family import number
+from atc_py.emit.family import Family
+from atc_py.emit.plan import Buffer, Plan, narrow, wide
+from atc_py.emit.tiling import DEPTH, Footprint, vector_tiling
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from atc_py.emit.family import Sample
+    from atc_py.emit.plan import Launch
+
+__all__ = ["FAMILIES", "MarkTiling"]
+
+_BEYOND = 2
+"""How far drawn indices reach beyond the axis, where they mark nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class MarkTiling:
+    """The elements of the result, cut into tiles."""
+
+    total: int = wide("elements of the result")
+    tile_length: int = narrow("elements of a tile, whole blocks")
+    tile_count: int = wide("tiles")
+    core_num: int = narrow("cores that have work; core c takes tiles c, c + core_num ...")
+    depth: int = wide("extent of the new axis")
+    inner: int = wide("indices behind the new axis")
+
+
+def _plan(launch: Launch) -> Plan:
+    """The result as one range of elements."""
+    x, result, itemsize = (
+        launch.inputs[0],
+        launch.outputs[0],
+        launch.kernel.outputs[0].dtype.itemsize,
+    )
+    flat = vector_tiling(prod(result), Footprint.of([launch.kernel.outputs[0].dtype]), launch.soc)
+    axis = number(launch.kernel.attributes["axis"]) % len(result)
+    tiles = -(-flat.total_length // flat.tile_length)
+    tiling = MarkTiling(
+        flat.total_length,
+        flat.tile_length,
+        tiles,
+        max(1, min(flat.core_num, tiles)),
+        result[axis],
+        prod(x[axis:]),
+    )
+    queue = Buffer(
+        f"{launch.kernel.outputs[0].name}Queue", "ub", DEPTH * flat.tile_length * itemsize
+    )
+    return Plan(tiling, tiling.core_num, (queue,), launch.moved)
+
+
+def _draw(sample: Sample, generator: np.random.Generator) -> NDArray[Any] | None:
+    """Indices of the new axis, from both ends, and some beyond it."""
+    if sample.position != 0:
+        return None
+    reach = number(sample.attributes["depth"]) + _BEYOND
+    return generator.integers(-reach, reach, sample.shapes[0])
+
+
+FAMILIES = (Family("mark", "mark", frozenset({"OneHotD"}), _plan, draw=_draw),)

@@ -1,0 +1,140 @@
+"""Products of matrices: transposed or not, stacks broadcast, with bias and int8's offsets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from atc_py.emit.cube import (
+    ACCUMULATOR,
+    BIAS,
+    OFFSET,
+    Product,
+    ProductTiling,
+    Room,
+    channel_buffers,
+    drawn_integers,
+    lies_row_by_row,
+    optional_input,
+    product_buffers,
+    sides_of,
+    walk_of,
+)
+from atc_py.emit.family import Family
+from atc_py.emit.plan import Plan, numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from atc_py.emit.plan import KernelFacts, Launch
+    from atc_py.shapes import Shape
+    from atc_py.target import Soc
+
+__all__ = ["FAMILIES"]
+
+_MATRIX = 2
+_MOST = 512
+"""Rows and columns of a tile: more of them would leave the cube's buffers shallow."""
+
+_BIAS_TABLE = 256
+"""Columns that the bias table has room for."""
+
+
+@dataclass(frozen=True, slots=True)
+class MatMulTiling(ProductTiling):
+    """Products of two stacks of matrices."""
+
+    extents: tuple[int, ...] = numbers("extents of the stack of results", pad=1)
+    steps: tuple[tuple[int, ...], ...] = numbers(
+        "matrices from neighbour to neighbour along them, of both operands", pad=0
+    )
+
+
+def _turned(kernel: KernelFacts) -> tuple[bool, bool]:
+    """Whether the left and the right operand lie summed extent first."""
+    turn = "adj" if kernel.op.startswith("Batch") else "transpose"
+    flags = [bool(kernel.attributes[f"{turn}_x{number}"]) for number in (1, 2)]
+    return flags[0], not flags[1]
+
+
+def _context(kernel: KernelFacts) -> Mapping[str, Any]:
+    """The operands of the cube, and where bias and offset lie along the result."""
+    turned = _turned(kernel)
+    offset = optional_input(kernel, OFFSET)
+    return {
+        "left": kernel.inputs[0],
+        "right": kernel.inputs[1],
+        "left_turned": turned[0],
+        "right_turned": turned[1],
+        "bias": optional_input(kernel, BIAS),
+        "offset": offset,
+        "channels_left": False,
+        "unrolls": False,
+        "offset_operand": len(kernel.inputs) - 1,
+        "channels": "tileN",
+        "first_channel": "n_.start",
+    }
+
+
+def _plan(launch: Launch) -> Plan:
+    """Tiles of the result; half of the unified buffer, or L0C alone, holds one and its sums."""
+    kernel, soc = launch.kernel, launch.soc
+    left, result = launch.inputs[0], launch.outputs[0]
+    *stack, m, n = result
+    k = left[-2 if _turned(kernel)[0] else -1]
+    size, width = kernel.inputs[0].dtype.itemsize, kernel.outputs[0].dtype.itemsize
+    product = Product(prod(stack), m, n, k, size)
+    direct = soc.vector_cores > soc.aicores
+    sides = sides_of(product, _room(kernel, soc, direct=direct), soc)
+    channels = channel_buffers(kernel, sides.n, direct=direct)
+    kept = sum(buffer.nbytes for buffer in channels if buffer.storage == "l1")
+    walk = walk_of(product, sides, soc, kept)
+    counts = -(-m // sides.m), -(-n // sides.n)
+    tiles = product.batch * counts[0] * counts[1]
+    extents, steps = _stacks(launch)
+    tiling = MatMulTiling(
+        product.batch, m, n, k, sides.m, sides.n, walk.tile_k, walk.l1_k, *counts,
+        walk.l1_count, tiles, max(1, min(soc.aicores, tiles)), extents, steps,
+    )  # fmt: skip
+    buffers = (*product_buffers(product, sides, walk, None if direct else width), *channels)
+    return Plan(tiling, tiling.core_num, buffers, launch.moved)
+
+
+def _room(kernel: KernelFacts, soc: Soc, *, direct: bool) -> Room:
+    """What limits a tile; sums that leave L0C directly have a bias from the table alone."""
+    if direct:
+        columns = _BIAS_TABLE if optional_input(kernel, BIAS) else _MOST
+        return Room(soc.l0c_kib * 1024 // ACCUMULATOR, _MOST, columns)
+    width = kernel.outputs[0].dtype.itemsize
+    each = width + (ACCUMULATOR if width != ACCUMULATOR else 0)
+    return Room(soc.ub_kib * 1024 // 2 // each, _MOST, _MOST)
+
+
+def _stacks(launch: Launch) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
+    """Extents of the stack of results, and how both operands move along them."""
+    stack = launch.outputs[0][:-_MATRIX]
+    steps = tuple(_steps(shape[:-_MATRIX], len(stack)) for shape in launch.inputs[:_MATRIX])
+    return stack or (1,), steps
+
+
+def _steps(stack: Shape, rank: int) -> tuple[int, ...]:
+    """Matrices from neighbour to neighbour along each axis, 0 where a stack repeats."""
+    padded = (1,) * (rank - len(stack)) + stack
+    steps = [prod(padded[axis + 1 :]) if extent != 1 else 0 for axis, extent in enumerate(padded)]
+    return tuple(steps) or (0,)
+
+
+FAMILIES = (
+    Family(
+        "matmul",
+        "matmul",
+        frozenset({"BatchMatMul", "BatchMatMulV2", "MatMulV2"}),
+        _plan,
+        covers=lies_row_by_row,
+        context=_context,
+        exact=lambda kernel: not kernel.inputs[0].dtype.is_float,
+        sums=lambda kernel: kernel.inputs[0].dtype.is_float,
+        draw=drawn_integers,
+    ),
+)

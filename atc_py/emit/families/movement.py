@@ -1,0 +1,99 @@
+"""Elements in another order, repeated, or left out: strided views of one tensor."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.emit.box_family import box_family, number, numbers_of
+from atc_py.emit.boxes import Box, dense, view
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from atc_py.emit.plan import Launch
+
+__all__ = ["FAMILIES"]
+
+
+def _transpose(launch: Launch) -> Iterable[Box]:
+    """The axes of the source in the order of perm."""
+    steps = dense(launch.inputs[0])
+    order = numbers_of(launch.kernel.attributes["perm"])
+    return [view(launch.outputs[0], (steps[axis] for axis in order))]
+
+
+def _expand(launch: Launch) -> Iterable[Box]:
+    """Axes of one element, and those that the source lacks, stand still."""
+    source, target = launch.inputs[0], launch.outputs[0]
+    missing = len(target) - len(source)
+    steps = (0,) * missing + dense(source)
+    extents = (1,) * missing + source
+    kept = (step if extent != 1 else 0 for step, extent in zip(steps, extents, strict=True))
+    return [view(target, kept)]
+
+
+def _tile(launch: Launch) -> Iterable[Box]:
+    """Each axis becomes two: copies, between which the source stands still, and its elements."""
+    shape = launch.inputs[0]
+    multiples = numbers_of(launch.kernel.attributes["multiples"])
+    extents: list[int] = []
+    steps: list[int] = []
+    for extent, step, count in zip(shape, dense(shape), multiples, strict=True):
+        extents += [count, extent]
+        steps += [0, step]
+    return [view(extents, steps)]
+
+
+def _slice(launch: Launch) -> Iterable[Box]:
+    """Numpy's slices; an end below 0 of a slice that runs backwards is its first element."""
+    shape, attributes = launch.inputs[0], launch.kernel.attributes
+    names = ("begin", "end", "strides")
+    begins, ends, strides = (numbers_of(attributes[name]) for name in names)
+    from_start, to_end = (number(attributes[name]) for name in ("begin_mask", "end_mask"))
+    start, steps = 0, []
+    for axis, (extent, step) in enumerate(zip(shape, dense(shape), strict=True)):
+        stride, end = strides[axis], ends[axis]
+        whole = to_end >> axis & 1 or (stride < 0 and end < 0)
+        begin = None if from_start >> axis & 1 else begins[axis]
+        first, _, by = slice(begin, None if whole else end, stride).indices(extent)
+        start += first * step
+        steps.append(by * step)
+    return [view(launch.outputs[0], steps, start)]
+
+
+def _depth_to_space(launch: Launch) -> Iterable[Box]:
+    """Channels (block, block, C) or (C, block, block) spread over rows and columns."""
+    images, channels, height, width = launch.inputs[0]
+    attributes = launch.kernel.attributes
+    block = number(attributes["block_size"])
+    depth = channels // block**2
+    plane, image = height * width, channels * height * width
+    by_channel, by_row, by_column = plane, block * depth * plane, depth * plane
+    if attributes["mode"] == "CRD":
+        by_channel, by_row, by_column = block**2 * plane, block * plane, plane
+    extents = (images, depth, height, block, width, block)
+    return [view(extents, (image, by_channel, width, by_row, 1, by_column))]
+
+
+def _space_to_depth(launch: Launch) -> Iterable[Box]:
+    """Blocks of rows and columns moved into channels (block, block, C)."""
+    images, channels, height, width = launch.inputs[0]
+    block = number(launch.kernel.attributes["block_size"])
+    extents = (images, block, block, channels, height // block, width // block)
+    steps = (channels * height * width, width, 1, height * width, block * width, block)
+    return [view(extents, steps)]
+
+
+FAMILIES = (
+    box_family(
+        "move",
+        {
+            "DepthToSpace": _depth_to_space,
+            "ExpandD": _expand,
+            "SpaceToDepth": _space_to_depth,
+            "StridedSliceD": _slice,
+            "TileD": _tile,
+            "TransposeD": _transpose,
+        },
+    ),
+)

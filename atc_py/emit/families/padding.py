@@ -1,0 +1,107 @@
+"""Borders: a constant, the edge repeated, or the inside mirrored."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from atc_py.emit.box_family import box_family, numbers_of
+from atc_py.emit.boxes import Box, dense
+from atc_py.emit.constants import repeated_word
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from atc_py.emit.plan import KernelFacts, Launch
+
+__all__ = ["FAMILIES"]
+
+
+def _borders(kernel: KernelFacts) -> list[tuple[int, int]]:
+    """(before, after) of each axis; negative ones cut."""
+    numbers = numbers_of(kernel.attributes["paddings"])
+    return list(zip(numbers[::2], numbers[1::2], strict=True))
+
+
+def _pad(launch: Launch) -> Iterable[Box]:
+    """What is left of the source between its borders, then the borders."""
+    if launch.kernel.attributes["mode"] == "constant":
+        return _pad_constant(launch)
+    return _pad_repeated(launch)
+
+
+def _pad_constant(launch: Launch) -> Iterable[Box]:
+    """The inside, and two slabs of constants for every axis that has borders.
+
+    The slabs of an axis run over the inside of the axes before it and the whole of those behind.
+    """
+    source, target, pairs = launch.inputs[0], launch.outputs[0], _borders(launch.kernel)
+    steps, places = dense(source), dense(target)
+    inside = tuple(
+        max(0, extent + min(0, before) + min(0, after))
+        for extent, (before, after) in zip(source, pairs, strict=True)
+    )
+    cut = sum(max(0, -before) * step for (before, _), step in zip(pairs, steps, strict=True))
+    skipped = [max(0, before) * place for (before, _), place in zip(pairs, places, strict=True)]
+    yield Box(inside, steps, places, cut, sum(skipped))
+    for axis, (before, after) in enumerate(pairs):
+        outside = sum(skipped[:axis])
+        for width, first in ((before, 0), (after, target[axis] - after)):
+            if width > 0:
+                extents = (*inside[:axis], width, *target[axis + 1 :])
+                start = outside + first * places[axis]
+                yield Box(extents, (0,) * len(target), places, 0, start, filled=True)
+
+
+def _pad_repeated(launch: Launch) -> Iterable[Box]:
+    """Every combination of border and inside along the axes, the edge or the inside mirrored."""
+    source, target = launch.inputs[0], launch.outputs[0]
+    edge = launch.kernel.attributes["mode"] == "edge"
+    axes = [
+        _stretches(extent, pair, edge=edge)
+        for extent, pair in zip(source, _borders(launch.kernel), strict=True)
+    ]
+    steps, places = dense(source), dense(target)
+    for combination in product(*axes):
+        counts, firsts, by, goes = zip(*combination, strict=True) if combination else [()] * 4
+        yield Box(
+            counts,
+            tuple(way * step for way, step in zip(by, steps, strict=True)),
+            places,
+            sum(first * step for first, step in zip(firsts, steps, strict=True)),
+            sum(to * place for to, place in zip(goes, places, strict=True)),
+        )
+
+
+def _stretches(
+    extent: int, pair: tuple[int, int], *, edge: bool
+) -> list[tuple[int, int, int, int]]:
+    """(elements, first of the source, step there, first of the target) of an axis's stretches."""
+    before, after = pair
+    front, cut = max(0, before), max(0, -before)
+    kept = max(0, extent - cut - max(0, -after))
+    found = [(kept, cut, 1, front)]
+    if before > 0:
+        found.append((before, 0, 0, 0) if edge else (before, before, -1, 0))
+    if after > 0:
+        last = extent - 1
+        found.append(
+            (after, last, 0, front + kept) if edge else (after, last - 1, -1, front + kept)
+        )
+    return found
+
+
+def _context(kernel: KernelFacts) -> Mapping[str, Any]:
+    """Whether elements may have to be put in order, and what borders are filled with.
+
+    A whole tensor between constants keeps its order.
+    """
+    if kernel.attributes["mode"] != "constant":
+        return {"gathers": True, "fill": None}
+    borders = [border for pair in _borders(kernel) for border in pair]
+    value, dtype = kernel.attributes["constant_values"], kernel.outputs[0].dtype
+    fill = repeated_word(value, dtype) if max(borders, default=0) > 0 else None
+    return {"gathers": min(borders, default=0) < 0, "fill": fill}
+
+
+FAMILIES = (box_family("pad", {"PadV3D": _pad}, _context),)

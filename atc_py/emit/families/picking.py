@@ -1,0 +1,142 @@
+"""Slices picked by index: GatherV2D along one axis, GatherNd by tuples of indices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from atc_py.emit.box_family import number
+from atc_py.emit.boxes import dense
+from atc_py.emit.family import Family
+from atc_py.emit.plan import Buffer, Plan, narrow, numbers, wide
+from atc_py.emit.tiling import BLOCK, DEPTH, vector_cores
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from atc_py.emit.family import Sample
+    from atc_py.emit.plan import KernelFacts, Launch
+    from atc_py.shapes import Shape
+
+__all__ = ["FAMILIES", "PickTiling"]
+
+_MOST_RUNS = 4095
+"""Runs that one copy takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Picks:
+    """Which rows of x make the result, in its order.
+
+    Attributes:
+        images: how often the picking is repeated, each time in another part of x.
+        count: rows picked of each image.
+        inner: elements of a row.
+        reached: extents of the axes that indices reach into.
+        image_step: elements from image to image in x.
+        index_step: indices from image to image; 0 where all images have the same.
+    """
+
+    images: int
+    count: int
+    inner: int
+    reached: Shape
+    image_step: int
+    index_step: int
+
+
+@dataclass(frozen=True, slots=True)
+class PickTiling:
+    """Rows picked out of x, cut into tiles of rows or of one row."""
+
+    core_num: int = narrow("cores that have work; core c takes tiles c, c + core_num ...")
+    tile_count: int = wide("tiles of the result")
+    rows: int = wide("rows of the result")
+    inner: int = wide("elements of a row")
+    tile_rows: int = narrow("rows of a tile; 1 where a row is cut into chunks")
+    chunk_length: int = narrow("elements of a row in a tile")
+    chunk_count: int = wide("chunks of a row")
+    pitch: int = narrow("elements from row to row in the buffer, whole blocks")
+    count: int = wide("rows picked of each image")
+    image_step: int = wide("elements from image to image in x")
+    index_step: int = wide("indices from image to image, 0 where all have the same")
+    length: int = wide("indices that pick one row")
+    reached: tuple[int, ...] = numbers("extents of the axes that indices reach into", pad=1)
+    steps: tuple[int, ...] = numbers("elements from index to index along these axes", pad=0)
+
+
+def _reached(op: str, attributes: Mapping[str, Any], x: Shape, indices: Shape) -> tuple[int, Shape]:
+    """The first axis of x that indices reach into, and the extents of all of them."""
+    if op == "GatherV2D":
+        axis = number(attributes["axis"]) % len(x)
+        return axis, (x[axis],)
+    first = number(attributes["batch_dims"])
+    return first, x[first : first + indices[-1]]
+
+
+def _picks(launch: Launch) -> _Picks:
+    """What the node picks."""
+    op, (x, indices) = launch.kernel.op, launch.inputs[:2]
+    first, reached = _reached(op, launch.kernel.attributes, x, indices)
+    images, inner = prod(x[:first]), prod(x[first + len(reached) :])
+    image_step = prod(reached) * inner
+    if op == "GatherV2D":
+        return _Picks(images, prod(indices), inner, reached, image_step, 0)
+    count = prod(indices[first:-1])
+    return _Picks(images, count, inner, reached, image_step, count * len(reached))
+
+
+def _plan(launch: Launch) -> Plan:
+    """As many rows as the unified buffer takes and a core has, or chunks of a row."""
+    picks, itemsize = _picks(launch), launch.kernel.outputs[0].dtype.itemsize
+    rows, cores = picks.images * picks.count, vector_cores(launch.soc)
+    per_block = BLOCK // itemsize
+    room = launch.soc.ub_kib * 1024 // DEPTH // itemsize // per_block * per_block
+    chunk = max(1, min(picks.inner, room))
+    pitch = -(-chunk // per_block) * per_block
+    chunks = -(-picks.inner // chunk)
+    share = max(1, -(-rows // cores))
+    tile_rows = max(1, min(share, room // pitch, _MOST_RUNS)) if chunks <= 1 else 1
+    tiles = -(-rows // tile_rows) * chunks
+    tiling = PickTiling(
+        max(1, min(cores, tiles)), tiles, rows, picks.inner, tile_rows, chunk, chunks, pitch,
+        picks.count, picks.image_step, picks.index_step, len(picks.reached),
+        picks.reached, tuple(step * picks.inner for step in dense(picks.reached)),
+    )  # fmt: skip
+    size = DEPTH * tile_rows * pitch * itemsize
+    return Plan(tiling, tiling.core_num, (Buffer("through", "ub", size),), _moved(launch))
+
+
+def _moved(launch: Launch) -> tuple[int, int]:
+    """What is picked and the indices are read, not all of x."""
+    indices, result = launch.kernel.inputs[1].dtype, launch.kernel.outputs[0].dtype
+    written = prod(launch.outputs[0]) * result.itemsize
+    return written + prod(launch.inputs[1]) * indices.itemsize, written
+
+
+def _context(kernel: KernelFacts) -> Mapping[str, Any]:
+    """Whether negative indices count from the end of their axis."""
+    return {"negative": bool(kernel.attributes["negative_index_support"])}
+
+
+def _draw(sample: Sample, generator: np.random.Generator) -> NDArray[Any] | None:
+    """Indices that lie inside their axes, some of them negative where that is allowed."""
+    x, indices = sample.shapes[:2]
+    if sample.position != 1 or x is None or indices is None:
+        return None
+    _, reached = _reached(sample.op, sample.attributes, x, indices)
+    high = np.array(reached if sample.op == "GatherNd" else reached[0], np.int64)
+    low = -high if sample.attributes["negative_index_support"] else 0 * high
+    return generator.integers(low, np.maximum(high, low + 1), indices)
+
+
+FAMILIES = (
+    Family(
+        "pick", "pick", frozenset({"GatherNd", "GatherV2D"}), _plan, context=_context, draw=_draw
+    ),
+)

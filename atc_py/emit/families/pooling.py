@@ -1,0 +1,257 @@
+"""Pools: the largest element or the mean of sliding windows over height and width."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import prod
+from typing import TYPE_CHECKING
+
+from atc_py.dtypes import DType
+from atc_py.emit.family import Family
+from atc_py.emit.plan import Buffer, Plan, narrow, wide
+from atc_py.emit.tiling import DEPTH, vector_cores
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from atc_py.emit.plan import KernelFacts, Launch
+    from atc_py.ir import AttrValue
+
+__all__ = ["FAMILIES", "PoolTiling"]
+
+_HALF, _FLOAT = 2, 4
+_PER_BLOCK = 16
+"""Elements of half in a block; rows in the buffer are whole blocks, whatever they hold."""
+
+_MOST_RUNS = 4095
+"""Runs that one copy takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Axis:
+    """A window along one axis.
+
+    Attributes:
+        extent: of the input.
+        windows: extent of the result.
+        size: elements under the window.
+        stride: steps between windows.
+        dilation: steps between elements of a window.
+        before: padding in front.
+        after: padding behind.
+    """
+
+    extent: int
+    windows: int
+    size: int
+    stride: int
+    dilation: int
+    before: int
+    after: int
+
+    def span(self, windows: int, taps: int) -> int:
+        """Elements from the first of the first window to the last, for so many elements of each."""
+        return (windows - 1) * self.stride + (taps - 1) * self.dilation + 1
+
+    @property
+    def stays_inside(self) -> bool:
+        """Whether no window reaches beyond the input."""
+        return not self.before and self.span(self.windows, self.size) <= self.extent
+
+
+@dataclass(frozen=True, slots=True)
+class PoolTiling:
+    """Windows over planes, cut into tiles of rows and columns of the result."""
+
+    core_num: int = narrow("cores that have work; core c takes tiles c, c + core_num ...")
+    tile_count: int = wide("tiles of the result")
+    row_tiles: int = wide("tiles along the rows of a plane")
+    column_tiles: int = wide("tiles along the columns of a plane")
+    tile_rows: int = narrow("rows of a tile")
+    tile_columns: int = narrow("columns of a tile")
+    load_rows: int = narrow("rows of the input that are loaded at once")
+    load_pitch: int = narrow("elements from row to row of what is loaded, whole blocks")
+    group: int = narrow("columns of a window that are worked on at once")
+    lead: int = narrow("elements before the input's first column in a folded row, whole blocks")
+    pitch: int = narrow("elements from one folded row to the next, whole blocks")
+    out_pitch: int = narrow("elements from row to row of the result in the buffer, whole blocks")
+    height: int = wide("rows of the input")
+    width: int = wide("columns of the input")
+    out_height: int = wide("rows of the result")
+    out_width: int = wide("columns of the result")
+    size_h: int = wide("rows of a window")
+    size_w: int = wide("columns of a window")
+    stride_h: int = wide("rows between windows")
+    stride_w: int = wide("columns between windows")
+    dilation_h: int = wide("rows between elements of a window")
+    dilation_w: int = wide("columns between elements of a window")
+    top: int = wide("rows of padding above")
+    bottom: int = wide("rows of padding below")
+    left: int = wide("columns of padding in front")
+    right: int = wide("columns of padding behind")
+    divisor: int = wide("what every sum is divided by; 0 where windows differ")
+
+
+def _pair(value: AttrValue) -> tuple[int, int]:
+    """The spatial elements of an attribute in NCHW order."""
+    _, _, height, width = value if isinstance(value, tuple) else (1, 1, 1, 1)
+    return int(height), int(width)
+
+
+def _axes(launch: Launch) -> tuple[_Axis, _Axis]:
+    """The windows of the node over height and width."""
+    attributes = launch.kernel.attributes
+    extents, windows = launch.inputs[0][2:], launch.outputs[0][2:]
+    if attributes["global_pooling"]:
+        found = [_Axis(n, w, n, 1, 1, 0, 0) for n, w in zip(extents, windows, strict=True)]
+        return found[0], found[1]
+    sizes, strides = _pair(attributes["ksize"]), _pair(attributes["strides"])
+    dilations = _pair(attributes.get("dilations", (1, 1, 1, 1)))
+    pads = _pads(attributes)
+    found = [
+        _Axis(extents[at], windows[at], sizes[at], strides[at], dilations[at], *pads[at])
+        for at in range(2)
+    ]
+    if attributes["padding_mode"] == "SAME":
+        found = [_same(axis) for axis in found]
+    return found[0], found[1]
+
+
+def _pads(attributes: Mapping[str, AttrValue]) -> tuple[tuple[int, int], tuple[int, int]]:
+    """(before, after) along height and width, where they are given."""
+    pads = attributes["pads"]
+    if attributes["padding_mode"] != "CALCULATED" or not isinstance(pads, tuple):
+        return (0, 0), (0, 0)
+    top, bottom, left, right = (int(number) for number in pads)
+    return (top, bottom), (left, right)
+
+
+def _same(axis: _Axis) -> _Axis:
+    """Padded so that there are extent / stride windows, rounded up; the odd element behind."""
+    windows = -(-axis.extent // axis.stride)
+    missing = max(0, axis.span(windows, axis.size) - axis.extent)
+    return replace(axis, before=missing // 2, after=missing - missing // 2)
+
+
+def _divisor(launch: Launch, rows: _Axis, columns: _Axis) -> int:
+    """What every sum is divided by; 0 where some windows have padding under them."""
+    override = launch.kernel.attributes.get("divisor_override")
+    if isinstance(override, int) and override:
+        return override
+    inside = rows.stays_inside and columns.stays_inside
+    return rows.size * columns.size if inside else 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Tile:
+    """A tile of the result, and how much of the input is worked on at once."""
+
+    height: _Axis
+    width: _Axis
+    mean: bool
+    rows: int
+    columns: int
+    load_rows: int
+    group: int
+
+    @property
+    def load_pitch(self) -> int:
+        """Elements from row to row of what is loaded."""
+        return _whole(min(self.width.extent, self.width.span(self.columns, self.group)))
+
+    @property
+    def lead(self) -> int:
+        """Elements before the input's first column in a folded row."""
+        return _whole(self.width.before)
+
+    @property
+    def pitch(self) -> int:
+        """Elements from one folded row to the next."""
+        return _whole(self.lead + self.width.span(self.columns, self.group))
+
+    @property
+    def out_pitch(self) -> int:
+        """Elements from row to row of the result in the buffer."""
+        return _whole(self.columns)
+
+    def buffers(self) -> tuple[Buffer, ...]:
+        """What the tile takes of the unified buffer."""
+        count = self.rows * self.out_pitch
+        step = _FLOAT if self.mean else _HALF
+        sizes = {
+            "xQueue": DEPTH * self.load_rows * self.load_pitch * _HALF,
+            "yQueue": DEPTH * count * _HALF,
+            "folded": self.rows * self.pitch * step,
+            "tap": count * step,
+            "offsets": count * _FLOAT,
+        }
+        if self.mean:
+            sizes |= {
+                "line": self.load_pitch * _FLOAT,
+                "total": count * _FLOAT,
+                "divisor": count * _FLOAT,
+            }
+        return tuple(Buffer(name, "ub", size) for name, size in sizes.items())
+
+    def smaller(self) -> _Tile:
+        """A tile that takes less: fewer rows, then columns, then columns of a window."""
+        if self.rows > 1:
+            rows = -(-self.rows // 2)
+            needed = self.height.span(rows, self.height.size)
+            return replace(self, rows=rows, load_rows=min(self.load_rows, needed))
+        if self.load_rows > 1:
+            return replace(self, load_rows=-(-self.load_rows // 2))
+        if self.columns > 1:
+            return replace(self, columns=-(-self.columns // 2))
+        return replace(self, group=-(-self.group // 2))
+
+
+def _whole(count: int) -> int:
+    """`count` elements rounded up to whole blocks of half."""
+    return -(-count // _PER_BLOCK) * _PER_BLOCK
+
+
+def _plan(launch: Launch) -> Plan:
+    """Tiles of one plane each: all of it, or as many rows, or as much of a row, as fit."""
+    height, width = _axes(launch)
+    planes = prod(launch.inputs[0][:2])
+    tile = _Tile(
+        height,
+        width,
+        launch.kernel.op == "AvgPoolV2",
+        min(height.windows, _MOST_RUNS),
+        width.windows,
+        min(height.extent, height.span(height.windows, height.size), _MOST_RUNS),
+        width.size,
+    )
+    room, cores = launch.soc.ub_kib * 1024, vector_cores(launch.soc)
+    while sum(buffer.nbytes for buffer in tile.buffers()) > room and tile != tile.smaller():
+        tile = tile.smaller()
+    while tile.rows > 1 and planes * -(-height.windows // tile.rows) < cores:
+        tile = tile.smaller()
+    row_tiles, column_tiles = -(-height.windows // tile.rows), -(-width.windows // tile.columns)
+    tiles = planes * row_tiles * column_tiles
+    tiling = PoolTiling(
+        max(1, min(cores, tiles)), tiles, row_tiles, column_tiles, tile.rows, tile.columns,
+        tile.load_rows, tile.load_pitch, tile.group, tile.lead, tile.pitch, tile.out_pitch,
+        height.extent, width.extent, height.windows, width.windows, height.size, width.size,
+        height.stride, width.stride, height.dilation, width.dilation,
+        height.before, height.after, width.before, width.after,
+        _divisor(launch, height, width),
+    )  # fmt: skip
+    return Plan(tiling, tiling.core_num, tile.buffers(), launch.moved)
+
+
+def _context(kernel: KernelFacts) -> Mapping[str, AttrValue]:
+    """Whether padding is left out of the count."""
+    return {"exclusive": kernel.attributes.get("exclusive", True)}
+
+
+def _covers(kernel: KernelFacts) -> bool:
+    """Maps of half: what the vector unit pools."""
+    return kernel.inputs[0].dtype is DType.FLOAT16
+
+
+FAMILIES = (
+    Family("pool", "pool", frozenset({"AvgPoolV2", "MaxPoolV3"}), _plan, _covers, _context),
+)

@@ -1,0 +1,136 @@
+"""Resize by the nearest element: rows and columns of x, each taken as often as it is wanted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from atc_py.emit.boxes import dense
+from atc_py.emit.family import Family
+from atc_py.emit.plan import Buffer, Plan, narrow, numbers, wide
+from atc_py.emit.tiling import BLOCK, DEPTH, vector_cores
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from atc_py.emit.plan import KernelFacts, Launch
+    from atc_py.shapes import Shape
+    from atc_py.target import Soc
+
+__all__ = ["FAMILIES", "NearestTiling"]
+
+_OFFSET = 4
+"""Bytes of an offset of a gather."""
+
+_MOST_ROWS = 64
+"""Rows of a tile: each is a copy of its own, so more of them gain little."""
+
+
+@dataclass(frozen=True, slots=True)
+class NearestTiling:
+    """Rows along the last axis of the result, cut into tiles of rows and columns."""
+
+    core_num: int = narrow("cores that have work; core c takes blocks of rows c, c + core_num ...")
+    rows: int = wide("rows of the result")
+    width: int = wide("elements of a row of the result")
+    source_width: int = wide("elements of a row of x")
+    tile_rows: int = narrow("rows of a tile")
+    tile_columns: int = narrow("columns of a tile")
+    load_pitch: int = narrow("elements from row to row of what is loaded, whole blocks")
+    out_pitch: int = narrow("elements from row to row of the result in the buffer, whole blocks")
+    outer: int = narrow("axes before the last")
+    extents: tuple[int, ...] = numbers("extents of these axes in the result", pad=1)
+    lengths: tuple[int, ...] = numbers("extents of these axes in x", pad=1)
+    steps: tuple[int, ...] = numbers("elements between neighbours along them in x", pad=0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tile:
+    """Rows and columns of a tile, of a result `width` wide made of rows of `source`."""
+
+    rows: int
+    columns: int
+    width: int
+    source: int
+    itemsize: int
+
+    @property
+    def load_pitch(self) -> int:
+        """Room for the columns of x that lie under those of a tile, rounded to either side.
+
+        Neighbours are source / width apart, (source - 1) / (width - 1) where corners are aligned.
+        """
+        between = (self.source, max(1, self.width)), (self.source - 1, max(1, self.width - 1))
+        reach = max(-(-(self.columns - 1) * far // by) for far, by in between) + 3
+        return self._whole(max(1, min(self.source, reach)))
+
+    @property
+    def out_pitch(self) -> int:
+        """Elements from row to row of the result."""
+        return self._whole(self.columns)
+
+    def buffers(self) -> tuple[Buffer, ...]:
+        """What the tile takes of the unified buffer."""
+        row = DEPTH * self.itemsize
+        return (
+            Buffer("xQueue", "ub", self.rows * self.load_pitch * row),
+            Buffer("yQueue", "ub", self.rows * self.out_pitch * row),
+            Buffer("offsets", "ub", self.rows * self.out_pitch * _OFFSET),
+        )
+
+    def smaller(self) -> _Tile:
+        """Half the rows; half the columns of one row."""
+        rows, columns = -(-self.rows // 2), self.columns
+        if self.rows == 1:
+            columns = -(-self.columns // 2)
+        return _Tile(rows, columns, self.width, self.source, self.itemsize)
+
+    def _whole(self, count: int) -> int:
+        per_block = BLOCK // self.itemsize
+        return -(-count // per_block) * per_block
+
+
+def _tile(x: Shape, y: Shape, itemsize: int, soc: Soc) -> _Tile:
+    """As large as the unified buffer allows and all cores have work."""
+    rows, cores = prod(y[:-1]), vector_cores(soc)
+    share = max(1, min(_MOST_ROWS, -(-rows // cores)))
+    tile = _Tile(share, max(1, y[-1]), max(1, y[-1]), x[-1], itemsize)
+    while sum(each.nbytes for each in tile.buffers()) > soc.ub_kib * 1024:
+        tile = tile.smaller()
+    return tile
+
+
+def _plan(launch: Launch) -> Plan:
+    """A scalar is a row of one element."""
+    x, y = launch.inputs[0] or (1,), launch.outputs[0] or (1,)
+    tile = _tile(x, y, launch.kernel.outputs[0].dtype.itemsize, launch.soc)
+    rows = prod(y[:-1])
+    tiling = NearestTiling(
+        max(1, min(vector_cores(launch.soc), -(-rows // tile.rows))),
+        rows, y[-1], x[-1], tile.rows, tile.columns, tile.load_pitch, tile.out_pitch,
+        len(y) - 1, y[:-1] or (1,), x[:-1] or (1,), dense(x)[:-1] or (0,),
+    )  # fmt: skip
+    return Plan(tiling, tiling.core_num, tile.buffers(), launch.moved)
+
+
+def _covers(kernel: KernelFacts) -> bool:
+    """The nearest element of the whole of x, from scales or sizes."""
+    attributes = kernel.attributes
+    crops = attributes["coordinate_transformation_mode"] == "tf_crop_and_resize"
+    return attributes["mode"] == "nearest" and not crops and len(kernel.inputs) > 1
+
+
+def _context(kernel: KernelFacts) -> Mapping[str, Any]:
+    """The operand that has the ratios, or the extents that they follow from."""
+    given = {port.name: port for port in kernel.inputs}
+    sizes = "sizes" in given
+    return {
+        "ratios": given["sizes" if sizes else "scales"],
+        "sizes": sizes,
+        "place": kernel.attributes["coordinate_transformation_mode"],
+        "nearest": kernel.attributes["nearest_mode"],
+    }
+
+
+FAMILIES = (Family("nearest", "nearest", frozenset({"Resize"}), _plan, _covers, _context),)

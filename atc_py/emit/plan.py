@@ -1,0 +1,198 @@
+"""What a family works out for one set of shapes: tiling numbers, buffers, bytes moved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any
+
+from atc_py.shapes import Shape, element_count
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from atc_py.dtypes import DType
+    from atc_py.emit.keys import KernelKey
+    from atc_py.ir import AttrValue, Node, TensorType
+    from atc_py.target import Soc, TargetOp
+
+__all__ = [
+    "Buffer",
+    "KernelFacts",
+    "Launch",
+    "Plan",
+    "Port",
+    "by_operand",
+    "counted",
+    "narrow",
+    "numbers",
+    "wide",
+]
+
+
+def wide(doc: str) -> Any:
+    """A field of a tiling bounded by a tensor's size: 64 bits in the kernel."""
+    return field(metadata={"doc": doc, "ctype": "uint64_t"})
+
+
+def narrow(doc: str) -> Any:
+    """A field of a tiling bounded by a buffer or a core count: 32 bits in the kernel."""
+    return field(metadata={"doc": doc, "ctype": "uint32_t"})
+
+
+def numbers(doc: str, pad: int) -> Any:
+    """A field of a tiling that is an array of 64 bits: `name[kArray]`, or `name[N][kArray]`.
+
+    Rows of one kernel may have arrays of several lengths: they are filled up with `pad` on the
+    left of the last axis, and the kernel's `kArray` is the common length of all its arrays.
+    """
+    return field(metadata={"doc": doc, "ctype": "uint64_t", "pad": pad})
+
+
+def by_operand(doc: str) -> Any:
+    """A field of a tiling that is an array of 64 bits with one element for each operand."""
+    return field(metadata={"doc": doc, "ctype": "uint64_t", "by_operand": True})
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """An operand of a kernel that is there.
+
+    Attributes:
+        name: its C++ name, unique in the kernel.
+        position: its place among the node's inputs or outputs.
+        dtype: element type.
+        format: what the axes mean.
+        ctype: element type in C++ on the AI Core.
+        host: element type in C++ on the AI CPU.
+    """
+
+    name: str
+    position: int
+    dtype: DType
+    format: str
+    ctype: str
+    host: str
+
+
+@dataclass(frozen=True, slots=True)
+class KernelFacts:
+    """A kernel as families see it, whatever shapes it works on.
+
+    Attributes:
+        key: all that the kernel depends on.
+        row: the operator's row.
+        inputs: the inputs that are there.
+        outputs: the results.
+    """
+
+    key: KernelKey
+    row: TargetOp
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+
+    @property
+    def op(self) -> str:
+        """The target operator."""
+        return self.key.op
+
+    @property
+    def attributes(self) -> Mapping[str, AttrValue]:
+        """Attributes by name, the row's defaults filled in."""
+        return dict(self.key.attributes)
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A kernel at work on one set of shapes; what a family plans for.
+
+    Attributes:
+        kernel: the kernel.
+        node: one of the nodes with these shapes.
+        soc: what it is planned for.
+    """
+
+    kernel: KernelFacts
+    node: Node
+    soc: Soc
+
+    @property
+    def inputs(self) -> tuple[Shape, ...]:
+        """Shapes of the inputs that are there; an extent that only the run knows counts as 1."""
+        return tuple(counted(value.type) for value in self.node.present_inputs)
+
+    @property
+    def outputs(self) -> tuple[Shape, ...]:
+        """Shapes of the results."""
+        return tuple(counted(value.type) for value in self.node.outputs)
+
+    @property
+    def moved(self) -> tuple[int, int]:
+        """Bytes of all inputs and of all results, each once."""
+        sides = (
+            zip(self.inputs, self.kernel.inputs, strict=True),
+            zip(self.outputs, self.kernel.outputs, strict=True),
+        )
+        read, written = (
+            sum(element_count(shape) * port.dtype.itemsize for shape, port in side)
+            for side in sides
+        )
+        return read, written
+
+
+def counted(type_: TensorType) -> Shape:
+    """The extents to plan with; an open one counts as 1 until the run knows it."""
+    return tuple(1 if extent is None else extent for extent in type_.dims)
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """A queue or a piece of scratch memory of one core.
+
+    Attributes:
+        name: the member of the kernel's class.
+        storage: ub, l1, l0a, l0b or l0c.
+        nbytes: of all its buffers together.
+    """
+
+    name: str
+    storage: str
+    nbytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a kernel works on one set of shapes.
+
+    Attributes:
+        tiling: a frozen dataclass whose fields are made by `wide`, `narrow` and `numbers`; it
+            becomes a row of the kernel's `kRows`.
+        cores: cores that have work.
+        buffers: what a core's memory is used for.
+        moved: bytes read and written in the device's memory.
+        workspace: bytes of the device's memory that the kernel needs beside its operands.
+    """
+
+    tiling: Any
+    cores: int
+    buffers: tuple[Buffer, ...] = ()
+    moved: tuple[int, int] = (0, 0)
+    workspace: int = 0
+
+    def used(self, storage: str) -> int:
+        """Bytes of a core's `storage` that are used."""
+        return sum(buffer.nbytes for buffer in self.buffers if buffer.storage == storage)
+
+    def as_json(self) -> dict[str, Any]:
+        """The plan for the list of kernels."""
+        tiling = {each.name: getattr(self.tiling, each.name) for each in fields(self.tiling)}
+        return {
+            "cores": self.cores,
+            "tiling": tiling,
+            "buffers": [
+                {"name": each.name, "storage": each.storage, "bytes": each.nbytes}
+                for each in self.buffers
+            ],
+            "read_bytes": self.moved[0],
+            "written_bytes": self.moved[1],
+            "workspace_bytes": self.workspace,
+        }

@@ -1,0 +1,123 @@
+"""Work along axes: which axes are kept and which are run along, merged, and cut into tiles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING
+
+from atc_py.emit.plan import narrow, numbers, wide
+from atc_py.emit.tiling import vector_cores
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from atc_py.shapes import Shape
+    from atc_py.target import Soc
+
+_REPEAT = 256
+"""Elements that a buffer holds a multiple of."""
+
+__all__ = ["AxesTiling", "Folded", "axes_tiling", "folded"]
+
+
+@dataclass(frozen=True, slots=True)
+class AxesTiling:
+    """Work along axes: groups of lanes, each computed from pieces that are read one by one.
+
+    Where the last axis is run along, a group is one lane, and a piece is a chunk of a row. Where
+    it is kept, a group is a chunk of the lanes, and a piece is one step along the axes.
+    """
+
+    groups: int = wide("groups of lanes")
+    lanes: int = wide("extent of the last axis where it is kept, 1 where it is run along")
+    length: int = wide("extent of the last axis where it is run along, 1 where it is kept")
+    runs: int = wide("steps along the other axes that are run along")
+    count: int = wide("elements that are run along for each lane")
+    chunk_length: int = narrow("elements of a piece")
+    chunk_count: int = wide("chunks of a row, or of the lanes")
+    buffer_length: int = narrow("elements of a buffer, whole repeats")
+    core_num: int = narrow("cores that have work; core c takes groups c, c + core_num ...")
+    kept_extents: tuple[int, ...] = numbers("extents of the axes that count the groups", pad=1)
+    kept_strides: tuple[int, ...] = numbers("elements between neighbours along them", pad=0)
+    run_extents: tuple[int, ...] = numbers("extents of the axes that count the runs", pad=1)
+    run_strides: tuple[int, ...] = numbers("elements between neighbours along them", pad=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """The axes of a tensor, neighbours of one kind merged.
+
+    Attributes:
+        kept: (extent, stride) of the kept axes before the lanes.
+        run: (extent, stride) of the axes that count the runs.
+        lanes: extent of the last axis where it is kept, 1 elsewhere.
+        length: extent of the last axis where it is run along, 1 elsewhere.
+    """
+
+    kept: tuple[tuple[int, int], ...]
+    run: tuple[tuple[int, int], ...]
+    lanes: int
+    length: int
+
+    @property
+    def count(self) -> int:
+        """Elements that are run along for each lane."""
+        return self.length * prod(extent for extent, _ in self.run)
+
+
+def folded(shape: Shape, axes: Iterable[int]) -> Folded:
+    """The axes of `shape` with `axes` run along; extents of 1 count as neither."""
+    chosen = {axis % len(shape) for axis in axes} if shape else set()
+    merged: list[tuple[bool, int]] = []
+    for axis, extent in enumerate(shape):
+        if extent == 1:
+            continue
+        if merged and merged[-1][0] == (axis in chosen):
+            merged[-1] = merged[-1][0], merged[-1][1] * extent
+        else:
+            merged.append((axis in chosen, extent))
+    *before, (last_runs, last) = merged or [(True, 1)]
+    kept: list[tuple[int, int]] = []
+    run: list[tuple[int, int]] = []
+    for at, (runs, extent) in enumerate(before):
+        stride = prod(size for _, size in before[at + 1 :]) * last
+        (run if runs else kept).append((extent, stride))
+    return Folded(tuple(kept), tuple(run), 1 if last_runs else last, last if last_runs else 1)
+
+
+def axes_tiling(axes: Folded, room: int, soc: Soc) -> AxesTiling:
+    """Cut `axes` over cores by groups, with at most `room` elements in a buffer.
+
+    Lanes are cut into chunks no longer than a buffer, and shorter ones where there are cores
+    without a group; a row that is longer than a buffer is read chunk by chunk.
+    """
+    kept = prod(extent for extent, _ in axes.kept)
+    cores = vector_cores(soc)
+    across = axes.lanes != 1
+    extent = axes.lanes if across else axes.length
+    chunk = max(1, min(room, extent))
+    if across and kept:
+        chunk = max(1, min(chunk, -(-axes.lanes // max(1, -(-cores // kept)))))
+    chunks = -(-extent // chunk)
+    groups = kept * chunks if across else kept
+    return AxesTiling(
+        groups,
+        axes.lanes,
+        axes.length,
+        prod(extent for extent, _ in axes.run),
+        axes.count,
+        chunk,
+        chunks,
+        -(-chunk // _REPEAT) * _REPEAT,
+        max(1, min(cores, groups)),
+        _column(axes.kept, 0),
+        _column(axes.kept, 1),
+        _column(axes.run, 0),
+        _column(axes.run, 1),
+    )
+
+
+def _column(pairs: tuple[tuple[int, int], ...], at: int) -> tuple[int, ...]:
+    """The extents or the strides; one axis of one step where there is none."""
+    return tuple(pair[at] for pair in pairs) or (1 - at,)

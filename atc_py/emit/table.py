@@ -1,0 +1,151 @@
+"""The table of a kernel's tilings: one row for each set of shapes that it serves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+from atc_py.shapes import Dims, format_shape
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from atc_py.emit.plan import Plan
+    from atc_py.ir import Node
+
+__all__ = ["Row", "Table", "served", "table_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row as templates see it.
+
+    Attributes:
+        shapes: the operands' shapes, as text.
+        nodes: names of the nodes.
+        values: the tiling's fields as C++ initialisers.
+        dims: shapes padded to a common rank, as a C++ initialiser.
+    """
+
+    shapes: str
+    nodes: tuple[str, ...]
+    values: tuple[str, ...]
+    dims: str
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field of a tiling as C++ declares it: `declared` is its name with its extents."""
+
+    ctype: str
+    declared: str
+    doc: str
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The table as templates see it.
+
+    Attributes:
+        fields: of each row.
+        rows: in the order of their extents.
+        rank: axes of `dims`.
+        axes: `kArray`, the common length of arrays; 0 where there are none.
+    """
+
+    fields: tuple[Field, ...]
+    rows: tuple[Row, ...]
+    rank: int
+    axes: int
+
+
+Shapes = tuple[Dims, ...]
+
+
+def served(nodes: Sequence[Node]) -> dict[Shapes, list[Node]]:
+    """The nodes by the shapes of their operands, smallest shapes first."""
+    found: dict[Shapes, list[Node]] = {}
+    for node in nodes:
+        shapes = tuple(value.type.dims for value in (*node.present_inputs, *node.outputs))
+        found.setdefault(shapes, []).append(node)
+    return dict(sorted(found.items(), key=_extents_first))
+
+
+def table_of(
+    groups: dict[Shapes, list[Node]], plans: dict[Shapes, Plan], names: Sequence[str]
+) -> Table:
+    """The table of a kernel whose operands are called `names`."""
+    rank = max(1, *(len(shape) for shapes in groups for shape in shapes))
+    tilings = [plan.tiling for plan in plans.values()]
+    declared = fields(tilings[0])
+    arrays = [each.name for each in declared if "pad" in each.metadata]
+    axes = max((_length(getattr(row, name)) for row in tilings for name in arrays), default=0)
+    rows = tuple(
+        Row(
+            _shapes_text(names, shapes),
+            tuple(node.name for node in nodes),
+            tuple(
+                _initialiser(getattr(plans[shapes].tiling, each.name), each.metadata, axes)
+                for each in declared
+            ),
+            "{" + ", ".join(_listed(_padded(shape, rank)) for shape in shapes) + "}",
+        )
+        for shapes, nodes in groups.items()
+    )
+    listed = tuple(_field(each, getattr(tilings[0], each.name)) for each in declared)
+    return Table(listed, rows, rank, axes)
+
+
+def _field(each: Any, value: Any) -> Field:
+    """The declaration of a field that has `value` in the first row."""
+    head, *rest = each.name.split("_")
+    name = head + "".join(part.capitalize() for part in rest)
+    extents = ""
+    if isinstance(value, tuple):
+        nested = bool(value) and isinstance(value[0], tuple)
+        extents = f"[{len(value)}][kArray]" if nested else "[kArray]"
+        if each.metadata.get("by_operand"):
+            extents = f"[{len(value)}]"
+    return Field(each.metadata["ctype"], name + extents, each.metadata["doc"])
+
+
+def _length(value: Any) -> int:
+    """The length of the last axis of an array, or 1 of an empty one."""
+    nested = value and isinstance(value[0], tuple)
+    return max(1, len(value[0] if nested else value))
+
+
+def _initialiser(value: Any, metadata: Any, axes: int) -> str:
+    """`value` in C++; arrays are filled up on the left to `axes`."""
+    if not isinstance(value, tuple):
+        return str(int(value))
+    if value and isinstance(value[0], tuple):
+        return "{" + ", ".join(_initialiser(each, metadata, axes) for each in value) + "}"
+    if metadata.get("by_operand"):
+        return _listed(value)
+    return _listed((metadata["pad"],) * (axes - len(value)) + value)
+
+
+def _listed(values: Sequence[int | None]) -> str:
+    """Numbers in braces; an extent that only the run knows stands as 1."""
+    return "{" + ", ".join("1" if value is None else str(value) for value in values) + "}"
+
+
+def _shapes_text(names: Sequence[str], shapes: Shapes) -> str:
+    """`x 2x3, y 2x3`; the host works rows with open extents out in the run."""
+    listed = ", ".join(
+        f"{name} {format_shape(shape)}" for name, shape in zip(names, shapes, strict=True)
+    )
+    if any(None in shape for shape in shapes):
+        listed += "; ? is known to the run alone and counted as 1 here"
+    return listed
+
+
+def _padded(shape: Dims, rank: int) -> Dims:
+    """`shape` with 1 on the left up to `rank` axes."""
+    return (1,) * (rank - len(shape)) + shape
+
+
+def _extents_first(group: tuple[Shapes, list[Node]]) -> list[list[int]]:
+    """What rows are ordered by: extents, open ones before all others."""
+    return [[-1 if extent is None else extent for extent in dims] for dims in group[0]]

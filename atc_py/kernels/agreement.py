@@ -1,0 +1,89 @@
+"""Whether two results agree: in all bits, or within units in the last place of float16."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["LIMIT", "NOISE", "Agreement", "agreement"]
+
+LIMIT = 2.0
+"""Units in the last place of float16 within which numbers agree that need not be exact."""
+
+NOISE = 2.0**-20
+"""Share of what is summed up by which float32 additions in another order differ."""
+
+_GRIDS = {"bfloat16": (2.0**-126, 2.0**-7)}
+_FLOAT16 = (2.0**-14, 2.0**-10)
+"""The least normal number, and the last place of 1; a coarser dtype is measured by its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How far a result is from the expected one.
+
+    What stands out of a sum that cancels is no smaller than float32 leaves it: where the size of
+    what is added up is known, NOISE of it is taken from each difference.
+
+    Attributes:
+        differing: elements that are not equal.
+        ulps: the largest difference in units in the last place of float16, of bfloat16 where the
+            results are that; infinite where one of
+            the two is NaN or infinite and the other is not.
+        first: place of the first element that differs, in the order of memory; None where none.
+    """
+
+    differing: int = 0
+    ulps: float = 0.0
+    first: int | None = None
+
+    def holds(self, *, exact: bool) -> bool:
+        """Whether the two agree."""
+        return self.differing == 0 if exact else self.ulps <= LIMIT
+
+
+def agreement(
+    found: NDArray[Any], expected: NDArray[Any], summed: NDArray[Any] | None = None
+) -> Agreement:
+    """Compare arrays of one dtype and size; NaN equals NaN, and 0 equals -0.
+
+    Args:
+        found: what a kernel computed.
+        expected: what the simulator did.
+        summed: size of what is added up to each element; None where nothing cancels.
+    """
+    one, other = found.reshape(-1), expected.reshape(-1)
+    if one.dtype.kind in "biu":
+        unequal = one != other
+        ulps = float("inf") if unequal.any() else 0.0
+    else:
+        one, other = one.astype(np.float64), other.astype(np.float64)
+        unequal = ~((one == other) | (np.isnan(one) & np.isnan(other)))
+        grid = _GRIDS.get(expected.dtype.name, _FLOAT16)
+        noise = np.zeros(other.shape) if summed is None else NOISE * np.abs(summed.reshape(-1))
+        ulps = _ulps(one[unequal], other[unequal], noise[unequal].astype(np.float64), grid)
+    if not unequal.any():
+        return Agreement()
+    return Agreement(int(unequal.sum()), ulps, int(unequal.argmax()))
+
+
+def _ulps(
+    found: NDArray[np.float64],
+    expected: NDArray[np.float64],
+    noise: NDArray[np.float64],
+    grid: tuple[float, float],
+) -> float:
+    """The largest difference beyond the noise, in units in the last place at the expected value."""
+    least, place = grid
+    if not found.size:
+        return 0.0
+    with np.errstate(all="ignore"):
+        binade = 2.0 ** np.floor(np.log2(np.maximum(np.abs(expected), least)))
+        beyond = np.maximum(np.abs(found - expected) - np.nan_to_num(noise), 0)
+        steps = beyond / (binade * place)
+    return float(np.where(np.isnan(steps), np.inf, steps).max())

@@ -1,0 +1,129 @@
+"""A host program that holds kernels: its jobs, and what becomes of them."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from atc_py.device.sim.node import TensorFacts
+
+__all__ = ["Job", "Outcome", "run_jobs"]
+
+_SECONDS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One launch of a kernel on the host.
+
+    Attributes:
+        kernel: its name.
+        row: the row of its tiling table.
+        cores: cores that are launched.
+        workspace: bytes of workspace.
+        inputs: those that are there.
+        outputs: types of the results.
+    """
+
+    kernel: str
+    row: int
+    cores: int
+    workspace: int
+    inputs: tuple[NDArray[Any], ...]
+    outputs: tuple[TensorFacts, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a job.
+
+    Attributes:
+        results: what the kernel wrote; empty where it stopped at a fault.
+        faults: what it did that the hardware would punish, with file and line.
+    """
+
+    results: tuple[NDArray[Any], ...] = ()
+    faults: tuple[str, ...] = ()
+
+
+def run_jobs(program: Path, jobs: Sequence[Job], folder: Path) -> list[Outcome]:
+    """Run jobs one after the other in one process.
+
+    A job that stops the process is one with a fault; the jobs behind it run in another process.
+
+    Args:
+        program: the built program.
+        jobs: what to run.
+        folder: for operands; it must exist.
+    """
+    outcomes: list[Outcome] = []
+    while len(outcomes) < len(jobs):
+        outcomes += _run(program, jobs[len(outcomes) :], folder)
+    return outcomes
+
+
+def _run(program: Path, jobs: Sequence[Job], folder: Path) -> list[Outcome]:
+    """The outcomes of jobs up to the first that stops the process; at least one."""
+    lines: list[str] = []
+    for number, job in enumerate(jobs):
+        lines.append(f"job {job.kernel} {job.row} {job.cores} {job.workspace}")
+        for at, array in enumerate(job.inputs):
+            path = folder / f"{program.name}-{number}-in{at}"
+            array.tofile(path)
+            lines.append(f"in {path}")
+        for at, facts in enumerate(job.outputs):
+            lines.append(f"out {facts.nbytes} {folder / f'{program.name}-{number}-out{at}'}")
+    listed = folder / f"{program.name}.jobs"
+    listed.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    try:
+        done = subprocess.run(  # noqa: S603  (built by the compiler before)
+            [program, listed], capture_output=True, text=True, timeout=_SECONDS, check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        said = (error.stdout or b"").decode(errors="replace")
+        return _read(program, jobs, folder, said, f"it runs for more than {_SECONDS} s")
+    ended = f"it ends the program with status {done.returncode}"
+    fault = next((line for line in done.stderr.splitlines() if "rror" in line), ended)
+    return _read(program, jobs, folder, done.stdout, fault.strip())
+
+
+def _read(
+    program: Path, jobs: Sequence[Job], folder: Path, said: str, stopped: str
+) -> list[Outcome]:
+    """The outcomes that a program told, and of the job that stopped it."""
+    faults: dict[int, list[str]] = {}
+    finished: set[int] = set()
+    for line in said.splitlines():
+        word, _, rest = line.partition(" ")
+        number, _, text = rest.partition(" ")
+        if word == "done":
+            finished.add(int(number))
+        elif word == "fault":
+            faults.setdefault(int(number), []).append(text)
+    outcomes = []
+    for at, job in enumerate(jobs):
+        if at in finished:
+            outcomes.append(Outcome(_results(program, at, job, folder)))
+        elif at in faults:
+            outcomes.append(Outcome(faults=tuple(faults[at])))
+        else:
+            outcomes.append(Outcome(faults=(stopped,)))
+            break
+    return outcomes
+
+
+def _results(program: Path, number: int, job: Job, folder: Path) -> tuple[NDArray[Any], ...]:
+    """The results that a job wrote."""
+    return tuple(
+        np.fromfile(folder / f"{program.name}-{number}-out{at}", facts.dtype.numpy)
+        for at, facts in enumerate(job.outputs)
+    )

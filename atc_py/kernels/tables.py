@@ -1,0 +1,156 @@
+"""The list of kernels and the results of their verification, as tables, JSON and findings."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from atc_py.diag import Place
+from atc_py.diag.codes import KERNEL_DIFFERS, KERNEL_FAULT, KERNEL_NOT_BUILT
+from atc_py.kernels.verify import Verdict
+from atc_py.report.tables import Table, format_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from atc_py.diag import Diagnostic
+    from atc_py.kernels.listing import KernelList
+    from atc_py.kernels.verify import Checked
+
+__all__ = [
+    "findings",
+    "kernel_tables",
+    "summary",
+    "verified_json",
+    "verified_summary",
+    "verified_tables",
+]
+
+_CODES = {
+    Verdict.NOT_BUILT: KERNEL_NOT_BUILT,
+    Verdict.FAULT: KERNEL_FAULT,
+    Verdict.DIFFERS: KERNEL_DIFFERS,
+}
+
+
+def summary(listed: KernelList) -> str:
+    """`24 kernels for sim, 18 complete; they serve 312 nodes`."""
+    complete = sum(each["complete"] for each in listed.kernels)
+    nodes = sum(len(row["nodes"]) for each in listed.kernels for row in each["rows"])
+    count = len(listed.kernels)
+    return f"{count} kernels for {listed.soc}, {complete} complete; they serve {nodes} nodes"
+
+
+def kernel_tables(listed: KernelList) -> list[Table]:
+    """One line a kernel, then one a set of shapes."""
+    if not listed.kernels:
+        return []
+    head = ("kernel", "operator", "family", "state", "nodes>", "lines>")
+    lines = tuple(
+        (
+            each["name"],
+            each["op"],
+            each["family"],
+            "complete" if each["complete"] else "skeleton",
+            str(sum(len(row["nodes"]) for row in each["rows"])),
+            str(each["lines"]),
+        )
+        for each in listed.kernels
+    )
+    plans = ("kernel", "shapes", "nodes>", "cores>", "tile plan", "moved>", "buffers used")
+    rows = tuple(
+        (
+            each["name"],
+            _shapes(row["shapes"]),
+            str(len(row["nodes"])),
+            str(row["cores"]),
+            _plan(row["tiling"]),
+            format_bytes(row["read_bytes"] + row["written_bytes"]),
+            _buffers(row["buffers"], listed.buffers),
+        )
+        for each in listed.kernels
+        for row in each["rows"]
+    )
+    return [Table("Kernels", head, lines), Table("Plans", plans, rows)]
+
+
+def _shapes(shapes: Sequence[Sequence[int | None]]) -> str:
+    """`2x3, 3 -> 2x3` without names: the operands in the kernel's order."""
+    return ", ".join(
+        "x".join("?" if extent is None else str(extent) for extent in shape) or "scalar"
+        for shape in shapes
+    )
+
+
+_TOLD = ("tile_count", "tile_rows", "tile_length", "chunk_length", "tile_m", "tile_n", "tile_k")
+"""Numbers of a tiling that say how the work is cut."""
+
+
+def _plan(tiling: Mapping[str, Any]) -> str:
+    """`tile_count 8, chunk_length 1024`."""
+    return ", ".join(f"{name} {tiling[name]}" for name in _TOLD if name in tiling)
+
+
+def _buffers(used: Sequence[Mapping[str, Any]], sizes: Mapping[str, int]) -> str:
+    """`ub 18.0 KiB of 256.0 KiB (7%)`."""
+    total: Counter[str] = Counter()
+    for each in used:
+        total[each["storage"]] += each["bytes"]
+    return ", ".join(
+        f"{name} {format_bytes(count)} of {format_bytes(sizes[name])} ({count / sizes[name]:.0%})"
+        for name, count in total.items()
+    )
+
+
+def verified_tables(checked: Sequence[Checked]) -> list[Table]:
+    """One line for each kernel and set of shapes."""
+    head = ("kernel", "shapes", "result", "ulps>", "")
+    rows = tuple(
+        (
+            each.kernel["name"],
+            _shapes(each.kernel["rows"][each.row]["shapes"]),
+            each.verdict.value,
+            f"{each.ulps:.2g}" if each.verdict in {Verdict.CLOSE, Verdict.DIFFERS} else "",
+            each.text if each.verdict is Verdict.SKIPPED else "",
+        )
+        for each in checked
+    )
+    return [Table("Kernels on the host and in the simulator", head, rows)] if rows else []
+
+
+def verified_summary(checked: Sequence[Checked]) -> str:
+    """`21 equal, 2 close, 4 skeleton`."""
+    counts = Counter(each.verdict for each in checked)
+    listed = [f"{counts[verdict]} {verdict.value}" for verdict in Verdict if counts[verdict]]
+    return ", ".join(listed) or "the model has no kernels"
+
+
+def verified_json(checked: Sequence[Checked]) -> dict[str, Any]:
+    """The results as JSON."""
+    return {
+        "kernels": [
+            {
+                "name": each.kernel["name"],
+                "op": each.kernel["op"],
+                "shapes": each.kernel["rows"][each.row]["shapes"],
+                "result": each.verdict.value,
+                "ulps": each.ulps if each.ulps < float("inf") else None,
+                "text": each.text,
+            }
+            for each in checked
+        ]
+    }
+
+
+def findings(checked: Sequence[Checked]) -> list[Diagnostic]:
+    """A diagnostic for each kernel that is wrong."""
+    return [
+        _CODES[each.verdict].diagnostic(
+            f"{each.kernel['name']}: {each.text}",
+            place=Place(
+                node_name=each.kernel["rows"][each.row]["nodes"][0], op_type=each.kernel["op"]
+            ),
+        )
+        for each in checked
+        if each.verdict.is_wrong
+    ]

@@ -1,0 +1,195 @@
+"""Kernels built for the host, run on random data, and held against the simulator's."""
+
+from __future__ import annotations
+
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from enum import Enum
+from os import cpu_count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from atc_py.device.sim.loading import build_program
+from atc_py.emit.writing import write_kernels
+from atc_py.kernels.agreement import agreement
+from atc_py.kernels.listing import kernel_texts, read_kernels
+from atc_py.kernels.program import Job, run_jobs
+from atc_py.kernels.samples import case_of, expected_results, summed_sizes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from atc_py.device.sim.program import Program, Step
+    from atc_py.kernels.listing import KernelList
+    from atc_py.kernels.program import Outcome
+    from atc_py.kernels.samples import Case
+    from atc_py.kernels.toolchain import Compiler
+    from atc_py.package.reader import OfflineModel
+
+__all__ = ["Checked", "Verdict", "verify_kernels"]
+
+_BATCH = 12
+"""Kernels built together: enough to share the headers' cost, few enough for several cores."""
+
+
+class Verdict(Enum):
+    """What became of one kernel on one set of shapes."""
+
+    EQUAL = "equal"
+    CLOSE = "close"
+    SKELETON = "skeleton"
+    SKIPPED = "skipped"
+    DIFFERS = "differs"
+    FAULT = "fault"
+    NOT_BUILT = "not built"
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether it makes the command fail."""
+        return self in {Verdict.DIFFERS, Verdict.FAULT, Verdict.NOT_BUILT}
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """One kernel on one set of shapes.
+
+    Attributes:
+        kernel: its entry in the list of kernels.
+        row: number of the row of its tiling table.
+        verdict: what became of it.
+        ulps: the largest difference in units in the last place of float16.
+        text: why it is not right, or not run.
+    """
+
+    kernel: Mapping[str, Any]
+    row: int
+    verdict: Verdict
+    ulps: float = 0.0
+    text: str = ""
+
+
+def verify_kernels(
+    model: OfflineModel,
+    compiler: Compiler,
+    seed: int = 0,
+    on_done: Callable[[int, int], None] = lambda _done, _total: None,
+) -> list[Checked]:
+    """Build the model's kernels, run the complete ones, and compare; in the list's order.
+
+    Args:
+        model: an offline model.
+        compiler: builds them.
+        seed: of the random data.
+        on_done: told how many kernels of how many are done.
+
+    Raises:
+        AtcError: the model makes no sense to the simulator, or its list of kernels is not there.
+    """
+    listed = read_kernels(model)
+    program = build_program(model, merged=False)
+    with tempfile.TemporaryDirectory(prefix="atc-py-kernels-") as name:
+        folder = Path(name)
+        write_kernels(kernel_texts(model), folder)
+        batches = [
+            listed.kernels[start : start + _BATCH]
+            for start in range(0, len(listed.kernels), _BATCH)
+        ]
+        work = _Work(listed, program, compiler, folder, seed)
+        done: list[Checked] = []
+        with ThreadPoolExecutor(cpu_count()) as pool:
+            counted = 0
+            for batch, checked in zip(
+                batches, pool.map(work.batch, range(len(batches)), batches), strict=True
+            ):
+                done += checked
+                counted += len(batch)
+                on_done(counted, len(listed.kernels))
+    return done
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What every batch needs."""
+
+    listed: KernelList
+    program: Program
+    compiler: Compiler
+    folder: Path
+    seed: int
+
+    def batch(self, number: int, kernels: Sequence[Mapping[str, Any]]) -> list[Checked]:
+        """Build and run some kernels; where they do not build together, one by one."""
+        name = f"batch{number}"
+        refused = self.compiler.build(self.folder, kernels, self.listed.buffers, name)
+        if refused is None:
+            return self._run(kernels, self.folder / name)
+        if len(kernels) == 1:
+            text = refused.replace(f"{self.folder}/", "")
+            return [Checked(kernels[0], 0, Verdict.NOT_BUILT, text=text)]
+        return [
+            checked
+            for at, kernel in enumerate(kernels)
+            for checked in self.batch(1000 * (number + 1) + at, [kernel])
+        ]
+
+    def _run(self, kernels: Sequence[Mapping[str, Any]], program: Path) -> list[Checked]:
+        """Run what can be run of the kernels of one program."""
+        steps = {step.node.name: step for step in self.program.steps}
+        rows = [(kernel, at, row) for kernel in kernels for at, row in enumerate(kernel["rows"])]
+        left = [_left_out(kernel, steps[row["nodes"][0]]) for kernel, _, row in rows]
+        cases = [
+            None if out else case_of(steps[row["nodes"][0]], self.program.constants, self.seed)
+            for out, (_, _, row) in zip(left, rows, strict=True)
+        ]
+        jobs = [
+            Job(
+                kernel["name"], at, row["cores"], row["workspace_bytes"],
+                tuple(array for array in case.inputs if array is not None),
+                case.step.node.outputs,
+            )
+            for case, (kernel, at, row) in zip(cases, rows, strict=True)
+            if case is not None
+        ]  # fmt: skip
+        outcomes = iter(run_jobs(program, jobs, self.folder))
+        checked = []
+        for out, case, (kernel, at, _) in zip(left, cases, rows, strict=True):
+            if case is None:
+                verdict = Verdict.SKELETON if out == "skeleton" else Verdict.SKIPPED
+                checked.append(Checked(kernel, at, verdict, text=out))
+            else:
+                checked.append(_held(kernel, at, next(outcomes), case))
+        return checked
+
+
+def _left_out(kernel: Mapping[str, Any], step: Step) -> str:
+    """Why a kernel is not run on a set of shapes; empty where it is."""
+    if not kernel["complete"]:
+        return "skeleton"
+    if step.is_late or step.kernel.results is not None:
+        return "only the run knows all its shapes"
+    return ""
+
+
+def _held(kernel: Mapping[str, Any], row: int, outcome: Outcome, case: Case) -> Checked:
+    """What a kernel computed beside what the simulator did."""
+    if outcome.faults:
+        return Checked(kernel, row, Verdict.FAULT, text=outcome.faults[0])
+    exact = kernel["numbers"] == "exact"
+    expected = expected_results(case)
+    sizes = summed_sizes(case) if kernel["numbers"] == "sums" else (None,) * len(expected)
+    ulps, differing = 0.0, 0
+    for port, found, wanted, size in zip(
+        kernel["outputs"], outcome.results, expected, sizes, strict=True
+    ):
+        found_agreement = agreement(found, wanted, size)
+        differing += found_agreement.differing
+        ulps = max(ulps, found_agreement.ulps)
+        if not found_agreement.holds(exact=exact):
+            at = found_agreement.first or 0
+            text = (
+                f"{port['name']}[{at}] is {found.reshape(-1)[at]}, the simulator has "
+                f"{wanted.reshape(-1)[at]}; {found_agreement.differing} of {wanted.size} differ"
+            )
+            return Checked(kernel, row, Verdict.DIFFERS, ulps, text)
+    return Checked(kernel, row, Verdict.CLOSE if differing else Verdict.EQUAL, ulps)

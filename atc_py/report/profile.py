@@ -1,0 +1,60 @@
+"""The record of a profile: what a model costs on one SoC or several."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from atc_py.cost.calibration import Calibration
+    from atc_py.cost.network import NetworkCost
+    from atc_py.diag import Diagnostic
+
+__all__ = ["Profile", "SocProfile"]
+
+
+@dataclass(frozen=True, slots=True)
+class SocProfile:
+    """A model on one SoC.
+
+    Attributes:
+        soc: the SoC's name.
+        cost: what the model costs there, or None where it does not compile for it.
+        refusals: why it does not.
+    """
+
+    soc: str
+    cost: NetworkCost | None
+    refusals: tuple[Diagnostic, ...] = ()
+
+    @property
+    def verdict(self) -> str:
+        """Whether the model fits, in words."""
+        if self.cost is None:
+            return f"does not compile: {self.refusals[0].message}"
+        fits = self.cost.fits
+        if fits is None:
+            return "compiles; size of device memory not published"
+        return "fits" if fits else "compiles, but device memory is too small"
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A model on one SoC or several.
+
+    Attributes:
+        model: the file.
+        socs: in the order in which they were asked for.
+        calibration: what refitting the factors gave, where that was asked for.
+    """
+
+    model: Path
+    socs: tuple[SocProfile, ...]
+    calibration: Calibration | None = None
+
+    @property
+    def costs(self) -> tuple[NetworkCost, ...]:
+        """What the model costs where it compiles."""
+        return tuple(each.cost for each in self.socs if each.cost is not None)

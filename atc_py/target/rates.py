@@ -1,0 +1,82 @@
+"""Rates inside a core and to the L2 cache, by architecture, and the size of device memory.
+
+Figures: `platform_config` of CANN as published, like those of the SoC rows; bytes per cycle of the
+cube's clock and core. `sim` has the figures of Ascend310P3.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from atc_py.target.socs import Soc
+
+__all__ = ["Rates", "device_memory", "rates_of"]
+
+_GIB = 1024**3
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """Bytes per cycle and core.
+
+    Attributes:
+        l2_read: from the L2 cache; 0 where the SoC has none.
+        l2_write: to the L2 cache.
+        l1_l0a: from L1 to the buffer of the cube's left operand.
+        l1_l0b: from L1 to the buffer of its right operand.
+        l0c_ub: from the buffer of the cube's results to the unified buffer, or where a core has
+            none, out of the core.
+        ub_out: from the unified buffer to L2.
+        split: whether cube and vector are cores of their own that exchange data through L2.
+        assumed: whether the figures are those of the generation before: none are published.
+    """
+
+    l2_read: int
+    l2_write: int
+    l1_l0a: int
+    l1_l0b: int
+    l0c_ub: int
+    ub_out: int
+    split: bool = False
+    assumed: bool = False
+
+
+_A2 = Rates(110, 86, 512, 256, 256, 64, split=True)
+_BY_ARCH = {
+    "dav-m100": Rates(128, 64, 512, 256, 256, 64),
+    "dav-m300": Rates(256, 128, 512, 256, 128, 128),
+    "dav-m200": Rates(114, 114, 512, 256, 512, 114),
+    "dav-c100": Rates(110, 86, 512, 256, 256, 64),
+    "dav-c220-cube": _A2,
+    "dav-c310": replace(_A2, assumed=True),
+    "dav-s200": Rates(0, 0, 512, 256, 512, 18),
+    "sim": Rates(114, 114, 512, 256, 512, 114),
+}
+
+_MEMORY = {
+    "Ascend310B1": 32,
+    "Ascend310P1": 22,
+    "Ascend310P3": 22,
+    "Ascend310P5": 22,
+    "Ascend310P7": 22,
+    "Ascend910B1": 64,
+    "Ascend910B2": 64,
+    "Ascend910B3": 64,
+    "Ascend910B4": 32,
+    "Ascend910_9391": 64,
+    "Ascend910_9392": 64,
+}
+"""GiB of device memory, where published."""
+
+
+def rates_of(soc: Soc) -> Rates:
+    """The rates of a SoC's cores."""
+    return _BY_ARCH[soc.arch]
+
+
+def device_memory(soc: Soc) -> int | None:
+    """Bytes of device memory, or None where they are not published."""
+    size = _MEMORY.get(soc.name)
+    return None if size is None else size * _GIB

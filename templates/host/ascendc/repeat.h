@@ -1,0 +1,41 @@
+// Vector arithmetic in repeats whose operands lie apart, or stand still.
+#ifndef ATC_PY_HOST_ASCENDC_REPEAT_H_
+#define ATC_PY_HOST_ASCENDC_REPEAT_H_
+
+#include <cstdint>
+
+#include "arithmetic.h"
+
+namespace AscendC {
+
+// Blocks of 32 bytes from block to block within a repeat, and from repeat to repeat.
+struct BinaryRepeatParams {
+  uint8_t dstBlkStride = 1;
+  uint8_t src0BlkStride = 1;
+  uint8_t src1BlkStride = 1;
+  uint8_t dstRepStride = 8;
+  uint8_t src0RepStride = 8;
+  uint8_t src1RepStride = 8;
+};
+
+// dst = one + other for the first `mask` elements of each repeat.
+template <typename T>
+inline void Add(const LocalTensor<T>& dst, const LocalTensor<T>& one, const LocalTensor<T>& other,
+                uint64_t mask, uint8_t repeats, const BinaryRepeatParams& strides,
+                Where where = Where::Here()) {
+  constexpr uint64_t kBlock = ONE_BLK_SIZE / sizeof(T);
+  host::Require(mask >= 1 && mask <= ONE_REPEAT_BYTE_SIZE / sizeof(T), where,
+                "the mask must be 1 to the elements of 256 bytes");
+  host::Require(repeats >= 1, where, "repeatTimes must be 1 to 255");
+  host::Require(strides.dstBlkStride == 1 && strides.src0BlkStride == 1 &&
+                    strides.src1BlkStride == 1,
+                where, "on the host the blocks of a repeat follow one another");
+  for (uint64_t repeat = 0; repeat < repeats; ++repeat) {
+    Add(dst[repeat * strides.dstRepStride * kBlock], one[repeat * strides.src0RepStride * kBlock],
+        other[repeat * strides.src1RepStride * kBlock], static_cast<uint32_t>(mask), where);
+  }
+}
+
+}  // namespace AscendC
+
+#endif  // ATC_PY_HOST_ASCENDC_REPEAT_H_

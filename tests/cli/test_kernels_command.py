@@ -1,0 +1,182 @@
+"""`atc-py kernels`: the list, the project on disk, and verification with its exit statuses."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from atc_py.resources import templates_dir
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.cli.conftest import Result
+
+    Atc = Callable[..., Result]
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> str:
+    """Two rectifiers of two shapes, a sum, and an operator that is left to write."""
+    nodes = [
+        helper.make_node("Relu", ["x"], ["a"], name="first"),
+        helper.make_node("Add", ["a", "x"], ["b"], name="sum"),
+        helper.make_node("Flatten", ["b"], ["c"], name="flat"),
+        helper.make_node("Relu", ["c"], ["d"], name="second"),
+        helper.make_node("LRN", ["b"], ["y"], name="left", size=3),
+    ]
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT16, [2, 3, 5, 7])
+    outputs = [
+        helper.make_tensor_value_info("d", TensorProto.FLOAT16, [2, 105]),
+        helper.make_tensor_value_info("y", TensorProto.FLOAT16, [2, 3, 5, 7]),
+    ]
+    graph = helper.make_graph(nodes, "net", [x], outputs)
+    opsets = [helper.make_opsetid("", 13)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), tmp_path / "m.onnx")
+    return str(tmp_path / "m.onnx")
+
+
+@pytest.fixture
+def templates(tmp_path: Path) -> Path:
+    """A folder of templates with one of its own."""
+    folder = tmp_path / "templates"
+    folder.mkdir()
+    return folder
+
+
+def _changed(folder: Path, old: str, new: str) -> None:
+    """Put a template for unary operators there whose text differs from the built-in one's."""
+    own = templates_dir() / "kernels" / "elementwise.cpp.j2"
+    text = own.read_text(encoding="utf-8")
+    assert old in text
+    (folder / own.name).write_text(text.replace(old, new), encoding="utf-8")
+
+
+def test_list_tells_nodes_state_plan_and_buffers(atc: Atc, model: str) -> None:
+    done = atc("kernels", model)
+    assert done.status == 0
+    assert done.out.startswith("3 kernels for sim, 2 complete; they serve 4 nodes\n")
+    lines = {line.split()[1]: line.split() for line in done.out.splitlines()[3:6]}
+    assert lines["Relu"][2:5] == ["unary", "complete", "2"]
+    assert lines["LRN"][3] == "skeleton"
+    assert "tile_count" in done.out
+    assert "of 256.0 KiB" in done.out
+
+
+def test_json_has_plans_bytes_and_buffers(atc: Atc, model: str) -> None:
+    listed = atc("kernels", model, "--format", "json").json
+    assert listed["buffers"]["ub"] == 256 * 1024
+    (relu,) = [each for each in listed["kernels"] if each["op"] == "Relu"]
+    assert [row["read_bytes"] for row in relu["rows"]] == [420, 420]
+    assert relu["numbers"] == "exact"
+    assert sum(each["bytes"] for each in relu["rows"][0]["buffers"]) <= listed["buffers"]["ub"]
+
+
+def test_offline_model_lists_what_its_source_does(atc: Atc, model: str) -> None:
+    assert atc("convert", model, "-o", "m.om").status == 0
+    assert atc("kernels", "m.om").out == atc("kernels", model).out
+
+
+def test_project_on_disk_builds_by_itself(atc: Atc, model: str, tmp_path: Path) -> None:
+    done = atc("kernels", model, "--output", str(tmp_path / "out"))
+    assert done.status == 0
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert {"CMakeLists.txt", "host", "host_kernels.cpp", "kernels.json"} <= names
+    (folder,) = (tmp_path / "out").glob("relu*")
+    page = (folder / "README.md").read_text(encoding="utf-8")
+    assert "Complete, of the family *unary*" in page
+    (left,) = (tmp_path / "out").glob("lrn*")
+    assert "Left to write" in (left / "README.md").read_text(encoding="utf-8")
+
+
+def test_verify_tells_what_is_equal_and_what_is_left(atc: Atc, model: str) -> None:
+    done = atc("kernels", "--verify", model)
+    assert (done.status, done.err) == (0, "")
+    assert done.out.splitlines()[-1] == "3 equal, 1 skeleton"
+
+
+def test_verify_finds_other_numbers(atc: Atc, model: str, templates: Path) -> None:
+    _changed(templates, "    const uint32_t count = tile.count;", _halved())
+    done = atc("kernels", "--verify", model, "--templates", str(templates))
+    assert done.status == 4
+    assert "ATC7014 kernel-differs" in done.err
+    assert "the simulator has" in done.err
+    assert "differ" in done.out
+
+
+def _halved() -> str:
+    """Computes half of a tile."""
+    return "    const uint32_t count = tile.count / 2;"
+
+
+def test_verify_finds_what_the_hardware_would_punish(atc: Atc, model: str, templates: Path) -> None:
+    _changed(templates, "    {{ port.name }}Queue_.FreeTensor({{ port.name }});\n", "")
+    done = atc("kernels", "--verify", model, "--templates", str(templates))
+    assert done.status == 4
+    assert "ATC7013 kernel-fault" in done.err
+    assert ".cpp:" in done.err
+    assert "queue leak" in done.err
+
+
+def test_verify_survives_a_kernel_that_ends_the_program(
+    atc: Atc, model: str, templates: Path
+) -> None:
+    _changed(
+        templates,
+        "    const uint32_t count = tile.count;",
+        "    __builtin_trap();\n" + "    const uint32_t count = tile.count;",
+    )
+    done = atc("kernels", "--verify", model, "--templates", str(templates))
+    assert done.status == 4
+    assert done.err.count("ATC7013 kernel-fault") == 3
+    assert "it ends the program with status" in done.err
+
+
+def test_verify_tells_which_kernel_does_not_compile(atc: Atc, model: str, templates: Path) -> None:
+    text = (templates_dir() / "kernels" / "unary.cpp.j2").read_text(encoding="utf-8")
+    broken = text.replace("{{ functions[op] }}(", "Nonsense(")
+    (templates / "unary.cpp.j2").write_text(broken, encoding="utf-8")
+    done = atc("kernels", "--verify", model, "--templates", str(templates), "--format", "json")
+    assert done.status == 4
+    results = {each["op"]: each["result"] for each in done.json["kernels"]}
+    assert results == {"Relu": "not built", "Add": "equal", "LRN": "skeleton"}
+
+
+def test_verify_without_a_compiler_says_so(
+    atc: Atc, model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CXX", raising=False)
+    monkeypatch.setattr(shutil, "which", lambda _name: None)
+    done = atc("kernels", "--verify", model)
+    assert done.status == 4
+    assert "error[ATC7011 no-cpp-compiler]: no C++ compiler was found" in done.err
+
+
+def test_verify_with_a_compiler_that_is_not_there_names_it(
+    atc: Atc, model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CXX", "nonsense++ -O2")
+    done = atc("kernels", "--verify", model)
+    assert done.status == 4
+    assert "CXX names 'nonsense++'" in done.err
+
+
+@pytest.mark.parametrize("command", ["kernels", "convert"])
+def test_folder_of_templates_that_is_not_there_is_refused(
+    atc: Atc, model: str, command: str
+) -> None:
+    done = atc(command, model, "--templates", "nowhere")
+    assert done.status != 0
+    assert "there is no folder of templates 'nowhere'" in done.err
+
+
+def test_file_that_is_no_model_is_refused(atc: Atc, tmp_path: Path) -> None:
+    (tmp_path / "bad.om").write_bytes(b"PK\x03\x04 broken")
+    assert atc("kernels", str(tmp_path / "bad.om")).status == 3
+    assert atc("kernels", str(tmp_path / "none.om")).status == 3
+    assert atc("kernels", str(tmp_path / "none.onnx")).status == 3

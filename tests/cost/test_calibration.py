@@ -1,0 +1,215 @@
+"""Refitting factors: what was hidden in measurements is found again; bad files are refused."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from atc_py.cost.calibration import calibrate, load_fit, save_fit
+from atc_py.cost.estimate import case_seconds, estimate
+from atc_py.cost.factors import EXPECTED
+from atc_py.cost.measurements import Measurement, read_measurements
+from atc_py.cost.operation import Source
+from atc_py.diag import AtcError
+from atc_py.target import find_soc
+from tests.cost.launches import convolution, elementwise, matmul
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from atc_py.cost.factors import Factors
+
+SOC = find_soc("Ascend310P3")
+HIDDEN = replace(
+    EXPECTED.factors, cube=0.5, vector=0.33, bandwidth=0.85, launch=6e-6
+)  # fmt: skip
+HEAD = "op,shape,dtype,time_us,output_shape"
+
+
+def measured(factors: Factors, noise: float = 0.0) -> list[Measurement]:
+    """Kernels whose times follow from factors, up to noise."""
+    launches = [
+        *(matmul(m, k, n) for m in (64, 2048) for k in (256, 2048) for n in (128, 4096)),
+        *(elementwise(op, side, side) for op in ("Relu", "GeluV2") for side in (16, 256, 4096)),
+        *(convolution((1, 64, side, side), 64, 3, 1) for side in (14, 56, 112)),
+    ]
+    chance = random.Random(3)  # noqa: S311  (noise on measurements)
+    case = replace(EXPECTED, factors=factors)
+    return [
+        Measurement(
+            each.operations[0].row.name, "", "float16",
+            case_seconds(each, SOC, case) * chance.lognormvariate(0, noise), each, line,
+        )
+        for line, each in enumerate(launches)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("noise", "near"), [(0.0, 0.04), (0.05, 0.12)])
+def test_hidden_factors_are_found(noise: float, near: float) -> None:
+    done = calibrate(measured(HIDDEN, noise), SOC)
+    found, hidden = done.fit.factors.as_json(), HIDDEN.as_json()
+    assert found == pytest.approx(hidden, rel=near)
+    assert done.before > 0.3
+    assert done.fit.spread < noise + 0.01
+    assert {each.op for each in done.operators} == {"Conv2D", "GeluV2", "MatMulV2", "Relu"}
+    assert sum(each.count for each in done.operators) == done.count == 17
+
+
+def test_what_measurements_leave_open_stays_as_built_in() -> None:
+    relus = [each for each in measured(HIDDEN) if each.op == "Relu"]
+    done = calibrate(relus, SOC)
+    assert done.fit.factors.cube == pytest.approx(EXPECTED.factors.cube)
+    assert done.fit.factors.launch == pytest.approx(HIDDEN.launch, rel=0.05)
+
+
+def test_impossible_measurements_never_give_more_than_the_peak_rate() -> None:
+    fast = [replace(each, seconds=each.seconds / 1e4) for each in measured(HIDDEN)]
+    done = calibrate(fast, SOC)
+    found = done.fit.factors
+    assert max(found.cube, found.vector, found.bandwidth) <= 1
+    cost = estimate(matmul(4096, 4096, 4096), SOC, done.fit)
+    assert cost.low >= cost.limit
+
+
+def test_kept_factors_are_read_as_they_were(tmp_path: Path) -> None:
+    done = calibrate(measured(HIDDEN, 0.05), SOC)
+    save_fit(tmp_path / "kept.json", done)
+    assert load_fit(tmp_path / "kept.json") == ("Ascend310P3", done.fit)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"format": "other"}, "must have the format"),
+        ({"version": 9}, "version 1 of the format is read, found 9"),
+        ({"soc": 3}, "must name the SoC"),
+        ({"spread": -1}, "spread must be a number of at least 0, found -1"),
+        ({"factors": {"cube": 1}}, "factors must be cube, vector"),
+        ({"factors": {**HIDDEN.as_json(), "cube": 1.5}}, "cube must be a number above 0 up to 1"),
+        (
+            {"factors": {**HIDDEN.as_json(), "launch": 0}},
+            "launch must be a number above 0, found 0",
+        ),
+        ({"factors": {**HIDDEN.as_json(), "vector": True}}, "vector must be a number"),
+    ],
+)
+def test_impossible_kept_factors_are_refused(
+    change: dict[str, object], message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "kept.json"
+    save_fit(path, calibrate(measured(HIDDEN), SOC))
+    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+    with pytest.raises(AtcError, match=message) as caught:
+        load_fit(path)
+    assert caught.value.diagnostics[0].code.name == "bad-cost-factors"
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [("{", "bad-cost-factors"), ("[1]", "bad-cost-factors"), (None, "file-not-found")],
+)
+def test_other_files_are_no_factors(text: str | None, code: str, tmp_path: Path) -> None:
+    path = tmp_path / "kept.json"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(AtcError) as caught:
+        load_fit(path)
+    assert caught.value.diagnostics[0].code.name == code
+
+
+def table(tmp_path: Path, *lines: str, head: str = HEAD) -> Path:
+    """A CSV file."""
+    path = tmp_path / "measured.csv"
+    path.write_text("\n".join((head, *lines)) + "\n", encoding="utf-8")
+    return path
+
+
+def test_table_is_read_with_shapes_that_follow(tmp_path: Path) -> None:
+    path = table(
+        tmp_path,
+        'MatMulV2,"64,128;128,32",float16,10,',
+        "Relu,[4x16],FLOAT16,2.5,",
+        'Add,"4,1;1,8",float,3,',
+        "",
+        'Conv2D,"1,3,8,8;16,3,3,3",DT_FLOAT16,4,"1,16,4,4"',
+        'MatMulV2,"128,64;128,32",float16,10,"64,32"',
+    )
+    found = read_measurements(path)
+    assert [each.line for each in found] == [2, 3, 4, 6, 7]
+    assert [each.seconds for each in found] == pytest.approx([1e-5, 2.5e-6, 3e-6, 4e-6, 1e-5])
+    outs = [each.launch.operations[0].outputs[0].shape for each in found]
+    assert outs == [(64, 32), (4, 16), (4, 8), (1, 16, 4, 4), (64, 32)]
+    assert [each.source for each in found[0].launch.reads] == [Source.RESULT, Source.WEIGHTS]
+    macs = [estimate(each.launch, SOC).macs for each in found]
+    assert macs == [64 * 128 * 32, 0, 0, 16 * 4 * 4 * 27, 64 * 128 * 32]
+    assert found[3].launch.operations[0].numbers("strides") == (1, 1, 2, 2)
+
+
+def test_table_of_msprof_is_read(tmp_path: Path) -> None:
+    head = "Op Name,OP Type,Task Duration(us),Input Shapes,Input Data Types,Output Shapes"
+    row = 'a,MatMulV2,12.5,"""8,16;16,8""",FLOAT16;FLOAT16,"""8,8"""'
+    found = read_measurements(table(tmp_path, *([row] * 4), head=head))
+    assert found[0].seconds == pytest.approx(12.5e-6)
+    assert found[0].launch.operations[0].outputs[0].shape == (8, 8)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('MatMulV2,"3,4;5,6",float16,1,', "3x4 and 5x6 do not multiply"),
+        ("Foo,3,float16,1,", "no target operator that launches a kernel is called 'Foo'"),
+        ("Reshape,3,float16,1,", "called 'Reshape'"),
+        ('Relu,"3,x",float16,1,', "a shape must be numbers joined by commas, found '3,x'"),
+        ('Relu,"3,0",float16,1,', "extents must be 1 or more"),
+        ("Relu,,float16,1,", "shape must have the extents of an input, found nothing"),
+        ("Relu,3,float17,1,", "no dtype is called 'float17'"),
+        ("Relu,3,float16,-1,", "the time must be more than 0, found -1"),
+        ("Relu,3,float16,nan,", "the time must be more than 0, found nan"),
+        ("Relu,3,float16,fast,", "the time must be a number, found 'fast'"),
+        ("Relu,3,float16", "the time must be a number, found ''"),
+        ('Add,"3;4",float16,1,', "do not broadcast"),
+        ('Conv2D,"1,3,8,8;8,3,3,3",float16,2,', "Conv2D needs output_shape"),
+        ('Conv2D,"8,8",float16,2,"8,8"', "the shapes 8,8 do not fit Conv2D"),
+        ('MatMulV2,"8,8",float16,2,"8,8"', "the shapes 8,8 do not fit MatMulV2"),
+    ],
+)
+def test_line_without_meaning_is_refused_at_its_place(
+    line: str, message: str, tmp_path: Path
+) -> None:
+    path = table(tmp_path, 'Relu,"8,8",float16,1,', line)
+    with pytest.raises(AtcError) as caught:
+        read_measurements(path)
+    finding = caught.value.diagnostics[0]
+    assert finding.code.name == "bad-measurements"
+    assert message in finding.message
+    assert finding.place is not None
+    assert finding.place.line == 3
+    assert finding.help
+
+
+@pytest.mark.parametrize(
+    ("head", "lines", "message"),
+    [
+        ("op,shape,dtype", ["Relu,3,float16"], "must be a column time_us, found op, shape, dtype"),
+        ("", [], "the file is empty"),
+        (HEAD, ["Relu,3,float16,1,"] * 3, "needs 4 measurements or more, found 3"),
+    ],
+)
+def test_file_that_is_no_table_is_refused(
+    head: str, lines: list[str], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(AtcError, match=message) as caught:
+        read_measurements(table(tmp_path, *lines, head=head))
+    assert caught.value.diagnostics[0].code.name == "bad-measurements"
+
+
+def test_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "binary.csv").write_bytes(b"\xff\xfe\x00")
+    for name, code in (("none.csv", "file-not-found"), ("binary.csv", "file-unreadable")):
+        with pytest.raises(AtcError) as caught:
+            read_measurements(tmp_path / name)
+        assert caught.value.diagnostics[0].code.name == code

@@ -1,0 +1,166 @@
+"""Estimates against the physical limits, and against larger kernels."""
+
+from __future__ import annotations
+
+from math import prod
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from atc_py.cost.estimate import Fit, estimate
+from atc_py.cost.factors import EXPECTED
+from atc_py.cost.operation import Engine, Launch, Operation, Source, Tensor, Transfer
+from atc_py.dtypes import DType
+from atc_py.target import find_operator, find_soc, socs
+from tests.cost.launches import convolution, elementwise, kernel, matmul, operation
+
+SOCS = st.sampled_from([soc.name for soc in socs()])
+EXTENT = st.integers(1, 3000)
+MORE = st.integers(0, 500)
+DTYPES = st.sampled_from([DType.FLOAT16, DType.INT8, DType.FLOAT32])
+VECTOR = st.sampled_from(["Relu", "Sigmoid", "LayerNorm", "Cast", "TransposeD", "ReduceMeanD"])
+
+
+def cube_limit(macs: int, soc: str, dtype: DType = DType.FLOAT16) -> float:
+    """Seconds of the cube's peak rate: 4096 multiplications a cycle, of int8 twice as many."""
+    found = find_soc(soc)
+    width = 8192 if dtype is DType.INT8 else 4096
+    return macs / (width * found.aicores * found.mhz * 1e6)
+
+
+def memory_limit(nbytes: int, soc: str) -> float:
+    """Seconds of the rate of device memory."""
+    found = find_soc(soc)
+    return nbytes / (found.gm_read * found.aicores * found.mhz * 1e6)
+
+
+def in_order(launch: Launch, soc: str, fit: Fit | None = None) -> tuple[float, float, float]:
+    """The range, which must be one."""
+    cost = estimate(launch, find_soc(soc), fit)
+    assert 0 < cost.low <= cost.expected <= cost.high
+    assert cost.limit <= cost.low * (1 + 1e-9)
+    assert 0 <= cost.utilisation <= 1
+    return cost.low, cost.expected, cost.high
+
+
+@given(SOCS, EXTENT, EXTENT, EXTENT, DTYPES)
+def test_product_is_never_faster_than_the_cube(
+    soc: str, m: int, k: int, n: int, dtype: DType
+) -> None:
+    low, _, _ = in_order(matmul(m, k, n, dtype=dtype), soc)
+    assert low >= cube_limit(m * k * n, soc, dtype)
+
+
+@given(SOCS, st.integers(4000, 20000), st.integers(4000, 20000))
+def test_weights_beyond_the_cache_are_never_read_faster_than_memory(
+    soc: str, k: int, n: int
+) -> None:
+    launch = matmul(1, k, n)
+    low, _, _ = in_order(launch, soc)
+    if 2 * (k * n + k + n) > find_soc(soc).l2_kib * 1024:
+        assert low >= memory_limit(2 * k * n, soc)
+
+
+@given(SOCS, VECTOR, st.lists(st.integers(1, 200), min_size=2, max_size=3))
+def test_vector_kernel_is_never_faster_than_the_vector_unit(
+    soc: str, op: str, shape: list[int]
+) -> None:
+    low, _, _ = in_order(elementwise(op, *shape), soc)
+    found = find_soc(soc)
+    cores = max(found.aicores, found.vector_cores)
+    computed = 0 if op == "TransposeD" else 2 * prod(shape)
+    assert low >= computed / (256 * cores * found.mhz * 1e6)
+
+
+@given(SOCS, EXTENT, EXTENT, EXTENT, MORE, MORE, MORE, st.sampled_from([0, 1, 12]))
+def test_larger_product_never_costs_less(  # noqa: PLR0913  (six extents)
+    soc: str, m: int, k: int, n: int, dm: int, dk: int, dn: int, stack: int
+) -> None:
+    small = in_order(matmul(m, k, n, stack), soc)
+    large = in_order(matmul(m + dm, k + dk, n + dn, stack), soc)
+    assert all(a <= b * (1 + 1e-9) for a, b in zip(small, large, strict=True))
+
+
+@given(
+    SOCS, st.integers(1, 4), st.integers(1, 300), st.integers(1, 80), st.integers(1, 300),
+    st.sampled_from([1, 3, 7]), st.sampled_from([1, 2]),
+    st.tuples(st.integers(0, 3), st.integers(0, 60), st.integers(0, 30), st.integers(0, 60)),
+)  # fmt: skip
+def test_larger_convolution_never_costs_less(  # noqa: PLR0913  (extents of a convolution)
+    soc: str, batch: int, channels: int, side: int, out: int, window: int, step: int,
+    more: tuple[int, int, int, int],
+) -> None:  # fmt: skip
+    small = in_order(convolution((batch, channels, side, side), out, window, step, "Relu"), soc)
+    data = (batch + more[0], channels + more[1], side + more[2], side + more[2])
+    large = in_order(convolution(data, out + more[3], window, step, "Relu"), soc)
+    assert all(a <= b * (1 + 1e-9) for a, b in zip(small, large, strict=True))
+
+
+@given(SOCS, VECTOR, st.tuples(EXTENT, st.integers(1, 400)), st.tuples(MORE, MORE))
+def test_larger_vector_kernel_never_costs_less(
+    soc: str, op: str, shape: tuple[int, int], more: tuple[int, int]
+) -> None:
+    small = in_order(elementwise(op, *shape), soc)
+    large = in_order(elementwise(op, shape[0] + more[0], shape[1] + more[1]), soc)
+    assert all(a <= b * (1 + 1e-9) for a, b in zip(small, large, strict=True))
+
+
+def test_function_behind_a_product_costs_less_than_a_launch_of_its_own() -> None:
+    soc = find_soc("Ascend310P3")
+    apart = [convolution((1, 64, 56, 56), 64, 3, 1), elementwise("Relu", 1, 64, 56, 56)]
+    together = convolution((1, 64, 56, 56), 64, 3, 1, "Relu")
+    seconds = sum(estimate(each, soc).expected for each in apart)
+    assert estimate(together, soc).expected <= seconds - EXPECTED.factors.launch
+
+
+def test_steps_of_a_recurrent_layer_wait_for_each_other() -> None:
+    def layer(steps: int, batch: int) -> Launch:
+        shapes = [(steps, batch, 256), (512, 1024), (1024,)]
+        inputs = [Tensor(shape, DType.FLOAT16) for shape in shapes]
+        out = Tensor((steps, batch, 256), DType.FLOAT16)
+        return kernel([operation("DynamicRNN", inputs, out)], weights=2)
+
+    soc = find_soc("sim")
+    long, wide = (estimate(layer(*shape), soc) for shape in ((64, 1), (1, 64)))
+    assert long.macs == wide.macs == 64 * 512 * 1024
+    assert long.pipes.cube == pytest.approx(64 / 4 * wide.pipes.cube)
+    assert long.expected > 2 * wide.expected
+
+
+def test_ai_cpu_is_slower_than_the_ai_core_and_known_by_its_bound() -> None:
+    tensor = Tensor((512, 512), DType.FLOAT16)
+    done = operation("Relu", [tensor], tensor)
+    slow = estimate(kernel([done], engine=Engine.AICPU), find_soc("sim"))
+    fast = estimate(kernel([done]), find_soc("sim"))
+    assert slow.bound == "aicpu"
+    assert slow.low > fast.low
+    assert slow.expected > 10 * fast.expected
+
+
+def test_kernel_that_computes_little_is_bound_by_memory_and_one_that_computes_much_is_not() -> None:
+    soc = find_soc("Ascend310P3")
+    add = estimate(elementwise("Add", 4096, 4096, operands=2), soc)
+    product = estimate(matmul(4096, 4096, 4096), soc)
+    assert (add.bound, add.is_compute_bound) == ("memory", False)
+    assert (product.bound, product.is_compute_bound) == ("cube", True)
+    assert estimate(elementwise("Add", 8), soc).bound == "launch"
+
+
+def test_depthwise_convolution_wastes_the_cube() -> None:
+    row = find_operator("DepthwiseConv2D")
+    assert row is not None
+    data, filters = (Tensor(s, DType.FLOAT16) for s in ((1, 256, 56, 56), (256, 1, 3, 3)))
+    done = Operation(row, (data, filters), (data,), (("strides", (1, 1, 1, 1)),))
+    moved = tuple(Transfer(each.nbytes, Source.RESULT) for each in (data, filters))
+    cost = estimate(Launch((done,), Engine.AICORE, moved, moved[:1]), find_soc("sim"))
+    assert cost.macs == 256 * 56 * 56 * 9
+    assert cost.utilisation < 0.25
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.1])
+def test_refitted_factors_make_the_range_as_wide_as_their_error(spread: float) -> None:
+    fit = Fit(EXPECTED.factors, spread)
+    low, expected, high = in_order(matmul(512, 512, 512), "sim", fit)
+    assert high / expected == pytest.approx(expected / low)
+    assert (high == expected) is (spread == 0)

@@ -1,0 +1,88 @@
+"""Whole models: launches, bytes that stay on the chip, memory over time, ranges."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import atc_py
+from atc_py.cost.network import network_cost
+from atc_py.cost.operation import Source
+from atc_py.cost.reading import launches_of
+from atc_py.package.reader import open_model
+from tests.cost.small_networks import chain, open_extents, views
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import onnx
+
+    from atc_py.package.schema import OmModel
+
+
+def compiled(tmp_path: Path, model: onnx.ModelProto, **options: object) -> OmModel:
+    """The description of a compiled model."""
+    (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
+    atc_py.convert(tmp_path / "m.onnx", tmp_path / "m.om", **options)  # type: ignore[arg-type]
+    with open_model(tmp_path / "m.om") as found:
+        return found.description
+
+
+def test_kernels_of_one_scope_are_one_launch_and_keep_results_on_the_chip(tmp_path: Path) -> None:
+    merged = compiled(tmp_path, chain())
+    apart = compiled(tmp_path, chain(), disable_pass=["merge-conv-elemwise"])
+    one, two = (network_cost(each) for each in (merged, apart))
+    assert [kernel.op for kernel in one.kernels] == ["Cast", "Conv2D+Relu", "Cast"]
+    assert [kernel.op for kernel in two.kernels] == ["Cast", "Conv2D", "Relu", "Cast"]
+    assert one.nodes == two.nodes == 4
+    result = 8 * 32 * 32 * 2
+    assert one.kernels[1].cost.written == result
+    assert sum(each.cost.written for each in two.kernels[1:3]) == 2 * result
+    assert one.time.expected < two.time.expected
+    assert one.kernels[2].after == (1,)
+
+
+def test_weights_inputs_and_results_are_told_apart(tmp_path: Path) -> None:
+    cast, conv, back = (placed.launch for placed in launches_of(compiled(tmp_path, chain())))
+    assert [each.source for each in cast.reads] == [Source.FED]
+    assert [each.source for each in conv.reads] == [Source.RESULT, Source.WEIGHTS]
+    assert [each.nbytes for each in conv.reads] == [3 * 32 * 32 * 2, 8 * 3 * 3 * 3 * 2]
+    assert [each.source for each in back.writes] == [Source.FED]
+
+
+def test_views_launch_nothing_and_hand_on_what_they_show(tmp_path: Path) -> None:
+    cost = network_cost(compiled(tmp_path, views()))
+    assert all("Reshape" not in kernel.op for kernel in cost.kernels)
+    for position, kernel in enumerate(cost.kernels[1:], start=1):
+        assert kernel.after == (position - 1,)
+
+
+def test_memory_over_time_is_what_the_plan_says(tmp_path: Path) -> None:
+    for model in (chain(), views()):
+        description = compiled(tmp_path, model)
+        cost = network_cost(description)
+        assert description.memory is not None
+        assert max(cost.footprint.results) == description.memory.lower_bound
+        assert cost.footprint.arena == description.memory.arena
+        assert cost.footprint.planned
+        assert len(cost.footprint.results) == len(cost.kernels)
+
+
+def test_range_of_a_network_is_the_sum_of_its_kernels(tmp_path: Path) -> None:
+    cost = network_cost(compiled(tmp_path, chain()))
+    span = cost.time
+    assert 0 < span.low < span.expected < span.high
+    assert span.expected == pytest.approx(sum(kernel.cost.expected for kernel in cost.kernels))
+    ends = [kernel.start + kernel.cost.expected for kernel in cost.kernels]
+    assert [kernel.start for kernel in cost.kernels[1:]] == pytest.approx(ends[:-1])
+    assert all(0 <= share <= 1 for share in cost.busy.values())
+    assert cost.busy["cube"] > 0
+
+
+def test_extents_of_the_run_are_said_to_make_the_estimate_short(tmp_path: Path) -> None:
+    closed = network_cost(compiled(tmp_path, chain()))
+    cost = network_cost(compiled(tmp_path, open_extents()))
+    assert cost.has_open
+    assert any("only the run knows" in line for line in cost.assumptions())
+    assert not any("only the run knows" in line for line in closed.assumptions())

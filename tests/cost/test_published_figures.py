@@ -1,0 +1,106 @@
+"""The cost model beside published figures; each states where it was published.
+
+Peak rates: the figures of Hot Chips 31 (2019) and those that follow from the published
+`platform_config`. Networks: Ascend/ModelZoo-PyTorch, ACL_PyTorch/built-in, and MindSpore 0.5's
+benchmark page, as measured by their authors.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from atc_py.cost.estimate import estimate
+from atc_py.target import find_soc
+from atc_py.target.rates import rates_of
+from tests.cost.launches import bert_base, elementwise, matmul, resnet50
+
+if TYPE_CHECKING:
+    from atc_py.cost.operation import Launch
+
+LARGE = 16384
+
+
+def rates(launches: list[Launch], soc: str, samples: float) -> tuple[float, float, float]:
+    """Samples in a second: least, expected, most."""
+    costs = [estimate(launch, find_soc(soc)) for launch in launches]
+    return (
+        samples / sum(cost.high for cost in costs),
+        samples / sum(cost.expected for cost in costs),
+        samples / sum(cost.low for cost in costs),
+    )
+
+
+@pytest.mark.parametrize(
+    ("soc", "teraflops"),
+    [
+        ("Ascend310P3", 69.5),
+        ("Ascend310", 11.1),
+        ("Ascend910A", 262.0),
+        ("Ascend910B1", 363.7),
+        ("Ascend910B4", 245.8),
+    ],
+)
+def test_large_product_comes_near_the_published_peak(soc: str, teraflops: float) -> None:
+    least, expected, most = rates([matmul(LARGE, LARGE, LARGE)], soc, 2 * LARGE**3 / 1e12)
+    assert most == pytest.approx(teraflops, rel=0.01)
+    assert least < 0.5 * teraflops < expected < 0.85 * teraflops
+
+
+@pytest.mark.parametrize(
+    ("soc", "teraflops"), [("Ascend910A", 256.0), ("Ascend310", 8.0)], ids=["910", "310"]
+)
+def test_peak_of_hot_chips_31_is_within_the_range_of_a_large_product(
+    soc: str, teraflops: float
+) -> None:
+    least, _, most = rates([matmul(LARGE, LARGE, LARGE)], soc, 2 * LARGE**3 / 1e12)
+    assert least < teraflops < most
+
+
+@pytest.mark.parametrize(
+    ("soc", "gigabytes"), [("Ascend310P3", 144), ("Ascend910A", 1024), ("Ascend910B1", 1421)]
+)
+def test_device_memory_has_the_published_rate(soc: str, gigabytes: float) -> None:
+    found = find_soc(soc)
+    assert found.gm_read * found.aicores * found.mhz * 1e6 / 1e9 == pytest.approx(
+        gigabytes, rel=0.01
+    )
+    launch = matmul(16, 32768, 32768)
+    cost = estimate(launch, found)
+    assert cost.low >= cost.read / (1.01 * gigabytes * 1e9)
+    assert cost.bound == "memory"
+
+
+def test_l2_cache_of_310p3_has_the_published_rate() -> None:
+    soc = find_soc("Ascend310P3")
+    assert rates_of(soc).l2_read * soc.aicores * soc.mhz * 1e6 / 1e9 == pytest.approx(967, rel=0.01)
+    cost = estimate(elementwise("Relu", 1024, 1024), soc)
+    assert cost.low >= cost.read / 967e9
+
+
+def test_resnet50_on_310p3_is_within_the_range() -> None:
+    """4250 images a second at batch 64: Resnet50_Pytorch_Infer/README.md."""
+    least, expected, most = rates(resnet50(64), "Ascend310P3", 64)
+    assert least < 4250 < most
+    assert 4250 / 2 < expected < 4250 * 2
+
+
+def test_bert_base_on_310p3_is_within_the_range() -> None:
+    """198.61 samples a second at batch 8 and 512 words: Bert_Base_Uncased_for_Pytorch/ReadMe.md."""
+    least, expected, most = rates(bert_base(8, 512), "Ascend310P3", 8)
+    assert least < 198.61 < most
+    assert 198.61 / 2 < expected < 198.61 * 2
+
+
+def test_training_of_resnet50_on_910_is_slower_than_inference() -> None:
+    """2115 images a second of training at batch 256; inference is about a third of the work."""
+    least, _, most = rates(resnet50(256), "Ascend910A", 256)
+    assert least < 3 * 2115 < most
+
+
+def test_networks_have_the_known_number_of_multiplications() -> None:
+    soc = find_soc("sim")
+    assert sum(estimate(each, soc).macs for each in resnet50(1)) == pytest.approx(4.09e9, rel=0.01)
+    bert = sum(estimate(each, soc).macs for each in bert_base(1, 512))
+    assert bert == pytest.approx(12 * (12 * 512 * 768**2 + 2 * 512**2 * 768))

@@ -1,0 +1,124 @@
+"""Reductions and normalisations on the host: what the simulator computes, along any axes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from atc_py.dtypes import DType
+from atc_py.emit.reduction import folded
+from atc_py.ir import Graph, Phase, TensorType
+from tests.emit.families.conftest import wrong
+
+if TYPE_CHECKING:
+    from atc_py.ir import AttrValue
+    from atc_py.shapes import Shape
+    from tests.emit.conftest import AddNode
+    from tests.emit.families.conftest import Verified
+
+F16, F32 = DType.FLOAT16, DType.FLOAT32
+AXES: list[tuple[Shape, tuple[int, ...]]] = [
+    ((1,), (0,)),
+    ((31,), (0,)),
+    ((4, 7), (1,)),
+    ((4, 7), (0,)),
+    ((3, 5, 7), (1,)),
+    ((3, 5, 7), (0, 2)),
+    ((2, 3, 5, 7), (1, 3)),
+    ((2, 3, 5, 7), (0, 2)),
+    ((2, 3, 5, 7), (0, 1, 2, 3)),
+    ((0, 5), (1,)),
+    ((3, 40_009), (1,)),
+    ((5, 40_009), (0,)),
+    ((1, 7, 1), (0, 2)),
+]
+"""One element, primes, axes apart, all of them, nothing, rows and lanes beyond all buffers."""
+
+SUMS = ("ReduceSumD", "ReduceMeanD", "ReduceMaxD", "ReduceMinD", "ReduceProdD")
+
+
+def _kept(shape: Shape, axes: tuple[int, ...]) -> Shape:
+    return tuple(extent for axis, extent in enumerate(shape) if axis not in axes)
+
+
+def _one(
+    graph: Graph,
+    add_node: AddNode,
+    op: str,
+    types: list[TensorType],
+    result: TensorType,
+    **attributes: AttrValue,
+) -> None:
+    """A node whose operands and attributes are given."""
+    add_node(graph, op, types, [result], attributes)
+
+
+@pytest.mark.parametrize("op", ["ReduceSumD", "ReduceMaxD"])
+def test_reductions_agree_along_any_axes(add_node: AddNode, verified: Verified, op: str) -> None:
+    graph = Graph("reduce", Phase.TYPED)
+    for shape, axes in AXES:
+        y = TensorType(F16, _kept(shape, axes))
+        _one(graph, add_node, op, [TensorType(F16, shape)], y, axes=axes)
+    checked = verified(graph)
+    assert len(checked) == len(AXES)
+    assert wrong(checked) == []
+
+
+def test_every_reduction_agrees(add_node: AddNode, verified: Verified) -> None:
+    graph = Graph("reductions", Phase.TYPED)
+    for dtype in (F16, F32):
+        x, y = TensorType(dtype, (3, 5, 31)), TensorType(dtype, (3, 31))
+        for op in SUMS:
+            _one(graph, add_node, op, [x], y, axes=(1,))
+        _one(graph, add_node, "SquareSumV1", [x], y, axis=(1,))
+        for p in (1, 2):
+            _one(graph, add_node, "LpNorm", [x], y, axes=(1,), p=p)
+        for op in ("ArgMaxD", "ArgMinD"):
+            for axis in (0, 1, 2):
+                places = TensorType(DType.INT32, _kept(x.shape, (axis,)))
+                _one(graph, add_node, op, [x], places, dimension=axis, dtype=DType.INT32)
+    for dtype in (DType.INT8, DType.UINT8, DType.BOOL, DType.INT32):
+        for op in ("ReduceMaxD", "ReduceMinD") if dtype is not DType.BOOL else ("ReduceMaxD",):
+            x, y = TensorType(dtype, (3, 5, 31)), TensorType(dtype, (3, 31))
+            _one(graph, add_node, op, [x], y, axes=(1,))
+            _one(graph, add_node, op, [x], TensorType(dtype, (3, 5)), axes=(2,))
+    assert wrong(verified(graph)) == []
+
+
+@pytest.mark.parametrize("op", ["SoftmaxV2", "LogSoftmaxV2", "MVNV2"])
+def test_normalisations_agree_along_any_axes(
+    add_node: AddNode, verified: Verified, op: str
+) -> None:
+    graph = Graph("normalize", Phase.TYPED)
+    for shape, axes in AXES:
+        _one(graph, add_node, op, [TensorType(F16, shape)], TensorType(F16, shape), axes=axes)
+    assert wrong(verified(graph)) == []
+
+
+def test_normalisations_with_parameters_agree(add_node: AddNode, verified: Verified) -> None:
+    graph = Graph("parameters", Phase.TYPED)
+    for dtype in (F16, F32):
+        for shape, first in (((3, 5, 31), 2), ((3, 5, 31), 1), ((2, 40_009), 1), ((0, 7), 1)):
+            x, p = TensorType(dtype, shape), TensorType(dtype, shape[first:])
+            _one(
+                graph, add_node, "LayerNorm", [x, p, p], x,
+                begin_norm_axis=first, begin_params_axis=first,
+            )  # fmt: skip
+            _one(graph, add_node, "RmsNorm", [x, p], x)
+        for p_ in (1, 2):
+            x = TensorType(dtype, (3, 5, 31))
+            _one(graph, add_node, "LpNormalize", [x], x, p=p_, axis=1)
+    wide = TensorType(F32, (3, 5))
+    _one(graph, add_node, "SoftmaxV2", [TensorType(F16, (3, 5))], wide, half_to_float=True)
+    checked = verified(graph, sanitize=True)
+    assert len(checked) == 21
+    assert wrong(checked) == []
+
+
+def test_neighbouring_axes_of_one_kind_are_merged() -> None:
+    found = folded((2, 3, 1, 5, 7), (1, 3))
+    assert (found.kept, found.run, found.lanes, found.length) == (
+        ((2, 105),), ((15, 7),), 7, 1,
+    )  # fmt: skip
+    assert found.count == 15

@@ -1,0 +1,67 @@
+"""Slices replaced and elements marked by index on the host: bit for bit the simulator's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.dtypes import DType
+from atc_py.ir import Graph, Phase, TensorType
+from tests.emit.families.conftest import wrong
+
+if TYPE_CHECKING:
+    from atc_py.shapes import Shape
+    from tests.emit.conftest import AddNode
+    from tests.emit.families.conftest import Verified
+
+F16, F32, I8, I32, I64 = DType.FLOAT16, DType.FLOAT32, DType.INT8, DType.INT32, DType.INT64
+
+UPDATES: list[tuple[Shape, Shape]] = [
+    ((1,), (1, 1)),
+    ((7, 5), (3, 1)),
+    ((7, 5), (23, 2)),
+    ((3, 5, 31), (2, 4, 2)),
+    ((3, 5, 31), (0, 1)),
+    ((3, 5), (4, 0)),
+    ((2, 3, 100_003), (2, 2)),
+    ((40_009, 3), (211, 1)),
+]
+"""One element, several updates of one row, none, empty tuples, rows and tensors beyond buffers."""
+
+MARKS: list[tuple[Shape, int, int]] = [
+    ((), 1, -1),
+    ((31,), 7, -1),
+    ((31,), 7, 0),
+    ((3, 5, 2), 11, 1),
+    ((3, 0), 4, 1),
+    ((5, 3), 0, 0),
+    ((211,), 1_009, 1),
+    ((1_009,), 211, 0),
+]
+"""One element, every place of the new axis, nothing, results beyond all buffers."""
+
+
+def test_replaced_slices_agree(add_node: AddNode, verified: Verified) -> None:
+    graph = Graph("scatter", Phase.TYPED)
+    for dtype, index in ((F16, I32), (DType.BOOL, I64)):
+        for x, indices in UPDATES:
+            data = TensorType(dtype, x)
+            updates = TensorType(dtype, indices[:-1] + x[indices[-1] :])
+            types = [data, TensorType(index, indices), updates]
+            add_node(graph, "TensorScatterUpdate", types, [data])
+    checked = verified(graph)
+    assert len(checked) == 2 * len(UPDATES)
+    assert wrong(checked) == []
+
+
+def test_marked_elements_agree(add_node: AddNode, verified: Verified) -> None:
+    graph = Graph("one_hot", Phase.TYPED)
+    for dtype in (F16, F32, I8, I32):
+        for x, depth, axis in MARKS:
+            at = axis % (len(x) + 1)
+            value = TensorType(dtype, (1,))
+            types = [TensorType(I32, x), value, value]
+            result = TensorType(dtype, (*x[:at], depth, *x[at:]))
+            add_node(graph, "OneHotD", types, [result], {"depth": depth, "axis": axis})
+    checked = verified(graph)
+    assert len(checked) == 4 * len(MARKS)
+    assert wrong(checked) == []

@@ -1,0 +1,180 @@
+// less_f16_6b843833: Less on sim.
+// Whether elements of x1 are below those of x2, with broadcasting.
+//   x1: float16 NCHW
+//   x2: float16 ND
+//   y: bool NCHW
+
+#include "kernel_operator.h"
+
+#include "less_f16_6b843833_tiling.h"
+
+namespace less_f16_6b843833_impl {
+
+using namespace AscendC;
+
+constexpr int32_t kBuffers = 2;
+
+class Kernel {
+ public:
+  __aicore__ inline void Init(GM_ADDR x1, GM_ADDR x2, GM_ADDR y, const Tiling* row) {
+    row_ = row;
+    x1Gm_.SetGlobalBuffer(reinterpret_cast<__gm__ half*>(x1));
+    x2Gm_.SetGlobalBuffer(reinterpret_cast<__gm__ half*>(x2));
+    yGm_.SetGlobalBuffer(reinterpret_cast<__gm__ uint8_t*>(y));
+    pipe_.InitBuffer(x1Queue_, kBuffers, row_->bufferLength * sizeof(half));
+    pipe_.InitBuffer(x2Queue_, kBuffers, row_->bufferLength * sizeof(half));
+    pipe_.InitBuffer(yQueue_, kBuffers, row_->bufferLength * sizeof(uint8_t));
+    pipe_.InitBuffer(ones_, row_->bufferLength * 2);
+    pipe_.InitBuffer(mask_, row_->bufferLength / 8);
+  }
+
+  // Core c takes tiles c, c + coreNum ...: whole rows, or a chunk of one row.
+  __aicore__ inline void Process() {
+    const uint64_t core = GetBlockIdx();
+    if (core >= row_->coreNum) {
+      return;
+    }
+    for (uint64_t number = core; number < row_->tileCount; number += row_->coreNum) {
+      const Tile tile = Place(number);
+      CopyIn(tile);
+      Compute(tile);
+      CopyOut(tile);
+    }
+  }
+
+ private:
+  // Elements [start, start + length) of rows [first, first + rows); `count` with what pads them.
+  struct Tile {
+    uint64_t first;
+    uint64_t start;
+    uint32_t rows;
+    uint32_t length;
+    uint32_t count;
+  };
+
+  __aicore__ inline Tile Place(uint64_t number) const {
+    const uint64_t first = number / row_->chunkCount * row_->tileRows;
+    const uint64_t start = number % row_->chunkCount * row_->chunkLength;
+    const uint64_t below = row_->rows - first;
+    const uint64_t right = row_->inner - start;
+    const uint32_t rows = below < row_->tileRows ? below : row_->tileRows;
+    const uint32_t length = right < row_->chunkLength ? right : row_->chunkLength;
+    return {first, start, rows, length, rows == 1 ? length : rows * row_->pitch};
+  }
+
+  __aicore__ inline void CopyIn(const Tile& tile) {
+    LocalTensor<half> x1 = x1Queue_.AllocTensor<half>();
+    Load(x1, x1Gm_, 0, tile);
+    x1Queue_.EnQue(x1);
+    LocalTensor<half> x2 = x2Queue_.AllocTensor<half>();
+    Load(x2, x2Gm_, 1, tile);
+    x2Queue_.EnQue(x2);
+  }
+
+  __aicore__ inline void Compute(const Tile& tile) {
+    const uint32_t count = tile.count;
+    LocalTensor<half> x1 = x1Queue_.DeQue<half>();
+    LocalTensor<half> x2 = x2Queue_.DeQue<half>();
+    LocalTensor<uint8_t> y = yQueue_.AllocTensor<uint8_t>();
+    LocalTensor<half> ones = ones_.Get<half>();
+    LocalTensor<uint8_t> mask = mask_.Get<uint8_t>();
+    // Whole repeats of 256 bytes are compared; what lies behind the tile is not stored.
+    Compare(mask, x1, x2, CMPMODE::LT, (count + 127) / 128 * 128);
+    Duplicate(ones, static_cast<half>(1), count);
+    Select(ones, mask, ones, static_cast<half>(0), SELMODE::VSEL_TENSOR_SCALAR_MODE, count);
+    Cast(y, ones, RoundMode::CAST_RINT, count);
+    yQueue_.EnQue(y);
+    x1Queue_.FreeTensor(x1);
+    x2Queue_.FreeTensor(x2);
+  }
+
+  __aicore__ inline void CopyOut(const Tile& tile) {
+    LocalTensor<uint8_t> y = yQueue_.DeQue<uint8_t>();
+    Store(yGm_, y, tile);
+    yQueue_.FreeTensor(y);
+  }
+
+  // Blocks of 32 bytes between rows in the buffer.
+  template <typename T>
+  __aicore__ inline uint32_t Gap(const Tile& tile) const {
+    return (row_->pitch * sizeof(T) - (tile.length * sizeof(T) + 31) / 32 * 32) / 32;
+  }
+
+  // A tile of an operand: one copy where its rows follow one another, else row by row.
+  template <typename T>
+  __aicore__ inline void Load(const LocalTensor<T>& to, const GlobalTensor<T>& from,
+                              uint32_t operand, const Tile& tile) {
+    const DataCopyPadExtParams<T> pad{false, 0, 0, T(0)};
+    const uint32_t bytes = tile.length * sizeof(T);
+    const uint64_t source = Source(operand, tile.first);
+    const uint64_t last = Source(operand, tile.first + tile.rows - 1);
+    if (row_->moves[operand] != 0 && last - source == (tile.rows - 1) * row_->inner) {
+      const DataCopyExtParams runs{static_cast<uint16_t>(tile.rows), bytes, 0, Gap<T>(tile), 0};
+      DataCopyPad(to, from[source + tile.start], runs, pad);
+      return;
+    }
+    const DataCopyExtParams run{1, bytes, 0, 0, 0};
+    for (uint32_t row = 0; row < tile.rows; ++row) {
+      const LocalTensor<T> part = to[row * row_->pitch];
+      const uint64_t at = Source(operand, tile.first + row);
+      if (row_->moves[operand] != 0) {
+        DataCopyPad(part, from[at + tile.start], run, pad);
+      } else {
+        Fill(part, from.GetValue(at), tile.length);
+      }
+    }
+  }
+
+  // One value for all elements; Duplicate takes no bytes and no words of 64 bits.
+  template <typename T>
+  __aicore__ inline void Fill(const LocalTensor<T>& to, T value, uint32_t count) {
+    if constexpr (sizeof(T) == 2 || sizeof(T) == 4) {
+      Duplicate(to, value, count);
+    } else {
+      for (uint32_t at = 0; at < count; ++at) {
+        to.SetValue(at, value);
+      }
+    }
+  }
+
+  template <typename T>
+  __aicore__ inline void Store(const GlobalTensor<T>& to, const LocalTensor<T>& from,
+                               const Tile& tile) {
+    const uint32_t bytes = tile.length * sizeof(T);
+    const DataCopyExtParams runs{static_cast<uint16_t>(tile.rows), bytes, Gap<T>(tile), 0, 0};
+    DataCopyPad(to[tile.first * row_->inner + tile.start], from, runs);
+  }
+
+  // Where row `row` of the result finds its first element in an operand.
+  __aicore__ inline uint64_t Source(uint32_t operand, uint64_t row) const {
+    uint64_t source = 0;
+    for (uint32_t axis = kArray; axis-- > 0;) {
+      source += row % row_->extents[axis] * row_->strides[operand][axis];
+      row /= row_->extents[axis];
+    }
+    return source;
+  }
+
+  const Tiling* row_ = nullptr;
+  TPipe pipe_;
+  GlobalTensor<half> x1Gm_;
+  GlobalTensor<half> x2Gm_;
+  GlobalTensor<uint8_t> yGm_;
+  TQue<QuePosition::VECIN, kBuffers> x1Queue_;
+  TQue<QuePosition::VECIN, kBuffers> x2Queue_;
+  TQue<QuePosition::VECOUT, kBuffers> yQueue_;
+  TBuf<QuePosition::VECCALC> ones_;
+  TBuf<QuePosition::VECCALC> mask_;
+};
+
+}  // namespace less_f16_6b843833_impl
+
+// `tiling` holds the number of the table's row that fits the node's shapes.
+extern "C" __global__ __aicore__ void less_f16_6b843833(
+    GM_ADDR x1, GM_ADDR x2, GM_ADDR y, GM_ADDR workspace, GM_ADDR tiling) {
+  const uint32_t row = *reinterpret_cast<__gm__ const uint32_t*>(tiling);
+  (void)workspace;
+  less_f16_6b843833_impl::Kernel kernel;
+  kernel.Init(x1, x2, y, &less_f16_6b843833_impl::kRows[row]);
+  kernel.Process();
+}

@@ -1,0 +1,189 @@
+// p_relu_f16_e19fd9e9: PRelu on sim.
+// x from 0 on, weight _ x below; one weight for all, or one for each channel on axis 1.
+//   x: float16 NCHW
+//   weight: float16 ND
+//   y: float16 NCHW
+
+#include "kernel_operator.h"
+
+#include "p_relu_f16_e19fd9e9_tiling.h"
+
+namespace p_relu_f16_e19fd9e9_impl {
+
+using namespace AscendC;
+
+constexpr int32_t kBuffers = 2;
+
+class Kernel {
+ public:
+  __aicore__ inline void Init(GM_ADDR x, GM_ADDR weight, GM_ADDR y, const Tiling* row) {
+    row_ = row;
+    xGm_.SetGlobalBuffer(reinterpret_cast<__gm__ half*>(x));
+    weightGm_.SetGlobalBuffer(reinterpret_cast<__gm__ half*>(weight));
+    yGm_.SetGlobalBuffer(reinterpret_cast<__gm__ half*>(y));
+    pipe_.InitBuffer(xQueue_, kBuffers, row_->bufferLength * sizeof(half));
+    pipe_.InitBuffer(weightQueue_, kBuffers, row_->bufferLength * sizeof(half));
+    pipe_.InitBuffer(yQueue_, kBuffers, row_->bufferLength * sizeof(half));
+    pipe_.InitBuffer(xWide_, row_->bufferLength * 4);
+    pipe_.InitBuffer(weightWide_, row_->bufferLength * 4);
+    pipe_.InitBuffer(yWide_, row_->bufferLength * 4);
+    pipe_.InitBuffer(low_, row_->bufferLength * 4);
+  }
+
+  // Core c takes tiles c, c + coreNum ...: whole rows, or a chunk of one row.
+  __aicore__ inline void Process() {
+    const uint64_t core = GetBlockIdx();
+    if (core >= row_->coreNum) {
+      return;
+    }
+    for (uint64_t number = core; number < row_->tileCount; number += row_->coreNum) {
+      const Tile tile = Place(number);
+      CopyIn(tile);
+      Compute(tile);
+      CopyOut(tile);
+    }
+  }
+
+ private:
+  // Elements [start, start + length) of rows [first, first + rows); `count` with what pads them.
+  struct Tile {
+    uint64_t first;
+    uint64_t start;
+    uint32_t rows;
+    uint32_t length;
+    uint32_t count;
+  };
+
+  __aicore__ inline Tile Place(uint64_t number) const {
+    const uint64_t first = number / row_->chunkCount * row_->tileRows;
+    const uint64_t start = number % row_->chunkCount * row_->chunkLength;
+    const uint64_t below = row_->rows - first;
+    const uint64_t right = row_->inner - start;
+    const uint32_t rows = below < row_->tileRows ? below : row_->tileRows;
+    const uint32_t length = right < row_->chunkLength ? right : row_->chunkLength;
+    return {first, start, rows, length, rows == 1 ? length : rows * row_->pitch};
+  }
+
+  __aicore__ inline void CopyIn(const Tile& tile) {
+    LocalTensor<half> x = xQueue_.AllocTensor<half>();
+    Load(x, xGm_, 0, tile);
+    xQueue_.EnQue(x);
+    LocalTensor<half> weight = weightQueue_.AllocTensor<half>();
+    Load(weight, weightGm_, 1, tile);
+    weightQueue_.EnQue(weight);
+  }
+
+  __aicore__ inline void Compute(const Tile& tile) {
+    const uint32_t count = tile.count;
+    LocalTensor<half> x = xQueue_.DeQue<half>();
+    LocalTensor<half> weight = weightQueue_.DeQue<half>();
+    LocalTensor<half> y = yQueue_.AllocTensor<half>();
+    LocalTensor<float> xWide = xWide_.Get<float>();
+    LocalTensor<float> weightWide = weightWide_.Get<float>();
+    LocalTensor<float> yWide = yWide_.Get<float>();
+    LocalTensor<float> low = low_.Get<float>();
+    Cast(xWide, x, RoundMode::CAST_NONE, count);
+    Cast(weightWide, weight, RoundMode::CAST_NONE, count);
+    // x from 0 on, the slope times x below: one of the two summands is 0.
+    Mins(low, xWide, 0.0f, count);
+    Mul(low, low, weightWide, count);
+    Maxs(yWide, xWide, 0.0f, count);
+    Add(yWide, yWide, low, count);
+    Cast(y, yWide, RoundMode::CAST_RINT, count);
+    yQueue_.EnQue(y);
+    xQueue_.FreeTensor(x);
+    weightQueue_.FreeTensor(weight);
+  }
+
+  __aicore__ inline void CopyOut(const Tile& tile) {
+    LocalTensor<half> y = yQueue_.DeQue<half>();
+    Store(yGm_, y, tile);
+    yQueue_.FreeTensor(y);
+  }
+
+  // Blocks of 32 bytes between rows in the buffer.
+  template <typename T>
+  __aicore__ inline uint32_t Gap(const Tile& tile) const {
+    return (row_->pitch * sizeof(T) - (tile.length * sizeof(T) + 31) / 32 * 32) / 32;
+  }
+
+  // A tile of an operand: one copy where its rows follow one another, else row by row.
+  template <typename T>
+  __aicore__ inline void Load(const LocalTensor<T>& to, const GlobalTensor<T>& from,
+                              uint32_t operand, const Tile& tile) {
+    const DataCopyPadExtParams<T> pad{false, 0, 0, T(0)};
+    const uint32_t bytes = tile.length * sizeof(T);
+    const uint64_t source = Source(operand, tile.first);
+    const uint64_t last = Source(operand, tile.first + tile.rows - 1);
+    if (row_->moves[operand] != 0 && last - source == (tile.rows - 1) * row_->inner) {
+      const DataCopyExtParams runs{static_cast<uint16_t>(tile.rows), bytes, 0, Gap<T>(tile), 0};
+      DataCopyPad(to, from[source + tile.start], runs, pad);
+      return;
+    }
+    const DataCopyExtParams run{1, bytes, 0, 0, 0};
+    for (uint32_t row = 0; row < tile.rows; ++row) {
+      const LocalTensor<T> part = to[row * row_->pitch];
+      const uint64_t at = Source(operand, tile.first + row);
+      if (row_->moves[operand] != 0) {
+        DataCopyPad(part, from[at + tile.start], run, pad);
+      } else {
+        Fill(part, from.GetValue(at), tile.length);
+      }
+    }
+  }
+
+  // One value for all elements; Duplicate takes no bytes and no words of 64 bits.
+  template <typename T>
+  __aicore__ inline void Fill(const LocalTensor<T>& to, T value, uint32_t count) {
+    if constexpr (sizeof(T) == 2 || sizeof(T) == 4) {
+      Duplicate(to, value, count);
+    } else {
+      for (uint32_t at = 0; at < count; ++at) {
+        to.SetValue(at, value);
+      }
+    }
+  }
+
+  template <typename T>
+  __aicore__ inline void Store(const GlobalTensor<T>& to, const LocalTensor<T>& from,
+                               const Tile& tile) {
+    const uint32_t bytes = tile.length * sizeof(T);
+    const DataCopyExtParams runs{static_cast<uint16_t>(tile.rows), bytes, Gap<T>(tile), 0, 0};
+    DataCopyPad(to[tile.first * row_->inner + tile.start], from, runs);
+  }
+
+  // Where row `row` of the result finds its first element in an operand.
+  __aicore__ inline uint64_t Source(uint32_t operand, uint64_t row) const {
+    uint64_t source = 0;
+    for (uint32_t axis = kArray; axis-- > 0;) {
+      source += row % row_->extents[axis] * row_->strides[operand][axis];
+      row /= row_->extents[axis];
+    }
+    return source;
+  }
+
+  const Tiling* row_ = nullptr;
+  TPipe pipe_;
+  GlobalTensor<half> xGm_;
+  GlobalTensor<half> weightGm_;
+  GlobalTensor<half> yGm_;
+  TQue<QuePosition::VECIN, kBuffers> xQueue_;
+  TQue<QuePosition::VECIN, kBuffers> weightQueue_;
+  TQue<QuePosition::VECOUT, kBuffers> yQueue_;
+  TBuf<QuePosition::VECCALC> xWide_;
+  TBuf<QuePosition::VECCALC> weightWide_;
+  TBuf<QuePosition::VECCALC> yWide_;
+  TBuf<QuePosition::VECCALC> low_;
+};
+
+}  // namespace p_relu_f16_e19fd9e9_impl
+
+// `tiling` holds the number of the table's row that fits the node's shapes.
+extern "C" __global__ __aicore__ void p_relu_f16_e19fd9e9(
+    GM_ADDR x, GM_ADDR weight, GM_ADDR y, GM_ADDR workspace, GM_ADDR tiling) {
+  const uint32_t row = *reinterpret_cast<__gm__ const uint32_t*>(tiling);
+  (void)workspace;
+  p_relu_f16_e19fd9e9_impl::Kernel kernel;
+  kernel.Init(x, weight, y, &p_relu_f16_e19fd9e9_impl::kRows[row]);
+  kernel.Process();
+}

@@ -1,0 +1,40 @@
+// Tiling of select_v2_bool_e1603237 (SelectV2) on sim; sizes are elements.
+#ifndef SELECT_V2_BOOL_E1603237_TILING_H_
+#define SELECT_V2_BOOL_E1603237_TILING_H_
+
+#include <cstdint>
+
+namespace select_v2_bool_e1603237_impl {
+
+constexpr uint32_t kOperands = 4;
+constexpr uint32_t kRank = 4;
+constexpr uint32_t kArray = 2;  // length of the arrays below
+
+struct Tiling {
+  uint64_t rows;  // rows of the result
+  uint64_t inner;  // elements of a row
+  uint32_t tileRows;  // rows of a tile; 1 where a row is cut into chunks
+  uint32_t chunkLength;  // elements of a row in a tile
+  uint64_t chunkCount;  // chunks of a row
+  uint64_t tileCount;  // tiles of the result
+  uint32_t coreNum;  // cores that have work; core c takes tiles c, c + core_num ...
+  uint32_t pitch;  // elements from row to row in the buffer, whole blocks
+  uint32_t bufferLength;  // elements of a buffer
+  uint64_t extents[kArray];  // extents of the axes that count the rows
+  uint64_t strides[3][kArray];  // elements from row to row along these axes, by operand
+  uint64_t moves[3];  // whether an operand moves along a row
+  uint64_t dims[kOperands][kRank];  // shapes of inputs and outputs, 1 on the left of short ones
+};
+
+constexpr Tiling kRows[] = {
+    // condition 2x32x10x12, then 2x32x10x12, else_ 32x1x1, result 2x32x10x12
+    //   SelectV2:out.23
+    {64, 120, 8, 128, 1, 8, 8, 128, 1024, {2, 32}, {{3840, 120}, {3840, 120}, {0, 1}}, {1, 1, 0},
+     {{2, 32, 10, 12}, {2, 32, 10, 12}, {1, 32, 1, 1}, {2, 32, 10, 12}}},
+};
+
+constexpr uint32_t kRowCount = sizeof(kRows) / sizeof(kRows[0]);
+
+}  // namespace select_v2_bool_e1603237_impl
+
+#endif  // SELECT_V2_BOOL_E1603237_TILING_H_

@@ -1,0 +1,23 @@
+"""Every SoC has rates, and memory where that is published."""
+
+from __future__ import annotations
+
+import pytest
+
+from atc_py.target import Soc, find_soc, socs
+from atc_py.target.rates import device_memory, rates_of
+
+
+@pytest.mark.parametrize("soc", socs(), ids=lambda soc: soc.name)
+def test_soc_has_rates(soc: Soc) -> None:
+    rates = rates_of(soc)
+    assert (rates.l2_read > 0) is (soc.l2_kib > 0)
+    assert rates.l2_read == 0 or rates.l2_read >= soc.gm_read
+    assert min(rates.l1_l0a, rates.l1_l0b, rates.l0c_ub, rates.ub_out) > 0
+    assert not rates.split or soc.vector_cores == 2 * soc.aicores
+
+
+def test_memory_is_that_of_the_published_table() -> None:
+    assert device_memory(find_soc("Ascend310P3")) == 22 * 1024**3
+    assert device_memory(find_soc("Ascend910B4")) == 32 * 1024**3
+    assert device_memory(find_soc("sim")) is None
