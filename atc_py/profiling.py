@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from atc_py.cost.calibration import calibrate, load_fit
 from atc_py.cost.measurements import read_measurements
 from atc_py.cost.network import network_cost
+from atc_py.device.registry import find_backend
 from atc_py.diag import AtcError, ExitCode
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.kernels.listing import opened_model
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from atc_py.cost.calibration import Calibration
     from atc_py.cost.estimate import Fit
+    from atc_py.package.reader import OfflineModel
 
 __all__ = ["calibration_of", "fit_of", "profile_model"]
 
@@ -94,6 +96,8 @@ def _on(
     with opened_model(path, soc=name, **options) as model:
         if named and model.description.soc != name:
             raise _of_another(path, model.description.soc, name)
+        if model.path == path:
+            _check(model)
         cost = network_cost(model.description, fit)
         return SocProfile(cost.soc.name, cost)
 
@@ -108,6 +112,20 @@ def _tried(
         if error.exit_code is ExitCode.FILE or error.diagnostics[0].code is BAD_OPTION:
             raise
         return SocProfile(name, None, error.diagnostics)
+
+
+def _check(model: OfflineModel) -> None:
+    """Hold an offline model that somebody wrote against what a device takes.
+
+    Raises:
+        AtcError: OM_CONTENT where the description contradicts itself.
+    """
+    backend = find_backend(_DEFAULT)
+    backend.open()
+    try:
+        backend.load(model)
+    finally:
+        backend.close()
 
 
 def _of_another(path: Path, soc: str, wanted: str) -> AtcError:

@@ -70,8 +70,11 @@ def ways_of(launch: Launch, soc: Soc, case: Case, memory: Memory) -> Iterator[Pi
         yield _vector_pipes(launch, soc, case, memory)
     else:
         kernel = _Kernel(launch, soc, case, memory)
+        rows = max(1, ceil(product.m / _SIDE))
         for split in _splits(soc.aicores):
-            yield from kernel.pipes(product, split)
+            # Cuts into more parts than there are take as long as those into all parts.
+            if split[0] <= max(1, product.batch) and split[1] <= rows:
+                yield from kernel.pipes(product, split)
 
 
 def elapsed(pipes: Pipes, soc: Soc, case: Case, memory: Memory) -> float:

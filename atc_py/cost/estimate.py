@@ -78,10 +78,14 @@ class Estimate:
         return self.limit / self.expected if self.expected else 0.0
 
     @property
+    def limiter(self) -> str:
+        """As `bound`, the launch left aside."""
+        return self.bound if self.bound == "aicpu" else _busiest(self.pipes)
+
+    @property
     def is_compute_bound(self) -> bool:
         """Whether arithmetic takes longer than data, the launch left aside."""
-        busy = self.pipes
-        return self.bound == "aicpu" or max(busy.cube, busy.vector) >= busy.longest > 0
+        return self.limiter in {"cube", "vector", "aicpu"}
 
 
 def estimate(launch: Launch, soc: Soc, fit: Fit | None = None) -> Estimate:
@@ -149,9 +153,13 @@ def _aicpu_seconds(launch: Launch, soc: Soc, case: Case) -> float:
 
 def _bound(pipes: Pipes, overhead: float) -> str:
     """What takes longest."""
+    return "launch" if pipes.longest <= overhead else _busiest(pipes)
+
+
+def _busiest(pipes: Pipes) -> str:
+    """What the pipe that works longest does."""
     busy = pipes.as_json()
-    longest = max(busy, key=lambda name: busy[name])
-    return "launch" if busy[longest] <= overhead else _BOUNDS[longest]
+    return _BOUNDS[max(busy, key=lambda name: busy[name])]
 
 
 def _cores(launch: Launch, soc: Soc) -> int:

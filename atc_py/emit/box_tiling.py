@@ -13,6 +13,7 @@ from atc_py.emit.tiling import DEPTH, vector_cores
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from atc_py.emit.box_tile import BoxTile
     from atc_py.emit.boxes import Box
     from atc_py.target import Soc
 
@@ -104,13 +105,15 @@ def box_tiling(boxes: Sequence[Box], itemsize: int, soc: Soc) -> BoxTiling:
         target_start=tuple(cut.box.target_start for cut in cuts),
         counts=tuple(padded(cut.counts, 1) for cut in cuts),
         lengths=tuple(padded(cut.lengths, 1) for cut in cuts),
-        last=tuple(
-            padded([max(0, e - n) for e, n in zip(cut.box.extents, cut.lengths, strict=True)], 0)
-            for cut in cuts
-        ),
+        last=tuple(padded(_last(cut), 0) for cut in cuts),
         source=tuple(padded(cut.box.source, 0) for cut in cuts),
         target=tuple(padded(cut.box.target, 0) for cut in cuts),
     )
+
+
+def _last(cut: BoxTile) -> list[int]:
+    """Where the last tile of each axis starts: early enough to be whole."""
+    return [max(0, e - n) for e, n in zip(cut.box.extents, cut.lengths, strict=True)]
 
 
 def box_buffers(tiling: BoxTiling, itemsize: int) -> tuple[Buffer, ...]:

@@ -14,6 +14,7 @@ from atc_py.report.profile_pictures import (
     timeline_of,
 )
 from atc_py.report.profile_text import (
+    bound_text,
     calibration_tables,
     comparison_table,
     format_time,
@@ -94,7 +95,7 @@ def _row(cost: NetworkCost, at: int, kernel: Kernel) -> dict[str, object]:
         "op": kernel.op,
         "name": ", ".join(kernel.origins) or kernel.name,
         "shapes": kernel.shapes,
-        "bound": span.bound,
+        "bound": bound_text(span),
         "kind": span.bound.replace("-", ""),
         "numbers": (
             (format_time(span.expected), span.expected),

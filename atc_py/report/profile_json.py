@@ -19,8 +19,8 @@ __all__ = ["calibration_json", "profile_csv", "profile_json"]
 
 _HEAD = (
     "soc", "kernel", "name", "op", "engine", "dtype", "shapes", "start_us", "time_us", "low_us",
-    "high_us", "share", "bound", "utilisation", "cores", "macs", "bytes_read", "bytes_written",
-    "origins",
+    "high_us", "share", "bound", "limiter", "utilisation", "cores", "macs", "bytes_read",
+    "bytes_written", "origins",
 )  # fmt: skip
 
 
@@ -106,6 +106,7 @@ def _kernel(cost: NetworkCost, kernel: Kernel) -> dict[str, object]:
         "time": {"low": span.low, "expected": span.expected, "high": span.high},
         "share": span.expected / cost.time.expected,
         "bound": span.bound,
+        "limiter": span.limiter,
         "compute_bound": span.is_compute_bound,
         "utilisation": span.utilisation,
         "cores": span.cores,
@@ -131,7 +132,8 @@ def profile_csv(done: Profile) -> str:
             writer.writerow([
                 cost.soc.name, at, _cell(kernel.name), kernel.op, kernel.engine, kernel.dtype,
                 kernel.shapes, *(f"{seconds * 1e6:.3f}" for seconds in times),
-                f"{span.expected / whole:.4f}", span.bound, f"{span.utilisation:.4f}", span.cores,
+                f"{span.expected / whole:.4f}", span.bound, span.limiter,
+                f"{span.utilisation:.4f}", span.cores,
                 span.macs, span.read, span.written, _cell(";".join(kernel.origins)),
             ])  # fmt: skip
     return text.getvalue()

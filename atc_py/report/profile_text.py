@@ -10,10 +10,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from atc_py.cost.calibration import Calibration
+    from atc_py.cost.estimate import Estimate
     from atc_py.cost.network import Kernel, NetworkCost, Span
     from atc_py.report.profile import Profile
 
 __all__ = [
+    "bound_text",
     "calibration_tables",
     "comparison_table",
     "format_time",
@@ -28,6 +30,9 @@ SHOWN = 20
 
 _MILLI, _MICRO = 1e-3, 1e-6
 _NAME = 48
+_LEAST = 0.005
+"""Shares below it would show as none."""
+
 PIPE_NAMES = {
     "cube": "cube (M)",
     "vector": "vector (V)",
@@ -60,8 +65,10 @@ def profile_tables(done: Profile) -> list[Table]:
         tables.append(comparison_table(done))
     for cost in done.costs:
         title = f"{cost.model} on {cost.soc.name}"
+        tables.append(Table(title, ("", ""), tuple(summary_rows(cost))))
+        if not cost.kernels:
+            continue
         tables += [
-            Table(title, ("", ""), tuple(summary_rows(cost))),
             Table(
                 "Operators",
                 ("operator", "kernels>", "time>", "share>", "bound by", "use of peak>", "bytes>"),
@@ -92,7 +99,7 @@ def comparison_table(done: Profile) -> Table:
 def summary_rows(cost: NetworkCost) -> list[tuple[str, str]]:
     """(what, figure) of the whole model."""
     busy = ", ".join(
-        f"{PIPE_NAMES[name]} {share:.0%}" for name, share in cost.busy.items() if share
+        f"{PIPE_NAMES[name]} {share:.0%}" for name, share in cost.busy.items() if share >= _LEAST
     )
     rows = [
         ("time", time_text(cost.time)),
@@ -104,6 +111,11 @@ def summary_rows(cost: NetworkCost) -> list[tuple[str, str]]:
     lines = cost.assumptions()
     rows += [("assumes" if not at else "", line) for at, line in enumerate(lines)]
     return rows
+
+
+def bound_text(cost: Estimate) -> str:
+    """What takes longest, and where that is the launch, what comes next."""
+    return cost.bound if cost.bound != "launch" else f"launch, then {cost.limiter}"
 
 
 def _memory_text(cost: NetworkCost) -> str:
@@ -155,7 +167,8 @@ def _kernel_table(cost: NetworkCost) -> Table:
         rows.append((
             str(at), kernel.op, _short(", ".join(kernel.origins) or kernel.name),
             format_time(span.expected), f"{format_time(span.low)}..{format_time(span.high)}",
-            f"{span.expected / whole:.1%}", span.bound, f"{span.utilisation:.0%}",
+            f"{span.expected / whole:.1%}", bound_text(span),
+            f"{span.utilisation:.0%}",
             format_bytes(span.read + span.written),
         ))  # fmt: skip
     left = len(cost.kernels) - len(rows)

@@ -99,7 +99,7 @@ def test_dumps_are_one_text_per_stage_and_parse(atc: Atc, model: Path) -> None:
 
 def test_kernels_are_copied_to_a_folder(atc: Atc, model: Path) -> None:
     done = atc("convert", model, "--kernels", "kernels", "--json")
-    sources = list(Path("kernels").rglob("*.cpp"))
+    sources = list(Path("kernels").glob("*/*.cpp"))  # beside them: what runs them on the host
     assert len(sources) == done.json["kernels"] == 4
 
 

@@ -223,3 +223,22 @@ def test_convert_tells_kernels_before_and_the_estimated_time(atc: Atc, model: Pa
     profiled = atc("profile", model, "--format=json").json["socs"][0]["time"]
     assert found["estimated_time"] == profiled
     assert found["launches_unfused"] == 2
+
+
+def test_model_of_views_alone_takes_no_time(atc: Atc, tmp_path: Path) -> None:
+    shape = onnx.helper.make_tensor("s", onnx.TensorProto.INT64, [1], [24])
+    graph = onnx.helper.make_graph(
+        [onnx.helper.make_node("Reshape", ["x", "s"], ["y"])],
+        "view",
+        [onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [4, 6])],
+        [onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [24])],
+        [shape],
+    )
+    opsets = [onnx.helper.make_opsetid("", 13)]
+    onnx.save(
+        onnx.helper.make_model(graph, opset_imports=opsets, ir_version=8), tmp_path / "v.onnx"
+    )
+    for form in PROFILE_FORMATS:
+        assert atc("profile", "v.onnx", "--format", form, "--trace", "t.json").status == 0
+    assert "0 for 0 operators" in atc("profile", "v.onnx").out
+    assert_is_trace(json.loads((tmp_path / "t.json").read_text()))

@@ -144,7 +144,8 @@ def test_kernel_that_computes_little_is_bound_by_memory_and_one_that_computes_mu
     product = estimate(matmul(4096, 4096, 4096), soc)
     assert (add.bound, add.is_compute_bound) == ("memory", False)
     assert (product.bound, product.is_compute_bound) == ("cube", True)
-    assert estimate(elementwise("Add", 8), soc).bound == "launch"
+    tiny = estimate(elementwise("Add", 64, 64, operands=2), soc)
+    assert (tiny.bound, tiny.limiter, tiny.is_compute_bound) == ("launch", "memory", False)
 
 
 def test_depthwise_convolution_wastes_the_cube() -> None:
