@@ -16,7 +16,7 @@ MODULES = sorted((ROOT / "atc_py").rglob("*.py"))
 
 L0 = (
     "diag dtypes shapes formats config resources ordering "
-    "input_shapes atomic array_files output_paths deq_scale"
+    "input_shapes atomic array_files output_paths deq_scale template_cache"
 )
 LEVELS = {
     part: level

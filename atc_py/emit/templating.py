@@ -13,6 +13,7 @@ from jinja2.sandbox import SandboxedEnvironment
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_TEMPLATE
 from atc_py.emit.cpp import camel, comment
+from atc_py.template_cache import bytecode_cache
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -67,9 +68,13 @@ class _Sandbox(SandboxedEnvironment):
 
 @lru_cache(maxsize=8)
 def _environment(folders: tuple[Path, ...]) -> SandboxedEnvironment:
-    """The environment whose templates lie in `folders`; it keeps what it has compiled."""
+    """The environment whose templates lie in `folders`; it keeps what it has compiled.
+
+    What it compiles of atc-py's own templates is kept between runs, too.
+    """
     environment = _Sandbox(
         loader=FileSystemLoader(folders),
+        bytecode_cache=bytecode_cache("kernels") if len(folders) == 1 else None,
         undefined=StrictUndefined,
         autoescape=False,
         keep_trailing_newline=True,
