@@ -97,7 +97,8 @@ def compile_model(
         rehearse(graph, contents, str(model))
     with clock.stage("package"):
         written = write_model(graph, output, contents)
-        time_of_run = network_cost(written.description).time
+    with clock.stage("estimate"):
+        needs = memory_facts(written.description), network_cost(written.description).time
     return Conversion(
         model,
         output,
@@ -107,8 +108,7 @@ def compile_model(
         written.weight_bytes,
         written.file_bytes,
         tuple(passed.context.sink.diagnostics),
-        memory_facts(written.description),
-        time_of_run,
+        *needs,
     )
 
 

@@ -209,7 +209,7 @@ def load_fit(path: Path) -> tuple[str, Fit]:
         raise (FILE_NOT_FOUND if missing else FILE_UNREADABLE).error(
             f"cannot read {path}: {error.strerror}", place=Place(str(path)), help="check the path"
         ) from error
-    except ValueError as error:
+    except (RecursionError, ValueError) as error:
         raise BAD_FACTORS.error(f"{path} is no JSON: {error}", place=Place(str(path))) from error
     problem = _problem(document)
     if problem:

@@ -57,7 +57,10 @@ def launches_of(model: OmModel) -> list[PlacedLaunch]:
 
 
 def _groups(nodes: Sequence[OmNode]) -> list[list[int]]:
-    """Positions of the nodes of each launch, at the place of its last node."""
+    """Positions of the nodes of each launch, at the place of its last node.
+
+    A scope that holds nothing but views launches nothing.
+    """
     scopes: dict[int, list[int]] = {}
     places: dict[int, list[int]] = {}
     for position, node in enumerate(nodes):
@@ -68,7 +71,8 @@ def _groups(nodes: Sequence[OmNode]) -> list[list[int]]:
             places[position] = members
         elif not _is_view(node):
             places[position] = [position]
-    return [places[position] for position in sorted(places)]
+    groups = [places[position] for position in sorted(places)]
+    return [found for found in groups if not all(_is_view(nodes[at]) for at in found)]
 
 
 def _is_view(node: OmNode) -> bool:

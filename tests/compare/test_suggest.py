@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import onnx
 import pytest
-from onnx import helper
+from onnx import TensorProto, helper
 
 import atc_py
 from atc_py.compare.candidates import find_candidates
@@ -103,6 +103,17 @@ def test_four_nodes_are_the_fewest_for_a_tiny_variance(tmp_path: Path) -> None:
     found = searched(broken.model, broken.feeds, tmp_path, trials=120)
     assert found.smallest
     assert len(found.kept) == 4
+
+
+def test_model_in_which_nothing_is_computed_reaches_the_target(tmp_path: Path) -> None:
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [4])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [4])
+    graph = helper.make_graph([helper.make_node("Identity", ["x"], ["y"])], "same", [x], [y])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    found = searched(model, {"x": np.ones(4, np.float32)}, tmp_path)
+    assert found.reached
+    assert not found.needed
+    assert not found.kept
 
 
 def test_search_gives_the_same_again(tmp_path: Path) -> None:

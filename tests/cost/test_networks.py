@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
 import pytest
 
 import atc_py
@@ -56,6 +57,18 @@ def test_views_launch_nothing_and_hand_on_what_they_show(tmp_path: Path) -> None
     assert all("Reshape" not in kernel.op for kernel in cost.kernels)
     for position, kernel in enumerate(cost.kernels[1:], start=1):
         assert kernel.after == (position - 1,)
+
+
+def test_scope_of_a_view_alone_is_no_launch(tmp_path: Path) -> None:
+    model = compiled(tmp_path, views())
+    nodes = [
+        msgspec.structs.replace(node, scope=7) if node.op == "Reshape" else node
+        for node in model.nodes
+    ]
+    scoped = network_cost(msgspec.structs.replace(model, nodes=nodes))
+    assert [kernel.op for kernel in scoped.kernels] == [
+        kernel.op for kernel in network_cost(model).kernels
+    ]
 
 
 def test_memory_over_time_is_what_the_plan_says(tmp_path: Path) -> None:

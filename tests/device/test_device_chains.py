@@ -59,6 +59,14 @@ def test_scope_is_one_launch_with_the_same_bits(scopes: list[int], launches: lis
     assert found.tobytes() == wanted.tobytes()
 
 
+@pytest.mark.parametrize("op", ["Maximum", "RealDiv", "Pow"])
+def test_node_that_is_alone_in_its_scope_is_rounded(op: str) -> None:
+    found, made, _ = _run(_model([1, 0, 0], (op, "Tanh", "Add")))
+    assert made[0] == op
+    wanted, _, _ = _run(_model([0, 0, 0], (op, "Tanh", "Add")))
+    assert found.tobytes() == wanted.tobytes()
+
+
 def test_scope_whose_nodes_do_not_follow_one_another_is_launched_apart() -> None:
     found, launches, _ = _run(_model([1, 0, 1]))
     assert launches == ["Mul", "Tanh", "Add"]

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from atc_py.dtypes import DType
-from tests.device.models import random_array, run_operator
+from tests.device.models import ModelBuilder, random_array, run_model, run_operator
 from tests.device.nodes import refusal
 
 if TYPE_CHECKING:
@@ -143,3 +143,19 @@ def test_layer_norm_that_does_not_fit_is_refused(
 ) -> None:
     arrays = [np.ones(shape, np.float32) for shape in ([2, 4], gamma, gamma)]
     assert message in refusal("LayerNorm", arrays, [(DType.FLOAT32, [2, 4])], attributes)
+
+
+@pytest.mark.parametrize("op", ["LayerNorm", "RmsNorm"])
+def test_norm_survives_that_its_result_takes_the_place_of_a_computed_parameter(op: str) -> None:
+    builder = ModelBuilder()
+    x, made = (builder.input(name, "float32", [4, 8]) for name in ("x", "g"))
+    names = ["gamma", "beta"] if op == "LayerNorm" else ["gamma"]
+    axes = {"begin_norm_axis": 0, "begin_params_axis": 0} if op == "LayerNorm" else {}
+    parameters = [builder.node("Neg", [made], [("float32", [4, 8])])[0] for _ in names]
+    (y,) = builder.node(op, [x, *parameters], [("float32", [4, 8])], {**axes, "epsilon": 0.01})
+    builder.output("y", y)
+    feeds = {"x": random_array(1, [4, 8]), "g": random_array(2, [4, 8])}
+    found = run_model(builder.build(), feeds)["y"]
+    arrays = [feeds["x"], *(-feeds["g"] for _ in names)]
+    (wanted,) = run_operator(op, arrays, [(DType.FLOAT32, [4, 8])], {**axes, "epsilon": 0.01})
+    np.testing.assert_array_equal(found, wanted)

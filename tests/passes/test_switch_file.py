@@ -30,6 +30,10 @@ def test_lines_switch_passes_by_either_name(tmp_path: Path) -> None:
     assert _off(tmp_path, text) == {"fuse-gelu", "fuse-swish"}
 
 
+def test_byte_order_mark_is_no_part_of_a_name(tmp_path: Path) -> None:
+    assert _off(tmp_path, "\ufefffuse-gelu:off\n") == {"fuse-gelu"}
+
+
 def test_json_switches_all_but_some(tmp_path: Path) -> None:
     switch = {"GraphFusion": {"fuse-gelu": "on", "ALL": "off"}, "UBFusion": {"ALL": "on"}}
     assert _off(tmp_path, json.dumps({"Switch": switch})) == OPTIONAL - UB - {"fuse-gelu"}
@@ -74,6 +78,8 @@ def test_entry_without_effect_is_a_warning_with_its_line(
         ('{"Switch": {"UBFusion": []}}', ["UBFusion must be an object, found []"]),
         ('{"Fusion": {}}', ['"Switch" must be an object, found nothing']),
         ("{\n", ["the JSON breaks off"]),
+        ('{"Switch": ' * 20_000, ["the JSON cannot be read: maximum recursion depth"]),
+        (f'{{"Switch": {"1" * 5_000}}}', ["the JSON cannot be read: Exceeds the limit"]),
     ],
 )
 def test_what_is_wrong_in_a_file_is_said(tmp_path: Path, text: str, messages: list[str]) -> None:

@@ -70,7 +70,9 @@ def _alone(step: Step) -> Step:
 
 
 def _together(steps: list[Step]) -> Step | None:
-    """One step for all, or None where they do not fit together."""
+    """One step for all, or None where they do not fit together, or one stands alone."""
+    if len(steps) == 1:
+        return None
     links = tuple(_links(steps))
     return _chain(steps, links) if len(links) == len(steps) - 1 else None
 

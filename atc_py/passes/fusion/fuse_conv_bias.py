@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from atc_py.passes.fusion.matching import Match, RewritePass
 from atc_py.passes.fusion.weights import CONVOLUTIONS, channel_constant, summed
+from atc_py.shapes import closed_shape
 
 __all__ = ["FuseConvBiasPass"]
 
@@ -27,6 +28,6 @@ class FuseConvBiasPass(RewritePass):
         computed = next((value for value in add.present_inputs if value.const is None), None)
         conv = match.producer(computed, *CONVOLUTIONS)
         added = channel_constant(match, add, conv)
-        channels = conv.output.type.shape[1]
+        (channels,) = closed_shape(conv.output.type.dims[1:2])
         bias = summed(match, conv.input(_BIAS), added, channels)
         match.become(add, conv.op, [*conv.inputs[:_BIAS], bias], conv.attributes)

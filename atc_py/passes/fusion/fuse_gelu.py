@@ -37,6 +37,7 @@ class FuseGeluPass(RewritePass):
         if not is_close(scalar(match.other(sum_, match.anchor.output)), 1.0):
             raise MissError(f"1 must be added to {match.anchor.op}, found {sum_!r}", sum_)
         last = _halved_product(match, sum_, x)
+        match.require_type_of(x, last)
         match.become(last, "GeluV2", [x], {"approximate": "none" if is_erf else "tanh"})
 
 

@@ -31,6 +31,7 @@ class FuseHardSwishPass(RewritePass):
             x = match.other(product, gate.output)
             if x is not gate.input(0):
                 raise MissError(f"x must be a factor, found %{x.name}", product)
+            match.require_type_of(x, product)
             match.become(product, "HardSwish", [x])
             return
         _rewrite_clipped(match)
@@ -48,7 +49,7 @@ def _rewrite_clipped(match: Match) -> None:
         raise MissError(f"3 must be added to x, found {sum_!r}", sum_)
     x = match.other(sum_, shifts[0])
     first = match.consumer(gate, "Mul", "Muls", "RealDiv")
-    is_product = x in first.inputs
+    is_product = first.op == "Mul" and x in first.inputs
     last = match.consumer(first, *(("Mul", "Muls", "RealDiv") if is_product else ("Mul",)))
     scaling, scaled = (last, first.output) if is_product else (first, gate.output)
     factor = match.scaled(scaling, scaled)
@@ -56,4 +57,5 @@ def _rewrite_clipped(match: Match) -> None:
         raise MissError(f"the factor must be 1 / 6, found {factor:.6g}", scaling)
     if not is_product and match.other(last, first.output) is not x:
         raise MissError(f"x must be a factor, found {last!r}", last)
+    match.require_type_of(x, last)
     match.become(last, "HardSwish", [x])

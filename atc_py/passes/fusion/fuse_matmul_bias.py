@@ -32,6 +32,7 @@ class FuseMatmulBiasPass(RewritePass):
         bias, product, reshape = _operands(match)
         _check(match, bias, product)
         add = match.anchor
+        _require_rows(match, (reshape or product).output)
         inputs = [*product.inputs[:_BIAS], bias]
         if reshape is None:
             match.become(add, product.op, inputs, product.attributes)
@@ -53,13 +54,19 @@ def _operands(match: Match) -> tuple[Value, Node, Node | None]:
     return constants[0], match.producer(node.input(0), *_PRODUCTS), node
 
 
+def _require_rows(match: Match, rows: Value) -> None:
+    """The addition must not repeat rows: a Reshape may have left them with one column, or none."""
+    found, wanted = list(match.anchor.output.type.dims), list(rows.type.dims)
+    match.require(found == wanted, f"the sum must keep the extents {wanted}, found {found}")
+
+
 def _check(match: Match, bias: Value, product: Node) -> None:
     """The bias is a float vector with an element per column, and there is none yet."""
     columns = product.output.type.dims[-1]
     found = list(bias.type.dims)
-    last = match.anchor.output.type.dims[-1]
+    last = list(match.anchor.output.type.dims[-1:])
     match.require(found == [columns], f"the vector must have shape [{columns}], found {found}")
-    match.require(last == columns, f"rows must keep {columns} columns, found {last}")
+    match.require(last == [columns], f"rows must keep {columns} columns, found {last}")
     match.require(product.input(_BIAS) is None, "the product must have no bias, found one", product)
     dtype = product.output.type.dtype
     same = dtype.is_float and bias.type.dtype is dtype and product.present_inputs[0].type.dtype

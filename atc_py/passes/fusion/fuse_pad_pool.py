@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import ml_dtypes
+
 from atc_py.passes.fusion.borders import added_pads, borders, ints
 from atc_py.passes.fusion.matching import Match, RewritePass
 
 if TYPE_CHECKING:
+    from atc_py.dtypes import DType
     from atc_py.ir import AttrValue
 
 __all__ = ["FusePadPoolPass"]
-
-_LOWEST = -65504.0
-"""The smallest float16: no number of a float16 tensor is less."""
 
 
 class FusePadPoolPass(RewritePass):
@@ -40,8 +40,10 @@ class FusePadPoolPass(RewritePass):
             match.require(value == wanted, f"{name} must be {wanted}, found {value}", pool)
         extra: dict[str, AttrValue] = {}
         if pool.op == "MaxPoolV3":
-            is_low = found <= _LOWEST and pad.output.type.dtype.is_float
-            match.require(is_low, f"the border must be below all numbers, found {found}")
+            match.require(
+                _is_lowest(found, pad.output.type.dtype),
+                f"the border must be below all numbers, found {found}",
+            )
         else:
             match.require(found == 0, f"the border must be of 0, found {found}")
             counted = not pool.attributes.get("exclusive", True) or not any(own)
@@ -53,3 +55,9 @@ class FusePadPoolPass(RewritePass):
         fits = max(total[:2]) < size[0] and max(total[2:]) < size[1]
         match.require(fits, f"padding must be less than {list(size)}, found {list(total)}", pool)
         match.become(pool, pool.op, [pad.input(0)], {**pool.attributes, **pads, **extra})
+
+
+def _is_lowest(border: float, dtype: DType) -> bool:
+    """Whether no number of a float dtype is less than `border`."""
+    facts = ml_dtypes.finfo(dtype.numpy) if dtype.is_float else None  # type: ignore[no-untyped-call]
+    return facts is not None and border <= float(facts.min)

@@ -23,4 +23,5 @@ class FuseSwishPass(RewritePass):
         if other is not x and x is not None:
             scaling = match.producer(x, "Mul", "Muls", "RealDiv")
             scale = match.scaled(scaling, other)
+        match.require_type_of(other, product)
         match.become(product, "Swish", [other], {"scale": scale})

@@ -32,14 +32,14 @@ class FuseTransposeMatmulPass(RewritePass):
         found = [place for place in (0, 1) if _is_turned(product, place)]
         if not found:
             raise MissError(_reason(product), product)
-        for place in found:
-            turn = match.producer(product.input(place), "TransposeD")
-            match.require_one_precision()
+        turns = [match.producer(product.input(place), "TransposeD") for place in found]
+        match.require_one_precision()
+        for place, turn in zip(found, turns, strict=True):
             flag = _FLAGS[product.op][place]
             product.attributes[flag] = not product.attributes.get(flag, False)
             product.set_input(place, turn.input(0))
             product.origins = merged_origins(product, turn)
-            if not turn.output.uses and not match.graph.is_output(turn.output):
+            if not turn.output.uses and not match.is_output(turn.output):
                 turn.drop_inputs()
                 match.dead.append(turn)
 

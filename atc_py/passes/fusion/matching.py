@@ -9,6 +9,7 @@ share, and the rewrite, work on them.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections import Counter
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -20,11 +21,20 @@ from atc_py.shapes import element_count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from atc_py.ir import AttrValue, Graph, Node, Origin, Value
     from atc_py.passes.fusion.record import PassFusions
 
-__all__ = ["Match", "MissError", "RewritePass", "is_close", "merged_origins", "scalar"]
+__all__ = [
+    "Match",
+    "MissError",
+    "RewritePass",
+    "is_close",
+    "listed_readers",
+    "merged_origins",
+    "scalar",
+]
 
 _TOLERANCE = 1e-3
 """Relative; float16 holds constants of formulas to 5e-4."""
@@ -61,12 +71,19 @@ class Match:
         dead: nodes that the rewrite left without use; the pass removes them.
     """
 
-    def __init__(self, graph: Graph, context: PassContext, anchor: Node) -> None:
+    def __init__(
+        self, graph: Graph, context: PassContext, anchor: Node, handed_out: AbstractSet[Value]
+    ) -> None:
         self.graph = graph
         self.anchor = anchor
         self.nodes = [anchor]
         self.dead: list[Node] = []
         self._context = context
+        self._handed_out = handed_out
+
+    def is_output(self, value: Value) -> bool:
+        """Whether the graph hands out `value`; takes no longer where it hands out many."""
+        return value in self._handed_out
 
     def producer(self, value: Value | None, *ops: str) -> Node:
         """The node that computes `value`, which must be one of `ops`; it is kept."""
@@ -82,8 +99,8 @@ class Match:
         """The one node that reads the result of `node`, which must be one of `ops`; it is kept."""
         readers = node.output.consumers
         if len(readers) != 1:
-            listed = ", ".join(reader.op for reader in readers) or "nobody"
-            reason = f"one {_either(ops)} must read the result of {node.op}, found {listed}"
+            found = listed_readers(readers)
+            reason = f"one {_either(ops)} must read the result of {node.op}, found {found}"
             raise MissError(reason, node)
         if readers[0].op not in ops:
             reason = f"{_either(ops)} must read the result of {node.op}, found {readers[0].op}"
@@ -94,7 +111,7 @@ class Match:
         """The one node that reads the result of `node`, if it is one of `ops`; it is not kept."""
         readers = node.output.consumers
         found = readers[0] if len(readers) == 1 and readers[0].op in ops else None
-        return None if found is None or self.graph.is_output(node.output) else found
+        return None if found is None or self.is_output(node.output) else found
 
     def keep(self, node: Node) -> Node:
         """`node`, kept once."""
@@ -138,6 +155,17 @@ class Match:
         if not condition:
             raise MissError(reason, node or self.anchor, matched=True)
 
+    def require_type_of(self, x: Value | None, last: Node) -> None:
+        """The result of `last` must be floats and have the dtype and the extents of `x`.
+
+        A constant of one element may have more axes than `x`, and so give the result more of them;
+        division of integers rounds each quotient.
+        """
+        found, wanted = last.output.type, None if x is None else x.type
+        same = wanted is not None and (found.dtype, found.dims) == (wanted.dtype, wanted.dims)
+        self.require(same, f"the result must be {wanted or 'there'}, found {found}", last)
+        self.require(found.dtype.is_float, f"floats must be computed, found {found}", last)
+
     def require_closed(self, last: Node) -> None:
         """Nothing but the result of `last` may be read outside of the match, or handed out."""
         inside = set(self.nodes)
@@ -145,11 +173,11 @@ class Match:
             if node is last:
                 continue
             for value in node.outputs:
-                readers = [reader.op for reader in value.consumers if reader not in inside]
-                if self.graph.is_output(value):
-                    readers.append("an output of the model")
-                reason = f"nothing else may read %{value.name}, found {', '.join(readers)}"
-                self.require(not readers, reason, node)
+                readers = [reader for reader in value.consumers if reader not in inside]
+                if readers or self.is_output(value):
+                    found = listed_readers(readers, is_output=self.is_output(value))
+                    reason = f"nothing else may read %{value.name}, found {found}"
+                    raise MissError(reason, node, matched=True)
 
     def require_one_precision(self) -> None:
         """Controls of precision must treat all nodes of the match alike."""
@@ -216,7 +244,7 @@ class Match:
             MissError: the model hands out the result, or precision differs between nodes.
         """
         node = self.anchor
-        kept = self.graph.is_output(node.output)
+        kept = self.is_output(node.output)
         self.require(not kept, f"%{node.output.name} is an output of the model")
         self.require_one_precision()
         node.output.replace_by(source)
@@ -236,7 +264,7 @@ class Match:
     def _bury_idle(self) -> None:
         """Let nodes of the match go that nobody reads; the anchor comes from them, too."""
         for node in self.nodes[1:]:
-            if any(value.uses or self.graph.is_output(value) for value in node.outputs):
+            if any(value.uses or self.is_output(value) for value in node.outputs):
                 continue
             self.anchor.origins = merged_origins(self.anchor, node)
             node.drop_inputs()
@@ -247,6 +275,15 @@ class Match:
         for value in values:
             if value.type.is_open:
                 raise MissError(f"extents must be known, found {value.type}", self.anchor)
+
+
+def listed_readers(readers: Sequence[Node], *, is_output: bool = False) -> str:
+    """Who reads a value, for messages: `Mul, 3 Add`, `nobody`; the model's caller comes last."""
+    counts = Counter(reader.op for reader in readers)
+    parts = [op if count == 1 else f"{count} {op}" for op, count in counts.items()]
+    if is_output:
+        parts.append("an output of the model")
+    return ", ".join(parts) or "nobody"
 
 
 def merged_origins(*nodes: Node) -> tuple[Origin, ...]:
@@ -283,10 +320,11 @@ class RewritePass(Pass):
         """Rewrite every match; returns how many."""
         record = context.fusions.of(self.name)
         before, gone = record.effective, set[object]()
+        handed_out = frozenset(graph.outputs)
         for node in list(graph.nodes):
             if node.op not in self.anchors or node in gone:
                 continue
-            match = Match(graph, context, node)
+            match = Match(graph, context, node, handed_out)
             if self._applied(match, record):
                 gone.update(match.dead)
         graph.remove_nodes([node for node in graph.nodes if node in gone])

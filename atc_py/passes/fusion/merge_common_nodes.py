@@ -8,9 +8,9 @@ from atc_py.passes.base import Pass, PassContext
 from atc_py.shapes import element_count
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Hashable, Sequence
 
-    from atc_py.ir import Graph, Node, Value
+    from atc_py.ir import Graph, Node, Origin, Value
 
 __all__ = ["MergeCommonNodesPass"]
 
@@ -31,7 +31,7 @@ class MergeCommonNodesPass(Pass):
     def run(self, graph: Graph, context: PassContext) -> int:
         """Merge all in one walk, producers first; returns how many nodes went."""
         first: dict[Hashable, Node] = {}
-        gone: list[Node] = []
+        twins: dict[Node, list[Node]] = {}
         handed_out = set(graph.outputs)
         graph.sort()
         for node in graph.nodes:
@@ -42,21 +42,27 @@ class MergeCommonNodesPass(Pass):
             if kept is not node:
                 for mine, value in zip(node.outputs, kept.outputs, strict=True):
                     mine.replace_by(value)
-                kept.origins = (
-                    *(each for each in node.origins if each not in kept.origins),
-                    *kept.origins,
-                )
-                gone.append(node)
+                twins.setdefault(kept, []).append(node)
+        for kept, others in twins.items():
+            kept.origins = _origins(kept, others)
+        gone = [node for others in twins.values() for node in others]
         graph.remove_nodes(gone)
         context.fusions.of(self.name).applied(len(gone))
         return len(gone)
 
 
+def _origins(kept: Node, twins: Sequence[Node]) -> tuple[Origin, ...]:
+    """Where `kept` and its twins come from; its own source nodes stay at the end."""
+    others = dict.fromkeys(origin for twin in reversed(twins) for origin in twin.origins)
+    return (*(origin for origin in others if origin not in kept.origins), *kept.origins)
+
+
 def _key(node: Node) -> tuple[Hashable, ...]:
-    """What two nodes that compute the same have in common."""
+    """What two nodes that compute the same have in common; 0.0 and -0.0 are not the same."""
     operands = tuple(None if value is None else _operand_key(value) for value in node.inputs)
     types = tuple(value.type for value in node.outputs)
-    return node.op, tuple(sorted(node.attributes.items())), operands, types
+    attributes = tuple((name, repr(value)) for name, value in sorted(node.attributes.items()))
+    return node.op, attributes, operands, types
 
 
 def _operand_key(value: Value) -> Hashable:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from atc_py.ir import Engine, Phase
 from atc_py.passes.base import Pass, PassContext
+from atc_py.passes.fusion.matching import listed_readers
 from atc_py.passes.fusion.record import Miss
 from atc_py.shapes import element_count
 from atc_py.target import Unit, find_operator
@@ -127,8 +128,7 @@ def _only_reader(node: Node, handed_out: set[Value]) -> tuple[str, Node | None]:
         return f"%{value.name} is an output of the model", None
     readers = value.consumers
     if len(readers) != 1:
-        listed = ", ".join(reader.op for reader in readers) or "nobody"
-        return f"one node must read %{value.name}, found {listed}", None
+        return f"one node must read %{value.name}, found {listed_readers(readers)}", None
     return "", readers[0]
 
 

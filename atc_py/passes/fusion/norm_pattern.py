@@ -32,6 +32,8 @@ def root_of(match: Match) -> Root:
         raise MissError(f"Add must have a constant of one element, found {added!r}", added)
     number, constant = epsilon
     mean = match.producer(match.behind(match.other(added, constant)), "ReduceMeanD")
+    if not mean.attributes.get("keep_dims", False):
+        raise MissError(f"the mean must keep its axes, found {mean!r}", mean)
     squared = _squared(match, match.producer(match.behind(mean.input(0)), "Pow", "Mul"))
     axes = mean.attributes["axes"]
     return Root(squared, axes if isinstance(axes, tuple) else (), number)  # type: ignore[arg-type]  # verified: ints
@@ -93,7 +95,7 @@ def _constant_operand(match: Match, node: Node, op: str) -> tuple[Value | None, 
 
 def first_axis(match: Match, x: Value | None, last: Node, axes: tuple[int, ...]) -> int:
     """The first of the axes, which must be the last ones of x and have known extents."""
-    match.require(x is not None and x.type.dtype is last.output.type.dtype, _dtypes(x, last), last)
+    match.require_type_of(x, last)
     rank = last.output.type.rank
     found = sorted(axis % rank for axis in axes)
     wanted = list(range(rank - len(found), rank))
@@ -101,12 +103,6 @@ def first_axis(match: Match, x: Value | None, last: Node, axes: tuple[int, ...])
     extents = last.output.type.dims[wanted[0] :]
     match.require(None not in extents, f"extents must be known, found {list(extents)}")
     return wanted[0]
-
-
-def _dtypes(x: Value | None, last: Node) -> str:
-    """What is said of dtypes that differ."""
-    found = "nothing" if x is None else x.type.dtype.value
-    return f"x and y must have one dtype, found {found} and {last.output.type.dtype.value}"
 
 
 def parameter(

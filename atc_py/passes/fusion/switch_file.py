@@ -70,7 +70,7 @@ def read_switches(path: Path, passes: Sequence[type[Pass]]) -> Switches:
 def _text(path: Path) -> str:
     """The file's text."""
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise FILE_NOT_FOUND.error(f"there is no file {path}", place=Place(str(path))) from None
     except (OSError, UnicodeDecodeError) as error:
@@ -102,6 +102,9 @@ def _json_entries(text: str, path: Path, sink: Sink) -> Iterator[_Entry]:
     except json.JSONDecodeError as error:
         place = Place(str(path), line=error.lineno)
         raise BAD_SWITCH_FILE.error(f"the JSON breaks off: {error.msg}", place=place) from None
+    except (RecursionError, ValueError) as error:
+        message = f"the JSON cannot be read: {error}"
+        raise BAD_SWITCH_FILE.error(message, place=Place(str(path))) from None
     place = Place(str(path))
     switch = _object(document.get("Switch"), '"Switch"', place)
     for section, switches in switch.items():

@@ -46,8 +46,11 @@ def channel_constant(match: Match, node: Node, layer: Node) -> ConstData:
         raise MissError(f"one operand of {node.op} must be constant, found {node!r}", node)
     data, result = constants[0].const, layer.output.type
     axis = result.rank - 1 if layer.op in PRODUCTS else _CHANNELS
+    channels = result.dims[axis]
+    if channels is None:
+        raise MissError(f"output channels must be known, found {result}", layer)
     wanted = [1] * result.rank
-    wanted[axis] = result.shape[axis]
+    wanted[axis] = channels
     shape = [1] * (result.rank - len(data.shape)) + list(data.shape)
     fits = len(data.shape) <= result.rank and shape in (wanted, [1] * result.rank)
     reason = f"the constant must have an element per output channel, found {list(data.shape)}"

@@ -257,7 +257,7 @@ def _mixlist(path: Path) -> Any:
     """The JSON of a file."""
     try:
         return json.loads(_text(path))
-    except ValueError as error:
+    except (RecursionError, ValueError) as error:
         raise _bad(Place(str(path)), f"not JSON: {error}") from None
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from atc_py.device.sim.blocks import by_blocks
+from atc_py.device.sim.erf import ERF_END, ERF_P, ERF_Q
 from atc_py.device.sim.kernel import Call, Rounding, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.typing_rules import require_float, same_float_as_x
@@ -79,27 +80,6 @@ _declare("Sqrt", np.sqrt)
 _declare("Tanh", np.tanh)
 
 
-# erf(x) = x * P(x^2) / Q(x^2) up to _ERF_END, from where on it is 1 in float32. The coefficients,
-# lowest power first, are a fit of least relative error, 2e-8; all are positive, so nothing cancels.
-_ERF_END = 3.93
-_ERF_P = (
-    1.128379145,
-    1.907806610e-01,
-    5.278983263e-02,
-    3.779465147e-03,
-    2.848040575e-04,
-    2.041977401e-06,
-)
-_ERF_Q = (
-    1.0,
-    5.024076788e-01,
-    1.142561816e-01,
-    1.499714820e-02,
-    1.165175437e-03,
-    3.800390726e-05,
-)
-
-
 def _erf_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     """The output is as x, a float that float32 carries."""
     require_float(node.x)
@@ -113,10 +93,10 @@ def erf(call: Call) -> None:
     """Gauss error function, right to about 3 units in the last place of float32."""
 
     def formula(x: NDArray[Any], out: NDArray[Any], scratch: NDArray[Any]) -> None:
-        held = np.clip(x, -_ERF_END, _ERF_END)
+        held = np.clip(x, -ERF_END, ERF_END)
         square = np.multiply(held, held, out=scratch)
-        np.multiply(held, _polynomial(_ERF_P, square), out=out)
-        np.divide(out, _polynomial(_ERF_Q, square), out=out)
+        np.multiply(held, _polynomial(ERF_P, square), out=out)
+        np.divide(out, _polynomial(ERF_Q, square), out=out)
         np.clip(out, -1, 1, out=out)
 
     by_blocks(call, formula)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from atc_py.device.sim.blocks import by_blocks
+from atc_py.device.sim.erf import ERF_END, ERF_P, ERF_Q
 from atc_py.device.sim.kernel import Call, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.typing_rules import require_float, same_float_as_x
@@ -27,27 +28,11 @@ _CUBIC = 0.044715
 _SLOPE = 2 * sqrt(2 / pi)
 
 # Phi(x) - 1 / 2 = h * P(h^2) / Q(h^2) for |x| up to _END, h = x held to that range; beyond it
-# Phi is 0 or 1 in float32 to 3e-8. P and Q are those of erf at x / sqrt(2), see `functions`, with
+# Phi is 0 or 1 in float32 to 3e-8. P and Q are those of erf at x / sqrt(2), see `sim.erf`, with
 # the factors of 1 / 2 and sqrt(2) multiplied in; all are positive, so nothing cancels in them.
-_END = 3.93 * sqrt(2)
-_ERF_P = (
-    1.128379145,
-    1.907806610e-01,
-    5.278983263e-02,
-    3.779465147e-03,
-    2.848040575e-04,
-    2.041977401e-06,
-)
-_ERF_Q = (
-    1.0,
-    5.024076788e-01,
-    1.142561816e-01,
-    1.499714820e-02,
-    1.165175437e-03,
-    3.800390726e-05,
-)
-_P = tuple(np.float32(p / (2 * sqrt(2) * 2**power)) for power, p in enumerate(_ERF_P))
-_Q = tuple(np.float32(q / 2**power) for power, q in enumerate(_ERF_Q))
+_END = ERF_END * sqrt(2)
+_P = tuple(np.float32(p / (2 * sqrt(2) * 2**power)) for power, p in enumerate(ERF_P))
+_Q = tuple(np.float32(q / 2**power) for power, q in enumerate(ERF_Q))
 
 
 def _gelu_types(node: NodeFacts) -> tuple[TensorFacts, ...]:

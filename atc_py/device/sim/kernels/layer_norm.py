@@ -51,7 +51,7 @@ def _layer_norm_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 @kernel("LayerNorm", _layer_norm_types, in_place=True, finishes=True)
 def layer_norm(call: Call) -> None:
     """`y = (x - mean) / sqrt(mean((x - mean)^2) + epsilon) * gamma + beta`, row by row."""
-    gamma, beta = call.input(1).reshape(-1), call.input(2).reshape(-1)
+    gamma, beta = _parameter(call, 1), _parameter(call, 2)
     epsilon = gamma.dtype.type(call.node.number("epsilon"))
 
     def rows(x: NDArray[Any], out: NDArray[Any], scratch: NDArray[Any]) -> None:
@@ -73,7 +73,7 @@ def _rms_norm_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 @kernel("RmsNorm", _rms_norm_types, in_place=True, finishes=True)
 def rms_norm(call: Call) -> None:
     """`y = x / sqrt(mean(x^2) + epsilon) * gamma`, row by row."""
-    gamma = call.input(1).reshape(-1)
+    gamma = _parameter(call, 1)
     epsilon = gamma.dtype.type(call.node.number("epsilon"))
 
     def rows(x: NDArray[Any], out: NDArray[Any], scratch: NDArray[Any]) -> None:
@@ -81,6 +81,15 @@ def rms_norm(call: Call) -> None:
         np.multiply(out, gamma, out=out)
 
     _by_rows(call, rows)
+
+
+def _parameter(call: Call, position: int) -> NDArray[Any]:
+    """Gamma or beta in a row; a copy where the result has taken over its memory.
+
+    That happens to a parameter that the device computes, of the extents of x.
+    """
+    row = call.input(position).reshape(-1)
+    return row.copy() if np.may_share_memory(row, call.out) else row
 
 
 def _scale(x: NDArray[Any], squares: NDArray[Any], epsilon: Any, out: NDArray[Any]) -> None:
