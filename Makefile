@@ -44,7 +44,8 @@ check: $(VENV)/.dev ## What CI holds besides the tests: style, types, and the bu
 bench: $(VENV)/.bench ## Measure conversion and inference beside openvino and onnxruntime
 	$(BIN)/python -m tests.bench.run_all
 
-kernels: $(VENV)/.dev ## Build the kernels of all networks and hold them against the simulator
+kernels: $(VENV)/.dev ## Build the kernels of all operators and networks; hold them against the simulator
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal -m sweep tests/emit
 	$(BIN)/python -m tests.kernels_of_networks $(KERNELS)
 
 fmt: $(VENV)/.dev ## Format the code and mend what can be mended

@@ -77,6 +77,8 @@ def kernels(  # noqa: PLR0913  (one parameter an option)
     """
     from atc_py.kernels.listing import kernel_texts, opened_model
 
+    if sanitize and not verify:
+        raise click.UsageError("--sanitize concerns what --verify builds: give that too")
     compiled = {
         "soc": soc,
         "input_shape": input_shape,

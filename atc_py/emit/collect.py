@@ -1,4 +1,4 @@
-"""Which nodes of a graph share a kernel, and what the kernel is called."""
+"""Which nodes of a graph are one launch, which launches share a kernel, and what it is called."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from atc_py.diag import Place
 from atc_py.diag.codes import BROKEN_INVARIANT
 from atc_py.emit.cpp import C_TYPES, HOST_TYPES, identifier
+from atc_py.emit.joining import with_link
 from atc_py.emit.keys import KernelKey, kernel_key, kernel_name
 from atc_py.emit.plan import KernelFacts, Port
 from atc_py.ir import Engine
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from atc_py.dtypes import DType
     from atc_py.formats import Format
     from atc_py.ir import Graph, Node
-    from atc_py.target import Operand, TargetOp
+    from atc_py.target import Operand, Soc, TargetOp
 
 __all__ = ["Collected", "collect"]
 
@@ -30,43 +31,74 @@ class Collected:
     """A kernel and the nodes that it serves.
 
     Attributes:
-        name: `conv2d_f16_1a2b3c4d`.
+        name: `conv2d_relu_f16_1a2b3c4d`.
         facts: what its family needs to know.
-        nodes: those that launch it, in the graph's order.
+        launches: the nodes of each launch, in the graph's order: one for the operator, and one for
+            each of the kernel's links.
     """
 
     name: str
     facts: KernelFacts
-    nodes: list[Node]
+    launches: list[tuple[Node, ...]]
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """The nodes of all launches."""
+        return tuple(node for launch in self.launches for node in launch)
 
 
-def collect(graph: Graph) -> list[Collected]:
-    """The distinct kernels of `graph`, in the order of their first nodes.
+def collect(graph: Graph, soc: Soc) -> list[Collected]:
+    """The distinct kernels of `graph` for `soc`, in the order of their first nodes.
+
+    Nodes with one scope are one launch as far as the head's family applies their functions; those
+    behind are the next launch.
 
     Raises:
         AtcError: BROKEN_INVARIANT where a node has no engine or no operator row.
     """
     kernels: dict[str, Collected] = {}
     taken: set[str] = set()
-    for node, row, engine in _launches(graph):
-        key = kernel_key(node, row, engine)
-        text = key.text()
+    for facts, nodes in _launches(graph, soc):
+        text = facts.key.text()
         if text not in kernels:
-            name = kernel_name(key, taken)
+            name = kernel_name(facts.key, taken)
             taken.add(name)
-            kernels[text] = Collected(name, _facts(key, row), [])
-        kernels[text].nodes.append(node)
+            kernels[text] = Collected(name, facts, [])
+        kernels[text].launches.append(nodes)
     return list(kernels.values())
 
 
+def _launches(graph: Graph, soc: Soc) -> Iterator[tuple[KernelFacts, tuple[Node, ...]]]:
+    """The nodes of each launch, and the kernel that they need."""
+    launching = {node: (row, engine) for node, row, engine in _launching(graph)}
+    scopes: dict[int, list[Node]] = {}
+    for node in launching:
+        scopes.setdefault(node.scope, []).append(node)
+    done: set[Node] = set()
+    for node, (row, engine) in launching.items():
+        if node in done:
+            continue
+        facts = _facts(kernel_key(node, row, engine), row)
+        nodes: tuple[Node, ...] = (node,)
+        if node.scope:
+            members = scopes[node.scope]
+            for follower in members[members.index(node) + 1 :]:
+                longer = with_link(facts, nodes, follower, soc)
+                if longer is None:
+                    break
+                facts, nodes = longer, (*nodes, follower)
+        done.update(nodes)
+        yield facts, nodes
+
+
 def _facts(key: KernelKey, row: TargetOp) -> KernelFacts:
-    """The kernel of `key` as families see it."""
+    """The kernel of `key`, which has no links, as families see it."""
     return KernelFacts(
         key, row, _ports(key.inputs, row.input_at), _ports(key.outputs, row.output_at)
     )
 
 
-def _launches(graph: Graph) -> Iterator[tuple[Node, TargetOp, Engine]]:
+def _launching(graph: Graph) -> Iterator[tuple[Node, TargetOp, Engine]]:
     """The nodes that launch kernels, with their rows and engines."""
     for node in graph.nodes:
         row = find_operator(node.op)

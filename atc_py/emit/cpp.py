@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING
 
 from atc_py.dtypes import DType
@@ -72,6 +73,8 @@ _TAKEN = frozenset(_KEYWORDS.split())
 _FLOAT32_MAX = 3.4028234663852886e38
 _COMMENT_PUNCTUATION = frozenset(" !\"#$%&'()+,-./:;<=>@[]^_`{|}~")
 _COMMENT_LENGTH = 160
+_PLAIN_COMMENT = re.compile(r"[ -)+->@-\[\]-~]*")
+"""A line that is kept as it is: ASCII without `*`, backslash and `?`."""
 
 
 def camel(name: str) -> str:
@@ -92,6 +95,8 @@ def comment(text: str) -> str:
     marks that turn the direction of text, `*` (which could end a comment), backslash and `?`
     (which could continue a line) become `_`; a long text is cut.
     """
+    if len(text) <= _COMMENT_LENGTH and _PLAIN_COMMENT.fullmatch(text):
+        return text.strip()
     kept = [char if char.isalnum() or char in _COMMENT_PUNCTUATION else "_" for char in text]
     line = "".join(kept).strip()
     return line if len(line) <= _COMMENT_LENGTH else f"{line[:_COMMENT_LENGTH]}..."

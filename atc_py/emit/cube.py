@@ -12,6 +12,7 @@ from math import isqrt
 from typing import TYPE_CHECKING, Any
 
 from atc_py.dtypes import DType
+from atc_py.emit.links import link_scratch
 from atc_py.emit.plan import Buffer, narrow, wide
 from atc_py.emit.tiling import BLOCK, DEPTH
 from atc_py.formats import Format
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from atc_py.emit.family import Sample
     from atc_py.emit.plan import KernelFacts, Port
+    from atc_py.emit.scratch import Scratch
     from atc_py.target import Soc
 
 __all__ = [
@@ -33,13 +35,17 @@ __all__ = [
     "Room",
     "Sides",
     "Walk",
+    "applies_links",
     "channel_buffers",
     "drawn_integers",
     "lies_row_by_row",
+    "link_buffers",
     "optional_input",
     "product_buffers",
     "sides_of",
     "square_of",
+    "tile_bytes",
+    "tile_scratch",
     "walk_of",
     "whole",
 ]
@@ -54,6 +60,8 @@ OFFSET = 3
 """Position of the offsets of int8 weights."""
 
 _SIDE = 16
+_RESULT = "c2"
+_WIDE = f"{_RESULT}Wide"
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +185,34 @@ def product_buffers(
     )
 
 
+def tile_bytes(kernel: KernelFacts) -> int:
+    """Bytes of the unified buffer for an element of a tile: result, sums, and what links need."""
+    width = kernel.outputs[0].dtype.itemsize
+    sums = ACCUMULATOR if width != ACCUMULATOR else 0
+    tensors = sum(len(link.tensors) for link in kernel.links)
+    return width * (1 + tensors) + sums + sum(each.bits // 8 for each in tile_scratch(kernel))
+
+
+def tile_scratch(kernel: KernelFacts) -> tuple[Scratch, ...]:
+    """Tensors that links need; the sums leave room for the result in float32."""
+    return tuple(each for each in link_scratch(kernel.links, _RESULT) if each.name != _WIDE)
+
+
+def link_buffers(kernel: KernelFacts, sides: Sides) -> tuple[Buffer, ...]:
+    """Tiles of what links read, and their scratch."""
+    area, width = sides.m * sides.n, kernel.outputs[0].dtype.itemsize
+    tensors = (each for link in kernel.links for each in link.tensors)
+    return (
+        *(Buffer(f"{each.name}Queue", "ub", area * width) for each in tensors),
+        *(Buffer(each.name, "ub", area * each.bits // 8) for each in tile_scratch(kernel)),
+    )
+
+
+def applies_links(kernel: KernelFacts, soc: Soc) -> bool:
+    """Whether the kernel has its result in the unified buffer, where links are applied."""
+    return soc.vector_cores <= soc.aicores and lies_row_by_row(kernel)
+
+
 def optional_input(kernel: KernelFacts, position: int) -> Port | None:
     """The input at `position`, if it is there."""
     return next((port for port in kernel.inputs if port.position == position), None)
@@ -218,4 +254,4 @@ _ROW_BY_ROW = {Format.ND.value, Format.NCHW.value}
 
 def lies_row_by_row(kernel: KernelFacts) -> bool:
     """Whether all operands lie row by row in memory; kernels turn them into fractals themselves."""
-    return all(port.format in _ROW_BY_ROW for port in (*kernel.inputs, *kernel.outputs))
+    return all(port.format in _ROW_BY_ROW for port in (*kernel.operands, *kernel.outputs))

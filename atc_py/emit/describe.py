@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from atc_py.emit.json_text import format_json
 from atc_py.emit.keys import plain_value
+from atc_py.target import find_operator
 
 if TYPE_CHECKING:
     from atc_py.dtypes import DType
-    from atc_py.emit.keys import KernelKey
+    from atc_py.emit.links import Link
+    from atc_py.emit.plan import KernelFacts
     from atc_py.formats import Format
     from atc_py.ir import AttrValue
-    from atc_py.target import Operand, TargetOp
+    from atc_py.target import Operand
 
 __all__ = ["describe"]
 
@@ -28,17 +30,19 @@ _ATTR_TYPES = {
 }
 
 
-def describe(key: KernelKey, row: TargetOp) -> str:
-    """The description of the kernel of `key`: JSON text with a line break at its end.
+def describe(kernel: KernelFacts) -> str:
+    """The description of `kernel`: JSON text with a line break at its end.
 
     Lists of types and formats have one column, the kernel's own. Absent optional inputs are left
-    out; an attribute's default is the value that the kernel is built for.
+    out; an attribute's default is the value that the kernel is built for. What links read and their
+    attributes follow those of the operator.
     """
+    key, row = kernel.key, kernel.row
     declared = {attribute.name: attribute for attribute in row.attributes}
     description = {
-        "op": key.op,
+        "op": "".join(key.ops),
         "language": "cpp",
-        "input_desc": _operands(row.inputs, key.inputs),
+        "input_desc": [*_operands(row.inputs, key.inputs), *_linked_operands(kernel)],
         "output_desc": _operands(row.outputs, key.outputs),
         "attr": [
             {
@@ -49,7 +53,8 @@ def describe(key: KernelKey, row: TargetOp) -> str:
             }
             for name, value in key.attributes
             if name in declared
-        ],
+        ]
+        + [attribute for link in kernel.links for attribute in _linked_attributes(link)],
     }
     return format_json([description])
 
@@ -67,6 +72,35 @@ def _operands(
         }
         for operand, port in zip(operands, ports, strict=False)
         if port is not None
+    ]
+
+
+def _linked_operands(kernel: KernelFacts) -> list[dict[str, Any]]:
+    """One entry for each operand of the links."""
+    return [
+        {
+            "name": port.name,
+            "param_type": "required",
+            "format": [port.format],
+            "type": [port.dtype.value],
+        }
+        for port in kernel.operands[len(kernel.inputs) :]
+    ]
+
+
+def _linked_attributes(link: Link) -> list[dict[str, Any]]:
+    """One entry for each attribute of a link's operator."""
+    row = find_operator(link.op)
+    declared = {} if row is None else {each.name: each.type for each in row.attributes}
+    return [
+        {
+            "name": f"then{link.number}_{name}",
+            "param_type": "optional",
+            "type": _ATTR_TYPES[declared[name]],
+            "default_value": _finite(value),
+        }
+        for name, value in link.key.attributes
+        if name in declared
     ]
 
 

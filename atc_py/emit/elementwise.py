@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from atc_py.deq_scale import channel_axis
 from atc_py.emit.family import Family, Sample
+from atc_py.emit.functions import CANCELLING
 from atc_py.emit.grid import grid_of, grid_tiling
+from atc_py.emit.links import link_scratch
 from atc_py.emit.plan import Buffer, KernelFacts, Plan
+from atc_py.emit.scratch import CTYPE_SIZES, Scratch
 from atc_py.emit.tiling import BLOCK, DEPTH, Footprint
 from atc_py.shapes import Shape, element_count
 
@@ -22,12 +25,7 @@ if TYPE_CHECKING:
 
     from atc_py.emit.plan import Launch, Port
 
-__all__ = ["Formula", "Loaded", "MakeFormula", "Scratch", "elementwise_family", "loaded"]
-
-_SIZES = {
-    "half": 2, "bfloat16_t": 2, "float": 4, "double": 8,
-    **{f"{sign}int{bits}_t": bits // 8 for sign in ("", "u") for bits in (8, 16, 32, 64)},
-}  # fmt: skip
+__all__ = ["Formula", "Loaded", "MakeFormula", "elementwise_family", "loaded"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,31 +43,6 @@ class Loaded:
     port: Port
     ctype: str
     load: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Scratch:
-    """A tensor beside the queues.
-
-    Attributes:
-        name: its name in the kernel.
-        ctype: its C++ type.
-        mask: whether it has one bit an element instead of one of its type.
-    """
-
-    name: str
-    ctype: str
-    mask: bool = False
-
-    @property
-    def bits(self) -> int:
-        """Bits an element."""
-        return 1 if self.mask else 8 * _SIZES[self.ctype]
-
-    @property
-    def size(self) -> str:
-        """Its bytes, in C++."""
-        return "row_->bufferLength / 8" if self.mask else f"row_->bufferLength * {self.bits // 8}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +65,6 @@ class Formula:
     along_channels: bool = False
     context: tuple[tuple[str, Any], ...] = ()
 
-
-_CANCELLING = frozenset({"GeluV2"})
-"""Functions whose value is a small rest of larger numbers: of 1/2 and half the error function."""
 
 Draw: TypeAlias = "Callable[[Sample, np.random.Generator], NDArray[Any] | None]"
 MakeFormula: TypeAlias = Callable[[KernelFacts], Formula]
@@ -132,20 +102,27 @@ def elementwise_family(
         covers,
         context,
         exact,
-        sums=lambda kernel: kernel.op in _CANCELLING,
+        sums=lambda kernel: kernel.op in CANCELLING,
         draw=draw,
+        fuses=lambda kernel, _soc: formula(kernel).compute != "scalar",
     )
 
 
 def _scratch(kernel: KernelFacts, formula: Formula) -> tuple[Scratch, ...]:
-    """Operands and result in float32 where they go through it, then what the formula names."""
-    if not formula.wide:
-        return formula.scratch
-    names = [operand.name for operand in formula.operands]
+    """Operands and result in float32 where they go through it; what formula and links name."""
+    names = [operand.name for operand in formula.operands] if formula.wide else []
     result = kernel.outputs[0]
-    if result.ctype in {"half", "bfloat16_t"}:
+    if formula.wide and result.ctype in {"half", "bfloat16_t"}:
         names.append(result.name)
-    return (*(Scratch(f"{name}Wide", "float") for name in names), *formula.scratch)
+    found = [*(Scratch(f"{name}Wide", "float") for name in names), *formula.scratch]
+    found += [each for each in link_scratch(kernel.links, result.name) if each not in found]
+    return tuple(found)
+
+
+def _loaded(kernel: KernelFacts, formula: Formula) -> tuple[Loaded, ...]:
+    """All tensors that are loaded tile by tile: the operator's, then those of links."""
+    ports = [each.port for link in kernel.links for each in link.tensors]
+    return (*formula.operands, *loaded(ports))
 
 
 def _context(kernel: KernelFacts, formula: MakeFormula) -> Mapping[str, Any]:
@@ -154,6 +131,7 @@ def _context(kernel: KernelFacts, formula: MakeFormula) -> Mapping[str, Any]:
     return {
         "compute": how.compute,
         "operands": how.operands,
+        "loaded": _loaded(kernel, how),
         "wide": how.wide,
         "scratch": _scratch(kernel, how),
         **dict(how.context),
@@ -163,13 +141,13 @@ def _context(kernel: KernelFacts, formula: MakeFormula) -> Mapping[str, Any]:
 def _plan(launch: Launch, formula: MakeFormula) -> Plan:
     """Tiles of the result: as many rows, or as much of a row, as the unified buffer takes."""
     kernel, how = launch.kernel, formula(launch.kernel)
-    scratch = _scratch(kernel, how)
-    queued = [(each.name, _SIZES[each.ctype]) for each in how.operands]
+    scratch, tensors = _scratch(kernel, how), _loaded(kernel, how)
+    queued = [(each.name, CTYPE_SIZES[each.ctype]) for each in tensors]
     queued += [(port.name, port.dtype.itemsize) for port in kernel.outputs]
     bits = DEPTH * 8 * sum(size for _, size in queued) + sum(each.bits for each in scratch)
     footprint = Footprint(BLOCK // min(size for _, size in queued), -(-bits // 8))
     result = launch.outputs[0]
-    shapes = [_aligned(launch, how, number, result) for number in range(len(how.operands))]
+    shapes = [_aligned(launch, how, tensor, result) for tensor in tensors]
     tiling = grid_tiling(grid_of(result, shapes), footprint, launch.soc)
     length = tiling.buffer_length
     buffers = [Buffer(f"{name}Queue", "ub", DEPTH * size * length) for name, size in queued]
@@ -177,12 +155,14 @@ def _plan(launch: Launch, formula: MakeFormula) -> Plan:
     return Plan(tiling, tiling.core_num, tuple(buffers), launch.moved)
 
 
-def _aligned(launch: Launch, how: Formula, number: int, result: Shape) -> Shape:
-    """The shape of operand `number` with the rank of `result`, 1 where it repeats."""
-    ports = launch.kernel.inputs
-    shape = launch.inputs[ports.index(how.operands[number].port)]
-    if how.along_channels and number > 0 and shape != result:
+def _aligned(launch: Launch, how: Formula, tensor: Loaded, result: Shape) -> Shape:
+    """The shape of an operand with the rank of `result`, 1 where it repeats."""
+    shapes = dict(zip(launch.kernel.operands, (*launch.inputs, *launch.linked), strict=True))
+    shape = shapes[tensor.port]
+    if tensor not in how.operands and element_count(shape) == element_count(result):
+        return result
+    if how.along_channels and tensor in how.operands[1:] and shape != result:
         count = element_count(shape)
         axis = channel_axis(result, count)
         return tuple(count if at == axis else 1 for at in range(len(result)))
-    return (1,) * (len(result) - len(shape)) + shape
+    return (1,) * (len(result) - len(shape)) + shape[-len(result) :]

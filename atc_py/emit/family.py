@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from atc_py.dtypes import DType
     from atc_py.emit.plan import KernelFacts, Launch, Plan
     from atc_py.shapes import Shape
+    from atc_py.target import Soc
 
 __all__ = ["Family", "Sample", "families", "family_of"]
 
@@ -35,6 +36,11 @@ def _nothing(_kernel: KernelFacts) -> Mapping[str, Any]:
 
 def _never(_kernel: KernelFacts) -> bool:
     """The answer of a family whose results are no sums."""
+    return False
+
+
+def _alone(_kernel: KernelFacts, _soc: Soc) -> bool:
+    """The answer of a family whose kernels apply no functions to their results."""
     return False
 
 
@@ -83,6 +89,7 @@ class Family:
             the result of the inputs' magnitudes, then counts for how close numbers must be.
         draw: data for an input that plain random numbers do not fit (indices, words); None for
             one that they do.
+        fuses: whether its template applies the links of a kernel, which all fit `formulas.j2`.
     """
 
     name: str
@@ -94,6 +101,7 @@ class Family:
     exact: Callable[[KernelFacts], bool] = _every
     sums: Callable[[KernelFacts], bool] = _never
     draw: Callable[[Sample, np.random.Generator], NDArray[Any] | None] = _plain
+    fuses: Callable[[KernelFacts, Soc], bool] = _alone
 
 
 def family_of(kernel: KernelFacts) -> Family:

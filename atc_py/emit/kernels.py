@@ -11,6 +11,7 @@ from atc_py.emit.collect import collect
 from atc_py.emit.cpp import attribute_constant
 from atc_py.emit.describe import describe
 from atc_py.emit.family import family_of
+from atc_py.emit.functions import CANCELLING
 from atc_py.emit.json_text import format_json
 from atc_py.emit.plan import Launch
 from atc_py.emit.table import served, table_of
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from atc_py.emit.collect import Collected
     from atc_py.emit.family import Family
+    from atc_py.emit.links import Link
     from atc_py.emit.plan import KernelFacts, Plan
     from atc_py.emit.table import Shapes, Table
     from atc_py.ir import Graph, Node
@@ -68,7 +70,7 @@ def emit_kernels(graph: Graph, soc: Soc, templates: Path | None = None) -> Kerne
         AtcError: BAD_TEMPLATE; BROKEN_INVARIANT where a node has no engine or no operator row.
     """
     folders = _folders(templates)
-    kernels = collect(graph)
+    kernels = collect(graph, soc)
     files: dict[str, str] = {}
     listed = []
     workspace = 0
@@ -104,17 +106,17 @@ class _Written:
 
     kernel: Collected
     family: Family
-    groups: dict[Shapes, list[Node]]
+    groups: dict[Shapes, list[tuple[Node, ...]]]
     plans: dict[Shapes, Plan]
 
     @classmethod
     def of(cls, kernel: Collected, soc: Soc) -> _Written:
         """Choose the family and plan every set of shapes."""
         family = family_of(kernel.facts)
-        groups = served(kernel.nodes)
+        groups = served(kernel.facts, kernel.launches)
         plans = {
-            shapes: family.plan(Launch(kernel.facts, nodes[0], soc))
-            for shapes, nodes in groups.items()
+            shapes: family.plan(Launch(kernel.facts, nodes[0], soc, tuple(nodes[1:])))
+            for shapes, (nodes, *_) in groups.items()
         }
         return cls(kernel, family, groups, plans)
 
@@ -126,7 +128,7 @@ class _Written:
     @property
     def table(self) -> Table:
         """The tiling table."""
-        names = [port.name for port in (*self.facts.inputs, *self.facts.outputs)]
+        names = [port.name for port in (*self.facts.operands, *self.facts.outputs)]
         return table_of(self.groups, self.plans, names)
 
 
@@ -142,7 +144,7 @@ def _texts(written: _Written, soc: Soc, folders: tuple[Path, ...]) -> dict[str, 
     return {
         f"{stem}.cpp": source,
         f"{stem}_tiling.h": render(folders, f"tiling.h{SUFFIX}", context),
-        f"{stem}.json": describe(written.facts.key, written.facts.row),
+        f"{stem}.json": describe(written.facts),
         f"{name}/README.md": render(folders, f"readme.md{SUFFIX}", page),
     }
 
@@ -154,15 +156,23 @@ def _context(written: _Written, soc: Soc) -> dict[str, Any]:
     return {
         "kernel": written.kernel.name,
         "op": key.op,
+        "title": "+".join(key.ops),
         "soc": soc.name,
         "summary": row.summary,
-        "inputs": list(facts.inputs),
+        "formula": row.formula.splitlines() or [row.summary],
+        "inputs": list(facts.operands),
         "outputs": list(facts.outputs),
         "constants": [
             attribute_constant(name, value)
             for name, value in key.attributes
             if row.attribute(name) is not None
+        ]
+        + [
+            attribute_constant(f"then{link.number}_{name}", value)
+            for link in facts.links
+            for name, value in link.key.attributes
         ],
+        "links": facts.links,
         "itemsize": dtypes[0].itemsize,
         "accumulator": "float" if dtypes[0].is_float else "int32_t",
         "split_cores": soc.vector_cores > soc.aicores,
@@ -176,28 +186,45 @@ def _entry(written: _Written, source: str) -> dict[str, Any]:
     facts = written.facts
     complete = LEFT not in source
     family = written.family
-    numbers = "exact" if family.exact(facts) else "sums" if family.sums(facts) else "close"
     return {
         "name": written.kernel.name,
-        "op": facts.op,
+        "op": "+".join(facts.key.ops),
         "engine": facts.key.engine.value,
         "family": written.family.name,
         "complete": complete,
-        "numbers": numbers if complete else None,
+        "numbers": _numbers(family, facts) if complete else None,
+        "links": [_link_entry(link) for link in facts.links],
         "lines": source.count("\n"),
         "inputs": [
             {"name": port.name, "position": port.position, "dtype": port.dtype.value}
-            for port in facts.inputs
+            for port in facts.operands
         ],
         "outputs": [{"name": port.name, "dtype": port.dtype.value} for port in facts.outputs],
         "rows": [
             {
                 "shapes": [list(shape) for shape in shapes],
-                "nodes": [node.name for node in nodes],
+                "nodes": [node.name for launch in launches for node in launch],
                 **written.plans[shapes].as_json(),
             }
-            for shapes, nodes in written.groups.items()
+            for shapes, launches in written.groups.items()
         ],
+    }
+
+
+def _numbers(family: Family, facts: KernelFacts) -> str:
+    """How near the operator's numbers are to the simulator's."""
+    if family.exact(facts):
+        return "exact"
+    return "sums" if family.sums(facts) else "close"
+
+
+def _link_entry(link: Link) -> dict[str, Any]:
+    """A link in the list of kernels; `reads` has null where it reads the result so far."""
+    numbers = "exact" if link.exact else "sums" if link.op in CANCELLING else "close"
+    return {
+        "op": link.op,
+        "numbers": numbers,
+        "reads": [None if each is None else each.name for each in link.operands],
     }
 
 

@@ -14,16 +14,18 @@ from atc_py.emit.cpp import SHORT_NAMES
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from atc_py.emit.links import LinkKey
     from atc_py.formats import Format
     from atc_py.ir import AttrValue, Engine, Node, Value
     from atc_py.target import TargetOp
 
-__all__ = ["KernelKey", "kernel_key", "kernel_name", "plain_value"]
+__all__ = ["KernelKey", "attributes_of", "kernel_key", "kernel_name", "plain_value"]
 
 Plain: TypeAlias = bool | int | float | str | list[int | float]
 """An attribute as JSON holds it."""
 
 _WORD_START = re.compile(r"(?<=[A-Za-z0-9])(?=[A-Z][a-z])|(?<=[a-z])(?=[A-Z])")
+_MOST_NAMED = 3
 _DIGEST_LENGTHS = (8, 16, 64)
 
 
@@ -37,6 +39,7 @@ class KernelKey:
         inputs: dtype and format by position, None where an optional input is absent.
         outputs: dtype and format by position.
         attributes: by name, defaults of the operator's row filled in.
+        links: functions of each element behind the operator.
     """
 
     op: str
@@ -44,6 +47,12 @@ class KernelKey:
     inputs: tuple[tuple[DType, Format] | None, ...]
     outputs: tuple[tuple[DType, Format], ...]
     attributes: tuple[tuple[str, AttrValue], ...]
+    links: tuple[LinkKey, ...] = ()
+
+    @property
+    def ops(self) -> tuple[str, ...]:
+        """The operator, and those of its links."""
+        return (self.op, *(link.op for link in self.links))
 
     def text(self) -> str:
         """The key as JSON, equal for equal keys in every run and on every machine."""
@@ -51,8 +60,16 @@ class KernelKey:
             [port and [port[0].value, port[1].value] for port in side]
             for side in (self.inputs, self.outputs)
         ]
-        attributes = [[name, plain_value(value)] for name, value in self.attributes]
-        return json.dumps([self.op, self.engine.value, *ports, attributes])
+        links = [
+            [
+                link.op,
+                [entry and [entry[0].value, entry[1].value] for entry in link.inputs],
+                _plain_attributes(link.attributes),
+            ]
+            for link in self.links
+        ]
+        attributes = _plain_attributes(self.attributes)
+        return json.dumps([self.op, self.engine.value, *ports, attributes, *links])
 
     def digest(self) -> str:
         """SHA-256 of the text, in hexadecimal."""
@@ -60,19 +77,24 @@ class KernelKey:
 
 
 def kernel_key(node: Node, row: TargetOp, engine: Engine) -> KernelKey:
-    """The key of `node`, whose operator has `row` and which `engine` executes."""
+    """The key of `node` alone, whose operator has `row` and which `engine` executes."""
     inputs = [None if value is None else _port(value) for value in node.inputs]
     while inputs and inputs[-1] is None:
         inputs.pop()
     outputs = tuple(_port(value) for value in node.outputs)
-    return KernelKey(node.op, engine, tuple(inputs), outputs, _attributes(node, row))
+    return KernelKey(node.op, engine, tuple(inputs), outputs, attributes_of(node, row))
 
 
 def kernel_name(key: KernelKey, taken: Collection[str] = ()) -> str:
-    """`conv2d_f16_1a2b3c4d`: operator, first dtype, digest; a longer digest where it is taken."""
+    """`conv2d_relu_f16_1a2b3c4d`: operators, first dtype, digest.
+
+    At most three operators are named; a name that is taken has a longer digest.
+    """
     port = next(port for port in (*key.inputs, *key.outputs) if port is not None)
-    stem = f"{_WORD_START.sub('_', key.op).lower()}_{SHORT_NAMES[port[0]]}"
-    names = [f"{stem}_{key.digest()[:length]}" for length in _DIGEST_LENGTHS]
+    words = [_WORD_START.sub("_", op).lower() for op in key.ops[:_MOST_NAMED]]
+    stem = f"{'_'.join(words)}_{SHORT_NAMES[port[0]]}"
+    digest = key.digest()
+    names = [f"{stem}_{digest[:length]}" for length in _DIGEST_LENGTHS]
     return next((name for name in names if name not in taken), names[-1])
 
 
@@ -88,7 +110,14 @@ def _port(value: Value) -> tuple[DType, Format]:
     return value.type.dtype, value.type.format
 
 
-def _attributes(node: Node, row: TargetOp) -> tuple[tuple[str, AttrValue], ...]:
+def _plain_attributes(
+    attributes: tuple[tuple[str, AttrValue], ...],
+) -> list[tuple[str, Plain]]:
+    """Attributes as JSON holds them."""
+    return [(name, plain_value(value)) for name, value in attributes]
+
+
+def attributes_of(node: Node, row: TargetOp) -> tuple[tuple[str, AttrValue], ...]:
     """The node's attributes and the row's defaults for the rest, by name."""
     merged: dict[str, AttrValue] = {
         attribute.name: attribute.default

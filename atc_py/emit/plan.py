@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from atc_py.dtypes import DType
     from atc_py.emit.keys import KernelKey
+    from atc_py.emit.links import Link
     from atc_py.ir import AttrValue, Node, TensorType
     from atc_py.target import Soc, TargetOp
 
@@ -83,17 +84,25 @@ class KernelFacts:
         row: the operator's row.
         inputs: the inputs that are there.
         outputs: the results.
+        links: functions of each element behind the operator, which the kernel applies as well.
     """
 
     key: KernelKey
     row: TargetOp
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
+    links: tuple[Link, ...] = ()
 
     @property
     def op(self) -> str:
         """The target operator."""
         return self.key.op
+
+    @property
+    def operands(self) -> tuple[Port, ...]:
+        """All that the kernel reads: the operator's inputs, then what its links read."""
+        read = (each.port for link in self.links for each in link.operands if each is not None)
+        return (*self.inputs, *read)
 
     @property
     def attributes(self) -> Mapping[str, AttrValue]:
@@ -109,11 +118,13 @@ class Launch:
         kernel: the kernel.
         node: one of the nodes with these shapes.
         soc: what it is planned for.
+        followers: the nodes of the kernel's links.
     """
 
     kernel: KernelFacts
     node: Node
     soc: Soc
+    followers: tuple[Node, ...] = ()
 
     @property
     def inputs(self) -> tuple[Shape, ...]:
@@ -122,14 +133,24 @@ class Launch:
 
     @property
     def outputs(self) -> tuple[Shape, ...]:
-        """Shapes of the results."""
+        """Shapes of the operator's results."""
         return tuple(counted(value.type) for value in self.node.outputs)
+
+    @property
+    def linked(self) -> tuple[Shape, ...]:
+        """Shapes of what the links read besides, in the order of the kernel's operands."""
+        return tuple(
+            counted(value.type)
+            for link, node in zip(self.kernel.links, self.followers, strict=True)
+            for value, operand in zip(node.inputs, link.operands, strict=True)
+            if value is not None and operand is not None
+        )
 
     @property
     def moved(self) -> tuple[int, int]:
         """Bytes of all inputs and of all results, each once."""
         sides = (
-            zip(self.inputs, self.kernel.inputs, strict=True),
+            zip((*self.inputs, *self.linked), self.kernel.operands, strict=True),
             zip(self.outputs, self.kernel.outputs, strict=True),
         )
         read, written = (

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from atc_py.emit.cpp import camel
 from atc_py.shapes import Dims, format_shape
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from atc_py.emit.plan import Plan
-    from atc_py.ir import Node
+    from atc_py.emit.plan import KernelFacts, Plan
+    from atc_py.ir import Node, Value
 
 __all__ = ["Row", "Table", "served", "table_of"]
 
@@ -62,51 +64,88 @@ class Table:
 Shapes = tuple[Dims, ...]
 
 
-def served(nodes: Sequence[Node]) -> dict[Shapes, list[Node]]:
-    """The nodes by the shapes of their operands, smallest shapes first."""
-    found: dict[Shapes, list[Node]] = {}
-    for node in nodes:
-        shapes = tuple(value.type.dims for value in (*node.present_inputs, *node.outputs))
-        found.setdefault(shapes, []).append(node)
+def served(
+    kernel: KernelFacts, launches: Sequence[tuple[Node, ...]]
+) -> dict[Shapes, list[tuple[Node, ...]]]:
+    """Launches of a kernel by the shapes of their operands, smallest shapes first."""
+    found: dict[Shapes, list[tuple[Node, ...]]] = {}
+    for nodes in launches:
+        values = [*nodes[0].present_inputs, *_linked(kernel, nodes[1:]), *nodes[-1].outputs]
+        found.setdefault(tuple(value.type.dims for value in values), []).append(nodes)
     return dict(sorted(found.items(), key=_extents_first))
 
 
+def _linked(kernel: KernelFacts, followers: Sequence[Node]) -> Iterator[Value]:
+    """What the links of a kernel read beside the result so far."""
+    for link, node in zip(kernel.links, followers, strict=True):
+        for value, operand in zip(node.present_inputs, link.operands, strict=True):
+            if operand is not None:
+                yield value
+
+
 def table_of(
-    groups: dict[Shapes, list[Node]], plans: dict[Shapes, Plan], names: Sequence[str]
+    groups: dict[Shapes, list[tuple[Node, ...]]], plans: dict[Shapes, Plan], names: Sequence[str]
 ) -> Table:
     """The table of a kernel whose operands are called `names`."""
     rank = max(1, *(len(shape) for shapes in groups for shape in shapes))
     tilings = [plan.tiling for plan in plans.values()]
-    declared = fields(tilings[0])
-    arrays = [each.name for each in declared if "pad" in each.metadata]
+    kind: Any = type(tilings[0])
+    members = _members(kind)
+    arrays = [each.name for each in members if each.pad is not None]
     axes = max((_length(getattr(row, name)) for row in tilings for name in arrays), default=0)
     rows = tuple(
         Row(
             _shapes_text(names, shapes),
-            tuple(node.name for node in nodes),
+            tuple(node.name for launch in launches for node in launch),
             tuple(
-                _initialiser(getattr(plans[shapes].tiling, each.name), each.metadata, axes)
-                for each in declared
+                _initialiser(getattr(plans[shapes].tiling, each.name), each, axes)
+                for each in members
             ),
             "{" + ", ".join(_listed(_padded(shape, rank)) for shape in shapes) + "}",
         )
-        for shapes, nodes in groups.items()
+        for shapes, launches in groups.items()
     )
-    listed = tuple(_field(each, getattr(tilings[0], each.name)) for each in declared)
+    listed = tuple(_field(each, getattr(tilings[0], each.name)) for each in members)
     return Table(listed, rows, rank, axes)
 
 
-def _field(each: Any, value: Any) -> Field:
+@dataclass(frozen=True, slots=True)
+class _Member:
+    """A field of a class of tilings; `pad` fills arrays up, None where it is no such array."""
+
+    name: str
+    declared: str
+    ctype: str
+    doc: str
+    pad: int | None
+    by_operand: bool
+
+
+@cache
+def _members(tiling: type) -> tuple[_Member, ...]:
+    """The fields of a class of tilings, worked out once."""
+    return tuple(
+        _Member(
+            each.name,
+            camel(each.name),
+            each.metadata["ctype"],
+            each.metadata["doc"],
+            each.metadata.get("pad"),
+            bool(each.metadata.get("by_operand")),
+        )
+        for each in fields(tiling)
+    )
+
+
+def _field(member: _Member, value: Any) -> Field:
     """The declaration of a field that has `value` in the first row."""
-    head, *rest = each.name.split("_")
-    name = head + "".join(part.capitalize() for part in rest)
     extents = ""
     if isinstance(value, tuple):
         nested = bool(value) and isinstance(value[0], tuple)
         extents = f"[{len(value)}][kArray]" if nested else "[kArray]"
-        if each.metadata.get("by_operand"):
+        if member.by_operand:
             extents = f"[{len(value)}]"
-    return Field(each.metadata["ctype"], name + extents, each.metadata["doc"])
+    return Field(member.ctype, member.declared + extents, member.doc)
 
 
 def _length(value: Any) -> int:
@@ -115,15 +154,15 @@ def _length(value: Any) -> int:
     return max(1, len(value[0] if nested else value))
 
 
-def _initialiser(value: Any, metadata: Any, axes: int) -> str:
+def _initialiser(value: Any, member: _Member, axes: int) -> str:
     """`value` in C++; arrays are filled up on the left to `axes`."""
     if not isinstance(value, tuple):
         return str(int(value))
     if value and isinstance(value[0], tuple):
-        return "{" + ", ".join(_initialiser(each, metadata, axes) for each in value) + "}"
-    if metadata.get("by_operand"):
+        return "{" + ", ".join(_initialiser(each, member, axes) for each in value) + "}"
+    if member.by_operand:
         return _listed(value)
-    return _listed((metadata["pad"],) * (axes - len(value)) + value)
+    return _listed((member.pad,) * (axes - len(value)) + value)
 
 
 def _listed(values: Sequence[int | None]) -> str:
@@ -146,6 +185,6 @@ def _padded(shape: Dims, rank: int) -> Dims:
     return (1,) * (rank - len(shape)) + shape
 
 
-def _extents_first(group: tuple[Shapes, list[Node]]) -> list[list[int]]:
+def _extents_first(group: tuple[Shapes, list[tuple[Node, ...]]]) -> list[list[int]]:
     """What rows are ordered by: extents, open ones before all others."""
     return [[-1 if extent is None else extent for extent in dims] for dims in group[0]]

@@ -6,13 +6,20 @@ import traceback
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import FileSystemLoader, StrictUndefined, TemplateNotFound, TemplateSyntaxError
+from jinja2 import (
+    Environment,
+    FileSystemLoader,
+    StrictUndefined,
+    TemplateNotFound,
+    TemplateSyntaxError,
+)
 from jinja2.exceptions import TemplateError
 from jinja2.sandbox import SandboxedEnvironment
 
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_TEMPLATE
 from atc_py.emit.cpp import camel, comment
+from atc_py.resources import templates_dir
 from atc_py.template_cache import bytecode_cache
 
 if TYPE_CHECKING:
@@ -40,7 +47,8 @@ _FAILURES = (
 def render(folders: tuple[Path, ...], name: str, context: Mapping[str, Any]) -> str:
     """The text of template `name` with `context`; the first of `folders` that has it counts.
 
-    A template is compiled once and again only when its file changes.
+    Templates of a user's render in the sandbox, and are compiled again when their file changes;
+    atc-py's own are part of the program.
 
     Raises:
         AtcError: BAD_TEMPLATE where a template is missing or fails, with its name and line.
@@ -51,30 +59,17 @@ def render(folders: tuple[Path, ...], name: str, context: Mapping[str, Any]) -> 
         raise _bad_template(folders, name, error) from error
 
 
-class _Sandbox(SandboxedEnvironment):
-    """The sandbox, which remembers what it has allowed: the answer depends on type and name."""
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**options)
-        self._safe: dict[tuple[type, str], bool] = {}
-
-    def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
-        """Whether a template may read the attribute `attr` of `obj`."""
-        key = type(obj), attr
-        if key not in self._safe:
-            self._safe[key] = super().is_safe_attribute(obj, attr, value)
-        return self._safe[key]
-
-
 @lru_cache(maxsize=8)
-def _environment(folders: tuple[Path, ...]) -> SandboxedEnvironment:
+def _environment(folders: tuple[Path, ...]) -> Environment:
     """The environment whose templates lie in `folders`; it keeps what it has compiled.
 
     What it compiles of atc-py's own templates is kept between runs, too.
     """
-    environment = _Sandbox(
+    trusted = folders == (templates_dir() / "kernels",)
+    environment = (Environment if trusted else SandboxedEnvironment)(
         loader=FileSystemLoader(folders),
-        bytecode_cache=bytecode_cache("kernels") if len(folders) == 1 else None,
+        auto_reload=not trusted,
+        bytecode_cache=bytecode_cache("own-kernels") if trusted else None,
         undefined=StrictUndefined,
         autoescape=False,
         keep_trailing_newline=True,

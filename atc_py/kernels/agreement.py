@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["LIMIT", "NOISE", "Agreement", "agreement"]
+__all__ = ["LIMIT", "NOISE", "Agreement", "agreement", "last_places"]
 
 LIMIT = 2.0
 """Units in the last place of float16 within which numbers agree that need not be exact."""
@@ -28,7 +28,7 @@ class Agreement:
     """How far a result is from the expected one.
 
     What stands out of a sum that cancels is no smaller than float32 leaves it: where the size of
-    what is added up is known, NOISE of it is taken from each difference.
+    what is added up is known, NOISE of it is taken from each difference first.
 
     Attributes:
         differing: elements that are not equal.
@@ -48,14 +48,14 @@ class Agreement:
 
 
 def agreement(
-    found: NDArray[Any], expected: NDArray[Any], summed: NDArray[Any] | None = None
+    found: NDArray[Any], expected: NDArray[Any], noise: NDArray[np.float64] | None = None
 ) -> Agreement:
     """Compare arrays of one dtype and size; NaN equals NaN, and 0 equals -0.
 
     Args:
         found: what a kernel computed.
         expected: what the simulator did.
-        summed: size of what is added up to each element; None where nothing cancels.
+        noise: what is taken off the difference of each element first; None for nothing.
     """
     one, other = found.reshape(-1), expected.reshape(-1)
     if one.dtype.kind in "biu":
@@ -64,26 +64,32 @@ def agreement(
     else:
         one, other = one.astype(np.float64), other.astype(np.float64)
         unequal = ~((one == other) | (np.isnan(one) & np.isnan(other)))
-        grid = _GRIDS.get(expected.dtype.name, _FLOAT16)
-        noise = np.zeros(other.shape) if summed is None else NOISE * np.abs(summed.reshape(-1))
-        ulps = _ulps(one[unequal], other[unequal], noise[unequal].astype(np.float64), grid)
+        taken = np.zeros(other.shape) if noise is None else noise.reshape(-1)
+        place = last_places(expected.reshape(-1)[unequal])
+        ulps = _ulps(one[unequal], other[unequal], taken[unequal], place)
     if not unequal.any():
         return Agreement()
     return Agreement(int(unequal.sum()), ulps, int(unequal.argmax()))
+
+
+def last_places(values: NDArray[Any]) -> NDArray[np.float64]:
+    """A unit in the last place of float16 at each value; of bfloat16 where the values are that."""
+    least, place = _GRIDS.get(values.dtype.name, _FLOAT16)
+    with np.errstate(all="ignore"):
+        sizes = np.maximum(np.abs(values.astype(np.float64)), least)
+        return np.asarray(2.0 ** np.floor(np.log2(sizes)) * place)
 
 
 def _ulps(
     found: NDArray[np.float64],
     expected: NDArray[np.float64],
     noise: NDArray[np.float64],
-    grid: tuple[float, float],
+    place: NDArray[np.float64],
 ) -> float:
     """The largest difference beyond the noise, in units in the last place at the expected value."""
-    least, place = grid
     if not found.size:
         return 0.0
     with np.errstate(all="ignore"):
-        binade = 2.0 ** np.floor(np.log2(np.maximum(np.abs(expected), least)))
         beyond = np.maximum(np.abs(found - expected) - np.nan_to_num(noise), 0)
-        steps = beyond / (binade * place)
+        steps = beyond / place
     return float(np.where(np.isnan(steps), np.inf, steps).max())

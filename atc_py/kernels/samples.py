@@ -1,4 +1,4 @@
-"""Random data for the inputs of one node, and what the simulator makes of them."""
+"""Random data for the inputs of one launch."""
 
 from __future__ import annotations
 
@@ -8,25 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from atc_py.device.sim.kernel import Call, Rounding
-from atc_py.device.sim.numerics import (
-    carrier_dtype,
-    from_carrier,
-    is_rounded,
-    round_to_grid,
-    to_carrier,
-)
 from atc_py.dtypes import DType
 from atc_py.emit.family import Sample, families
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from atc_py.device.sim.node import TensorFacts
     from atc_py.device.sim.program import Step
 
-__all__ = ["Case", "case_of", "expected_results", "summed_sizes"]
+__all__ = ["Case", "Part", "case_of"]
 
 _SPAN = 16
 """Integers are drawn from [-16, 16), unsigned ones from [0, 16)."""
@@ -36,34 +29,75 @@ _ZEROS = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
-    """One launch of a kernel.
+class Part:
+    """One node of a launch.
 
     Attributes:
-        step: the simulator's launch of the same node.
-        inputs: by position, in their true dtypes; None where absent.
+        step: the simulator's launch of the node alone.
+        inputs: by position, in their true dtypes; None where absent, or where the result so far
+            goes in.
+        chained: the positions of the result so far.
+        numbers: how near its kernel's numbers are: exact, close or sums.
     """
 
     step: Step
     inputs: tuple[NDArray[Any] | None, ...]
+    chained: tuple[int, ...]
+    numbers: str
 
 
-def case_of(step: Step, constants: Mapping[int, NDArray[Any]], seed: int) -> Case:
-    """Inputs for one node: its constants as they are, random data for the rest.
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One launch of a kernel: its operator, then its links."""
+
+    parts: tuple[Part, ...]
+
+    @property
+    def inputs(self) -> tuple[NDArray[Any], ...]:
+        """What the kernel reads, in the order of its signature."""
+        return tuple(each for part in self.parts for each in part.inputs if each is not None)
+
+    @property
+    def outputs(self) -> tuple[TensorFacts, ...]:
+        """Types of what the kernel writes."""
+        return self.parts[-1].step.node.outputs
+
+
+def case_of(
+    kernel: Mapping[str, Any],
+    steps: Sequence[Step],
+    constants: Mapping[int, NDArray[Any]],
+    seed: int,
+) -> Case:
+    """Inputs for one launch: constants as they are, random data for the rest.
 
     The same seed gives a node the same data everywhere.
+
+    Args:
+        kernel: its entry in the list of kernels.
+        steps: the simulator's launches of the nodes, one by one.
+        constants: by number of the tensor.
+        seed: of the random data.
     """
-    key = [seed, zlib.crc32(step.node.name.encode())]
-    generator = np.random.default_rng(key)
-    inputs: list[NDArray[Any] | None] = []
-    for position, tensor in enumerate(step.inputs):
-        if tensor < 0:
-            inputs.append(None)
-        elif tensor in constants:
-            inputs.append(np.asarray(constants[tensor], order="C"))
-        else:
-            inputs.append(_drawn(step, position, generator))
-    return Case(step, tuple(inputs))
+    ways = [
+        (kernel["numbers"], ()),
+        *((each["numbers"], each["reads"]) for each in kernel["links"]),
+    ]
+    parts = []
+    for step, (numbers, reads) in zip(steps, ways, strict=True):
+        key = [seed, zlib.crc32(step.node.name.encode())]
+        generator = np.random.default_rng(key)
+        chained = tuple(at for at, name in enumerate(reads) if name is None)
+        inputs: list[NDArray[Any] | None] = []
+        for position, tensor in enumerate(step.inputs):
+            if tensor < 0 or position in chained:
+                inputs.append(None)
+            elif tensor in constants:
+                inputs.append(np.asarray(constants[tensor], order="C"))
+            else:
+                inputs.append(_drawn(step, position, generator))
+        parts.append(Part(step, tuple(inputs), chained, numbers))
+    return Case(tuple(parts))
 
 
 def _drawn(step: Step, position: int, generator: np.random.Generator) -> NDArray[Any]:
@@ -90,33 +124,3 @@ def _plain(dtype: DType, shape: tuple[int, ...], generator: np.random.Generator)
         return np.where(zeros, 0, values).astype(dtype.numpy)
     low = 0 if dtype.value.startswith("u") else -_SPAN
     return generator.integers(low, _SPAN, shape).astype(dtype.numpy)
-
-
-def summed_sizes(case: Case) -> tuple[NDArray[Any], ...]:
-    """Sizes of what is summed up to the results: the results of the inputs' magnitudes."""
-    inputs = tuple(
-        np.abs(array) if array is not None and facts is not None and facts.dtype.is_float else array
-        for array, facts in zip(case.inputs, case.step.node.inputs, strict=True)
-    )
-    return expected_results(Case(case.step, inputs))
-
-
-def expected_results(case: Case) -> tuple[NDArray[Any], ...]:
-    """What the simulator's kernel makes of the inputs, in true dtypes."""
-    step, node = case.step, case.step.node
-    carriers = tuple(
-        None if array is None or facts is None else to_carrier(array, facts.dtype)
-        for array, facts in zip(case.inputs, node.inputs, strict=True)
-    )
-    outputs = tuple(np.zeros(each.shape, carrier_dtype(each.dtype)) for each in node.outputs)
-    if any(output.size for output in outputs):
-        with np.errstate(all="ignore"):
-            step.kernel.run(Call(node, carriers, outputs))
-            for each, output in zip(node.outputs, outputs, strict=True):
-                if step.kernel.rounding is Rounding.BOUNDARY and is_rounded(each.dtype):
-                    round_to_grid(output, each.dtype, output)
-    with np.errstate(all="ignore"):
-        return tuple(
-            from_carrier(output, each.dtype)
-            for output, each in zip(outputs, node.outputs, strict=True)
-        )

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 from atc_py.device.sim.loading import build_program
 from atc_py.emit.writing import write_kernels
 from atc_py.kernels.agreement import agreement
+from atc_py.kernels.expected import expected_of
 from atc_py.kernels.listing import kernel_texts, read_kernels
 from atc_py.kernels.program import Job, run_jobs
-from atc_py.kernels.samples import case_of, expected_results, summed_sizes
+from atc_py.kernels.samples import case_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -137,16 +138,19 @@ class _Work:
         """Run what can be run of the kernels of one program."""
         steps = {step.node.name: step for step in self.program.steps}
         rows = [(kernel, at, row) for kernel in kernels for at, row in enumerate(kernel["rows"])]
-        left = [_left_out(kernel, steps[row["nodes"][0]]) for kernel, _, row in rows]
+        first = [
+            [steps[name] for name in row["nodes"][: 1 + len(kernel["links"])]]
+            for kernel, _, row in rows
+        ]
+        left = [_left_out(row[0], nodes[0]) for row, nodes in zip(rows, first, strict=True)]
         cases = [
-            None if out else case_of(steps[row["nodes"][0]], self.program.constants, self.seed)
-            for out, (_, _, row) in zip(left, rows, strict=True)
+            None if out else case_of(kernel, nodes, self.program.constants, self.seed)
+            for out, nodes, (kernel, _, _) in zip(left, first, rows, strict=True)
         ]
         jobs = [
             Job(
                 kernel["name"], at, row["cores"], row["workspace_bytes"],
-                tuple(array for array in case.inputs if array is not None),
-                case.step.node.outputs,
+                case.inputs, case.outputs,
             )
             for case, (kernel, at, row) in zip(cases, rows, strict=True)
             if case is not None
@@ -175,14 +179,13 @@ def _held(kernel: Mapping[str, Any], row: int, outcome: Outcome, case: Case) -> 
     """What a kernel computed beside what the simulator did."""
     if outcome.faults:
         return Checked(kernel, row, Verdict.FAULT, text=outcome.faults[0])
-    exact = kernel["numbers"] == "exact"
-    expected = expected_results(case)
-    sizes = summed_sizes(case) if kernel["numbers"] == "sums" else (None,) * len(expected)
+    exact = all(part.numbers == "exact" for part in case.parts)
+    expected, noise = expected_of(case)
     ulps, differing = 0.0, 0
-    for port, found, wanted, size in zip(
-        kernel["outputs"], outcome.results, expected, sizes, strict=True
+    for port, found, wanted, off in zip(
+        kernel["outputs"], outcome.results, expected, noise, strict=True
     ):
-        found_agreement = agreement(found, wanted, size)
+        found_agreement = agreement(found, wanted, off)
         differing += found_agreement.differing
         ulps = max(ulps, found_agreement.ulps)
         if not found_agreement.holds(exact=exact):

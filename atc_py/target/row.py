@@ -129,6 +129,8 @@ class TargetOp:
         limits: bounds outside which the AI Core kernel refuses the node.
         family: template family of its kernel stub; empty for LOCAL operators.
         summary: what it computes, one sentence.
+        formula: what an element of the result is, line by line, where the summary does not say it
+            all; kernels that are left to write quote it.
         selects: every element of its results is an element of its inputs, but for its sign and its
             fraction, or a constant, so that nothing is rounded; taken for granted of MOVE and
             LOCAL operators.
@@ -145,6 +147,7 @@ class TargetOp:
     limits: tuple[Limit, ...] = ()
     family: str = ""
     selects: bool = False
+    formula: str = ""
 
     @property
     def launches_kernel(self) -> bool:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from tests.bench.checking import checking
 from tests.bench.comparing import comparing
+from tests.bench.emitting import emitting
 from tests.bench.integers import integers
 from tests.bench.measuring import MIB, ROUNDS, cheapest, measure, say, say_costs
 from tests.bench.networks import networks
@@ -54,6 +55,7 @@ def main() -> None:
     comparing()
     integers()
     planning()
+    emitting()
 
 
 def conversion(name: str, path: Path) -> None:

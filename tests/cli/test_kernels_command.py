@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def model(tmp_path: Path) -> str:
-    """Two rectifiers of two shapes, a sum, and an operator that is left to write."""
+    """Two rectifiers of two shapes, a sum, and an operator that is left to write.
+
+    All results are handed out, so that nothing is launched together.
+    """
     nodes = [
         helper.make_node("Relu", ["x"], ["a"], name="first"),
         helper.make_node("Add", ["a", "x"], ["b"], name="sum"),
@@ -32,6 +35,7 @@ def model(tmp_path: Path) -> str:
     ]
     x = helper.make_tensor_value_info("x", TensorProto.FLOAT16, [2, 3, 5, 7])
     outputs = [
+        helper.make_tensor_value_info("a", TensorProto.FLOAT16, [2, 3, 5, 7]),
         helper.make_tensor_value_info("d", TensorProto.FLOAT16, [2, 105]),
         helper.make_tensor_value_info("y", TensorProto.FLOAT16, [2, 3, 5, 7]),
     ]
@@ -66,6 +70,30 @@ def test_list_tells_nodes_state_plan_and_buffers(atc: Atc, model: str) -> None:
     assert lines["LRN"][3] == "skeleton"
     assert "tile_count" in done.out
     assert "of 256.0 KiB" in done.out
+
+
+def test_nodes_that_are_launched_together_are_one_kernel(atc: Atc, tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["a"], name="product"),
+        helper.make_node("Relu", ["a"], ["b"], name="rectifier"),
+        helper.make_node("Add", ["b", "r"], ["y"], name="residual"),
+    ]
+    infos = {
+        name: helper.make_tensor_value_info(name, TensorProto.FLOAT16, shape)
+        for name, shape in {"x": [3, 8], "w": [8, 5], "r": [3, 5], "y": [3, 5]}.items()
+    }
+    graph = helper.make_graph(nodes, "net", [infos["x"], infos["w"], infos["r"]], [infos["y"]])
+    opsets = [helper.make_opsetid("", 13)]
+    path = tmp_path / "fused.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), path)
+    done = atc("kernels", str(path))
+    assert done.out.startswith("1 kernels for sim, 1 complete; they serve 3 nodes\n")
+    (kernel,) = atc("kernels", str(path), "--format", "json").json["kernels"]
+    assert kernel["op"] == "MatMulV2+Relu+Add"
+    assert [link["reads"] for link in kernel["links"]] == [[None], [None, "then2_x2"]]
+    assert kernel["rows"][0]["read_bytes"] == 2 * (3 * 8 + 8 * 5 + 3 * 5)
+    verified = atc("kernels", "--verify", str(path))
+    assert verified.status == 0
 
 
 def test_json_has_plans_bytes_and_buffers(atc: Atc, model: str) -> None:
@@ -138,9 +166,10 @@ def test_verify_survives_a_kernel_that_ends_the_program(
 
 
 def test_verify_tells_which_kernel_does_not_compile(atc: Atc, model: str, templates: Path) -> None:
-    text = (templates_dir() / "kernels" / "unary.cpp.j2").read_text(encoding="utf-8")
+    text = (templates_dir() / "kernels" / "formulas.j2").read_text(encoding="utf-8")
     broken = text.replace("{{ functions[op] }}(", "Nonsense(")
-    (templates / "unary.cpp.j2").write_text(broken, encoding="utf-8")
+    assert broken != text
+    (templates / "formulas.j2").write_text(broken, encoding="utf-8")
     done = atc("kernels", "--verify", model, "--templates", str(templates), "--format", "json")
     assert done.status == 4
     results = {each["op"]: each["result"] for each in done.json["kernels"]}
@@ -180,3 +209,9 @@ def test_file_that_is_no_model_is_refused(atc: Atc, tmp_path: Path) -> None:
     assert atc("kernels", str(tmp_path / "bad.om")).status == 3
     assert atc("kernels", str(tmp_path / "none.om")).status == 3
     assert atc("kernels", str(tmp_path / "none.onnx")).status == 3
+
+
+def test_sanitize_without_verify_is_refused(atc: Atc, model: str) -> None:
+    done = atc("kernels", model, "--sanitize")
+    assert done.status == 2
+    assert "--sanitize concerns what --verify builds" in done.err

@@ -147,6 +147,30 @@ def tiny_variance() -> Broken:
     return Broken(built(nodes, feeds, constants), feeds, "n_squares", "underflow")
 
 
+def tiny_layer_norm() -> Broken:
+    """Over the last axis it is a LayerNorm, one kernel in float32 inside: harmless."""
+    random = np.random.default_rng(2)
+    feeds = {"x": (1e-4 * random.standard_normal((4, 64))).astype(np.float32)}
+    nodes = [
+        node("ReduceMean", "x", "mean", axes=[-1]),
+        node("Sub", "x mean", "centred"),
+        node("Pow", "centred two", "squares"),
+        node("ReduceMean", "squares", "variance", axes=[-1]),
+        node("Add", "variance epsilon", "safe"),
+        node("Sqrt", "safe", "deviation"),
+        node("Div", "centred deviation", "scaled"),
+        node("Mul", "scaled gamma", "weighted"),
+        node("Add", "weighted beta", "y"),
+    ]
+    constants = {
+        "two": np.array(2, np.float32),
+        "epsilon": np.array([1e-9], np.float32),
+        "gamma": random.uniform(0.5, 1.5, 64).astype(np.float32),
+        "beta": random.standard_normal(64).astype(np.float32),
+    }
+    return Broken(built(nodes, feeds, constants), feeds, "", "", harmless=True)
+
+
 def growing_state() -> Broken:
     """A recurrent state that doubles: 3 * 2^15 at step 15 is the first beyond 65504."""
     feeds = {"x": np.full((1, 4), 3, np.float32)}

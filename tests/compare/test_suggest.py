@@ -15,7 +15,7 @@ import atc_py
 from atc_py.compare.candidates import find_candidates
 from atc_py.diag import AtcError
 from atc_py.package.reader import open_model
-from tests.compare.broken_networks import BROKEN, built, node, slow_drift
+from tests.compare.broken_networks import BROKEN, built, node, slow_drift, tiny_layer_norm
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -103,6 +103,15 @@ def test_four_nodes_are_the_fewest_for_a_tiny_variance(tmp_path: Path) -> None:
     found = searched(broken.model, broken.feeds, tmp_path, trials=120)
     assert found.smallest
     assert len(found.kept) == 4
+
+
+def test_layer_norm_of_tiny_values_is_one_kernel_and_needs_no_node(tmp_path: Path) -> None:
+    broken = tiny_layer_norm()
+    found = searched(broken.model, broken.feeds, tmp_path)
+    assert not found.needed
+    done = atc_py.compare_model(tmp_path / "model.onnx", inputs=broken.feeds)
+    assert "LayerNorm" in {layer.op for layer in done.layers}
+    assert done.layers[done.outputs["y"]].figures.cosine > 0.999999
 
 
 def test_model_in_which_nothing_is_computed_reaches_the_target(tmp_path: Path) -> None:

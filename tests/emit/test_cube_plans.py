@@ -56,7 +56,7 @@ def _plan(
     inputs = [graph.add_input("in", each) for each in types]
     node = graph.add_node(op, inputs, [("y", TensorType(column[2], y, fmt))], attributes)
     node.engine = Engine.AICORE
-    (kernel,) = collect(graph)
+    (kernel,) = collect(graph, find_soc("sim"))
     return family_of(kernel.facts).plan(Launch(kernel.facts, node, soc))
 
 
@@ -156,5 +156,5 @@ def test_operands_in_fractals_are_left_to_write() -> None:
     y = TensorType(DType.FLOAT16, (48, 100))
     inputs = [graph.add_input("in", each) for each in (nz, x2)]
     graph.add_node("MatMulV2", inputs, [("y", y)]).engine = Engine.AICORE
-    (kernel,) = collect(graph)
+    (kernel,) = collect(graph, find_soc("sim"))
     assert family_of(kernel.facts).template == "skeleton"

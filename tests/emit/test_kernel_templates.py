@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from jinja2.sandbox import SandboxedEnvironment
+from jinja2 import Environment
 
 from atc_py.diag import AtcError
 from atc_py.emit.family import families
@@ -86,12 +86,18 @@ def own(tmp_path: Path) -> Path:
 
 
 def _shown(graph: Graph, add_node: AddNode) -> KernelSet:
-    """One kernel of each family and one for the AI CPU; one of them serves several nodes."""
+    """One kernel of each family, one with links, and one for the AI CPU; one has several nodes."""
     for shown in SHOWN.values():
         add_node(graph, *shown)
     add_node(graph, "Add", [MAP, (32, 1, 1)], [MAP])
     add_node(graph, *SHOWN["binary"])
     add_node(graph, "AvgPoolV2", engine=Engine.AICPU)
+    head = add_node(graph, *SHOWN["conv"])
+    other = graph.add_input("other", head.output.type)
+    added = graph.add_node("Add", [head.output, other], [("sum", head.output.type)], {})
+    swish = graph.add_node("Swish", [added.output], [("out", head.output.type)], {"scale": 1.0})
+    for node in (head, added, swish):
+        node.scope, node.engine = 1, Engine.AICORE
     return emit_kernels(graph, SIM)
 
 
@@ -130,7 +136,7 @@ def test_templates_are_compiled_once(
     graph: Graph, add_node: AddNode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kernels = _shown(graph, add_node)
-    monkeypatch.setattr(SandboxedEnvironment, "compile", lambda *_: pytest.fail("compiled again"))
+    monkeypatch.setattr(Environment, "compile", lambda *_: pytest.fail("compiled again"))
     assert emit_kernels(graph, SIM) == kernels
 
 

@@ -63,7 +63,9 @@ def seen() -> list[str]:
 def test_every_name_is_of_one_pass() -> None:
     names = [name for row in PIPELINE for name in (row.name, *row.atc_names)]
     assert len(set(names)) == len(names)
-    assert all(name[0].isupper() and name.endswith(("Pass", "Fusion")) for name in names if "-" not in name)
+    assert all(
+        name[0].isupper() and name.endswith(("Pass", "Fusion")) for name in names if "-" not in name
+    )
 
 
 @pytest.mark.parametrize(

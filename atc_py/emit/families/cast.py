@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from atc_py.dtypes import DType
 from atc_py.emit.cpp import C_TYPES
-from atc_py.emit.elementwise import Formula, Scratch, elementwise_family, loaded
+from atc_py.emit.elementwise import Formula, elementwise_family, loaded
+from atc_py.emit.scratch import Scratch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -20,13 +20,17 @@ from atc_py.emit.cube import (
     Room,
     Sides,
     Walk,
+    applies_links,
     channel_buffers,
     drawn_integers,
     lies_row_by_row,
+    link_buffers,
     optional_input,
     product_buffers,
     sides_of,
     square_of,
+    tile_bytes,
+    tile_scratch,
     walk_of,
     whole,
 )
@@ -144,6 +148,7 @@ def _context(kernel: KernelFacts) -> Mapping[str, Any]:
         "offset": optional_input(kernel, OFFSET),
         "channels_left": True,
         "unrolls": True,
+        "scratch": tile_scratch(kernel),
         "offset_operand": len(kernel.inputs) - 1,
         "channels": "tileM",
         "first_channel": "FirstChannel()",
@@ -158,14 +163,18 @@ def _plan(launch: Launch) -> Plan:
     kernel, soc, geometry = launch.kernel, launch.soc, _Geometry.of(launch)
     size, width = kernel.inputs[0].dtype.itemsize, kernel.outputs[0].dtype.itemsize
     product, ub = geometry.product(size), soc.ub_kib * 1024
-    each = width + (ACCUMULATOR if width != ACCUMULATOR else 0)
-    most = sides_of(product, Room(ub * 3 // 8 // each, _MOST_ROWS, _MOST_COLUMNS), soc)
+    room = Room(ub * 3 // 8 // tile_bytes(kernel), _MOST_ROWS, _MOST_COLUMNS)
+    most = sides_of(product, room, soc)
     rows, columns = geometry.rectangle(most.n, BLOCK // size, ub // 8 // DEPTH // 2)
     sides = Sides(most.m, whole(rows * columns, square_of(size)))
     kept = sum(each.nbytes for each in channel_buffers(kernel, sides.m) if each.storage == "l1")
     walk = walk_of(product, sides, soc, kept)
     tiling = _tiling(geometry, product, (sides, walk), (rows, columns), soc)
-    buffers = (*product_buffers(product, sides, walk, width), *_buffers(kernel, tiling))
+    buffers = (
+        *product_buffers(product, sides, walk, width),
+        *_buffers(kernel, tiling),
+        *link_buffers(kernel, sides),
+    )
     return Plan(tiling, tiling.core_num, buffers, launch.moved)
 
 
@@ -235,6 +244,12 @@ def _buffers(kernel: KernelFacts, tiling: ConvTiling) -> tuple[Buffer, ...]:
     return (*found, *channel_buffers(kernel, tiling.tile_m))
 
 
+def _fuses(kernel: KernelFacts, soc: Soc) -> bool:
+    """What links read must have an element for each of the result, or one for all."""
+    tensors = (each for link in kernel.links for each in link.tensors)
+    return applies_links(kernel, soc) and not any(each.reach.repeats for each in tensors)
+
+
 FAMILIES = (
     Family(
         "conv",
@@ -246,5 +261,6 @@ FAMILIES = (
         exact=lambda kernel: not kernel.inputs[0].dtype.is_float,
         sums=lambda kernel: kernel.inputs[0].dtype.is_float,
         draw=drawn_integers,
+        fuses=_fuses,
     ),
 )

@@ -5,85 +5,32 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atc_py.dtypes import DType
-from atc_py.emit.elementwise import Formula, Scratch, elementwise_family, loaded
+from atc_py.emit.elementwise import Formula, elementwise_family, loaded
+from atc_py.emit.functions import MASK, ROUNDED_ONCE, SCRATCH, compute_type
+from atc_py.emit.scratch import Scratch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from atc_py.emit.family import Family
     from atc_py.emit.plan import KernelFacts
 
 __all__ = ["FAMILIES"]
 
-_ROUNDED_ONCE = frozenset({
-    "Abs", "AccumulateNV2", "Add", "Addcmul", "Ceil", "ClipByValue", "Floor", "FloorMod",
-    "LeakyRelu", "LogicalAnd", "LogicalNot", "LogicalOr", "Maximum", "Minimum", "Mod", "Mul",
-    "Muls", "Neg", "PRelu", "RealDiv", "Reciprocal", "Relu", "Round", "SelectV2", "Sign",
-    "Sqrt", "Sub", "Threshold",
-})  # fmt: skip
-"""Operators whose results are rounded once, or not at all: equal to the simulator's in all bits.
-
-AccumulateNV2 and Addcmul add in float32 in the simulator's order."""
-
-_IN_HALF = frozenset({
-    "Abs", "Add", "Ceil", "ClipByValue", "Equal", "Floor", "Greater", "GreaterEqual", "Less",
-    "LessEqual", "Maximum", "Minimum", "Mul", "Neg", "RealDiv", "Reciprocal", "Relu",
-    "Sign", "Sqrt", "Sub",
-})  # fmt: skip
-"""Operators that are one instruction of half: rounded once, as float32 rounded afterwards is."""
-
-_IN_INT32 = frozenset({
-    "Abs", "AccumulateNV2", "Add", "Addcmul", "ClipByValue", "Equal", "Maximum", "Minimum",
-    "Mul", "Neg", "Relu", "Sub",
-})  # fmt: skip
-"""Operators that the vector unit has for int32."""
-
 _MOST_SUMMANDS = 16
-_LOGIC = frozenset({"LogicalAnd", "LogicalNot", "LogicalOr"})
 _SIGNED = frozenset({DType.INT8, DType.INT16, DType.INT32, DType.INT64})
-_MASK = Scratch("mask", "uint8_t", mask=True)
-_LOW = Scratch("low", "float")
-
-_SCRATCH: Mapping[str, tuple[Scratch, ...]] = {
-    **dict.fromkeys(
-        (
-            "Celu", "Elu", "GeluV2", "HardSwish", "LeakyRelu", "PRelu", "Selu", "Softplus",
-            "Softsign", "Swish",
-        ),
-        (_LOW,),
-    ),
-    **dict.fromkeys(
-        ("Equal", "Greater", "GreaterEqual", "Less", "LessEqual"),
-        (Scratch("ones", "half"), _MASK),
-    ),
-    "FloorMod": (Scratch("sign", "float"), _MASK),
-    "LogicalNot": (Scratch("words", "half"),),
-    "Threshold": (_LOW, _MASK),
-}  # fmt: skip
-"""What formulas need beside their operands and their result."""
-
-
-def _compute(op: str, dtype: DType) -> str:
-    """The C++ type that the vector unit computes in; `scalar` where it has no such arithmetic."""
-    if op in _LOGIC:
-        return "uint8_t"
-    if dtype is DType.FLOAT16 and op in _IN_HALF:
-        return "half"
-    if dtype in {DType.FLOAT16, DType.FLOAT32, DType.BFLOAT16}:
-        return "float"
-    return "int32_t" if dtype is DType.INT32 and op in _IN_INT32 else "scalar"
 
 
 def _formula(kernel: KernelFacts) -> Formula:
     """Functions of elements of one dtype."""
     dtype = kernel.inputs[0].dtype
-    compute = _compute(kernel.op, dtype)
+    compute = compute_type(kernel.op, dtype)
     ports = kernel.inputs[:1] if kernel.op == "ClipByValue" else kernel.inputs
     return Formula(
         compute,
         loaded(ports),
         wide=compute == "float" and dtype is not DType.FLOAT32,
-        scratch=() if compute == "scalar" else _SCRATCH.get(kernel.op, ()),
+        scratch=() if compute == "scalar" else SCRATCH.get(kernel.op, ()),
         along_channels=kernel.op == "PRelu",
         context=(
             ("signed", dtype in _SIGNED),
@@ -96,7 +43,7 @@ def _select(kernel: KernelFacts) -> Formula:
     """The choice moves 16 bits or 32, whatever they mean; bytes go through half."""
     size = kernel.outputs[0].dtype.itemsize
     compute = {1: "half", 2: "half", 4: "float"}.get(size, "scalar")
-    scratch = [Scratch("words", "half"), *([Scratch("others", "half")] if size == 1 else []), _MASK]
+    scratch = [Scratch("words", "half"), *([Scratch("others", "half")] if size == 1 else []), MASK]
     return Formula(
         compute, loaded(kernel.inputs), scratch=() if compute == "scalar" else tuple(scratch)
     )
@@ -104,7 +51,7 @@ def _select(kernel: KernelFacts) -> Formula:
 
 def _exact(kernel: KernelFacts) -> bool:
     """Integers and bools are exact, and so is what is rounded once."""
-    return kernel.op in _ROUNDED_ONCE or not kernel.outputs[0].dtype.is_float
+    return kernel.op in ROUNDED_ONCE or not kernel.outputs[0].dtype.is_float
 
 
 def _family(

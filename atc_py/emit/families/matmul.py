@@ -13,16 +13,22 @@ from atc_py.emit.cube import (
     Product,
     ProductTiling,
     Room,
+    applies_links,
     channel_buffers,
     drawn_integers,
     lies_row_by_row,
+    link_buffers,
     optional_input,
     product_buffers,
     sides_of,
+    tile_bytes,
+    tile_scratch,
     walk_of,
 )
 from atc_py.emit.family import Family
+from atc_py.emit.links import Reach
 from atc_py.emit.plan import Plan, numbers
+from atc_py.shapes import element_count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,7 +53,8 @@ class MatMulTiling(ProductTiling):
 
     extents: tuple[int, ...] = numbers("extents of the stack of results", pad=1)
     steps: tuple[tuple[int, ...], ...] = numbers(
-        "matrices from neighbour to neighbour along them, of both operands", pad=0
+        "matrices from neighbour to neighbour along them, of both operands and what links read",
+        pad=0,
     )
 
 
@@ -71,6 +78,7 @@ def _context(kernel: KernelFacts) -> Mapping[str, Any]:
         "offset": offset,
         "channels_left": False,
         "unrolls": False,
+        "scratch": tile_scratch(kernel),
         "offset_operand": len(kernel.inputs) - 1,
         "channels": "tileN",
         "first_channel": "n_.start",
@@ -97,7 +105,11 @@ def _plan(launch: Launch) -> Plan:
         product.batch, m, n, k, sides.m, sides.n, walk.tile_k, walk.l1_k, *counts,
         walk.l1_count, tiles, max(1, min(soc.aicores, tiles)), extents, steps,
     )  # fmt: skip
-    buffers = (*product_buffers(product, sides, walk, None if direct else width), *channels)
+    buffers = (
+        *product_buffers(product, sides, walk, None if direct else width),
+        *channels,
+        *link_buffers(kernel, sides),
+    )
     return Plan(tiling, tiling.core_num, buffers, launch.moved)
 
 
@@ -106,15 +118,20 @@ def _room(kernel: KernelFacts, soc: Soc, *, direct: bool) -> Room:
     if direct:
         columns = _BIAS_TABLE if optional_input(kernel, BIAS) else _MOST
         return Room(soc.l0c_kib * 1024 // ACCUMULATOR, _MOST, columns)
-    width = kernel.outputs[0].dtype.itemsize
-    each = width + (ACCUMULATOR if width != ACCUMULATOR else 0)
-    return Room(soc.ub_kib * 1024 // 2 // each, _MOST, _MOST)
+    return Room(soc.ub_kib * 1024 // 2 // tile_bytes(kernel), _MOST, _MOST)
 
 
 def _stacks(launch: Launch) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
     """Extents of the stack of results, and how both operands move along them."""
     stack = launch.outputs[0][:-_MATRIX]
-    steps = tuple(_steps(shape[:-_MATRIX], len(stack)) for shape in launch.inputs[:_MATRIX])
+    result = launch.outputs[0]
+    linked = [
+        result if element_count(shape) == element_count(result) else shape
+        for shape in launch.linked
+    ]
+    steps = tuple(
+        _steps(shape[:-_MATRIX], len(stack)) for shape in (*launch.inputs[:_MATRIX], *linked)
+    )
     return stack or (1,), steps
 
 
@@ -123,6 +140,12 @@ def _steps(stack: Shape, rank: int) -> tuple[int, ...]:
     padded = (1,) * (rank - len(stack)) + stack
     steps = [prod(padded[axis + 1 :]) if extent != 1 else 0 for axis, extent in enumerate(padded)]
     return tuple(steps) or (0,)
+
+
+def _fuses(kernel: KernelFacts, soc: Soc) -> bool:
+    """What links read may repeat along the stack, but not inside a matrix."""
+    tensors = (each for link in kernel.links for each in link.tensors)
+    return applies_links(kernel, soc) and all(each.reach is not Reach.REPEATED for each in tensors)
 
 
 FAMILIES = (
@@ -136,5 +159,6 @@ FAMILIES = (
         exact=lambda kernel: not kernel.inputs[0].dtype.is_float,
         sums=lambda kernel: kernel.inputs[0].dtype.is_float,
         draw=drawn_integers,
+        fuses=_fuses,
     ),
 )

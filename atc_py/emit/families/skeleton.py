@@ -6,9 +6,8 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from atc_py.emit.family import Family
-from atc_py.emit.geometry import tile_node
 from atc_py.emit.plan import Buffer, Plan
-from atc_py.emit.tiling import DEPTH, Footprint, vector_tiling
+from atc_py.emit.tiling import DEPTH, Footprint, shard_tiling, vector_tiling
 from atc_py.shapes import element_count
 
 if TYPE_CHECKING:
@@ -21,18 +20,28 @@ _FRAMED = frozenset({"recurrent"})
 """Families with a frame of their own; the others share `skeleton.cpp.j2`."""
 
 
-def _plan(launch: Launch) -> Plan:
-    """The tiling that the operator's row asks for; buffers follow when the kernel is written."""
-    tiling = tile_node(launch.node, launch.kernel.row, launch.kernel.key, launch.soc)
-    cores = getattr(tiling, "core_num", getattr(tiling, "shard_count", 1))
-    return Plan(tiling, cores, moved=launch.moved)
+def _total(launch: Launch) -> int:
+    """Elements of all results."""
+    return sum(element_count(shape) for shape in launch.outputs)
+
+
+def _shards(launch: Launch) -> Plan:
+    """The elements of all results, cut over the AI CPU's cores."""
+    tiling = shard_tiling(_total(launch), launch.soc)
+    return Plan(tiling, tiling.shard_count, moved=launch.moved)
+
+
+def _framed_plan(launch: Launch) -> Plan:
+    """The elements of all results; buffers follow when the kernel is written."""
+    dtypes = [launch.kernel.inputs[0].dtype, launch.kernel.outputs[0].dtype]
+    tiling = vector_tiling(_total(launch), Footprint.of(dtypes), launch.soc)
+    return Plan(tiling, tiling.core_num, moved=launch.moved)
 
 
 def _flat_plan(launch: Launch) -> Plan:
     """The elements of all results, cut over cores and tiles."""
-    total = sum(element_count(shape) for shape in launch.outputs)
     footprint = Footprint.of([launch.kernel.outputs[0].dtype])
-    tiling = vector_tiling(total, footprint, launch.soc)
+    tiling = vector_tiling(_total(launch), footprint, launch.soc)
     size = DEPTH * tiling.tile_length * launch.kernel.outputs[0].dtype.itemsize
     queue = Buffer(f"{launch.kernel.outputs[0].name}Queue", "ub", size)
     return Plan(tiling, tiling.core_num, (queue,), launch.moved)
@@ -42,8 +51,8 @@ def _flat_plan(launch: Launch) -> Plan:
 def skeleton(name: str) -> Family:
     """The family of operators whose rows name `name` and that nobody has written yet."""
     if name in _FRAMED:
-        return Family(name, name, frozenset(), _plan)
+        return Family(name, name, frozenset(), _framed_plan)
     return Family(name, "skeleton", frozenset(), _flat_plan)
 
 
-AICPU = Family("aicpu", "aicpu", frozenset(), _plan)
+AICPU = Family("aicpu", "aicpu", frozenset(), _shards)

@@ -68,6 +68,10 @@ ROWS = (
             *_marked((I64, U64), ANY),
         ),
         family="move",
+        formula=(
+            "y[.., d, ..] = on_value where d = x[..], else off_value, d along axis; a negative x "
+            "counts from depth"
+        ),
     ),
     # CANN's operator has constant_values as a further input; the list allows 0 alone.
     TargetOp(
@@ -84,6 +88,10 @@ ROWS = (
         columns=_numbered(F16, F32, I8, U8, I32),
         aicpu=_numbered(I16, I64, U16, U32, U64, F64, BOOL),
         family="move",
+        formula=(
+            "y[i] = x[i - before] inside; outside constant_values, or by mode x of the nearest "
+            "edge or mirrored at it"
+        ),
     ),
     TargetOp(
         "ReduceSum",
@@ -99,6 +107,9 @@ ROWS = (
         columns=_numbered(F16, F32),
         aicpu=_numbered(I32, I64, U32, U64, F64),
         family="reduce",
+        formula=(
+            "y = sum of x over axes, over all where none are given, unless noop_with_empty_axes"
+        ),
     ),
     TargetOp(
         "Shape",
@@ -109,6 +120,7 @@ ROWS = (
         attributes=(_INT64,),
         aicpu=tuple(Column((dtype,), (I64,)) for dtype in (*ANY, BF16)),
         family="region",
+        formula="y[axis] = extent of x along axis",
     ),
     TargetOp(
         "Size",
@@ -119,6 +131,7 @@ ROWS = (
         attributes=(_INT64,),
         aicpu=tuple(Column((dtype,), (I64,)) for dtype in (*ANY, BF16)),
         family="region",
+        formula="y = product of the extents of x",
     ),
     TargetOp(
         "SplitD",
@@ -148,6 +161,10 @@ ROWS = (
         "Every n-th element between two bounds on chosen axes, numpy's slicing.",
         aicpu=_numbered(*ANY, numbers=4),
         family="move",
+        formula=(
+            "y[i] = x[begin + i * stride] along each axis that axes names, y[i] = x[i] along the "
+            "others"
+        ),
     ),
     TargetOp(
         "Tile",
@@ -158,5 +175,6 @@ ROWS = (
         columns=_numbered(*STORAGE),
         aicpu=_numbered(F64, BF16),
         family="move",
+        formula="y[i] = x[i mod extent of x] along each axis",
     ),
 )

@@ -99,5 +99,9 @@ ROWS = (
         "Determinants of stacked square matrices.",
         aicpu=(F32, F64),
         family="reduce",
+        formula=(
+            "y[b] = product of the pivots of x[b] by elimination with row exchanges, its sign "
+            "turned by each"
+        ),
     ),
 )

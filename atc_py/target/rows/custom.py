@@ -19,6 +19,11 @@ ROWS = (
         aicpu=(Column((F32,), (F32, I32)), Column((F64,), (F64, I32))),
         family="region",
         selects=True,
+        formula=(
+            "y[i, j] = largest x of rows floor(i * H / h) to ceil((i + 1) * H / h) and of "
+            "columns alike\n"
+            "argmax[i, j] = its place in the plane of H x W"
+        ),
     ),
     TargetOp(
         "Addcmul",
@@ -70,6 +75,12 @@ ROWS = (
             Column((dtype, dtype, dtype, I32), (dtype, dtype, dtype, I32)) for dtype in FLOATS
         ),
         family="region",
+        formula=(
+            "of each image and class, by falling score: keep a box unless a kept one overlaps it "
+            "by more than iou_threshold\n"
+            "overlap = area of the intersection / area of the union; the best max_total_size of "
+            "all classes are left"
+        ),
     ),
     TargetOp(
         "EmbeddingBag",
@@ -89,6 +100,11 @@ ROWS = (
         ),
         columns=(Column((F32, I32, I32, F32), (F32,)),),
         family="region",
+        formula=(
+            "y[b] = sum, mean or largest (mode) of per_sample_weights[i] * weight[indices[i]] "
+            "for the i of bag b\n"
+            "bag b has the i from offsets[b] to before offsets[b + 1]; 0 of an empty one"
+        ),
     ),
     TargetOp(
         "RoiExtractor",
@@ -108,5 +124,10 @@ ROWS = (
         ),
         columns=same(*FLOATS, inputs=2),
         family="region",
+        formula=(
+            "y[r] = ROIAlign of region r on map floor(log2(sqrt(w * h) / finest_scale + 1e-6))\n"
+            "the number is held to those of the maps; regions are scaled by roi_scale_factor "
+            "around their middle"
+        ),
     ),
 )

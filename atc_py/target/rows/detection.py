@@ -30,6 +30,12 @@ ROWS = (
         # CANN also takes float16, in which other boxes may win: a choice cannot be nearly right
         columns=tuple(Column((F32, F32, count, F32, F32, F32), (I32,)) for count in (I32, I64)),
         family="region",
+        formula=(
+            "of each image and class, by falling score: keep a box unless a kept one overlaps it "
+            "by more than iou_threshold\n"
+            "overlap = area of the intersection / area of the union; boxes below score_threshold "
+            "are out"
+        ),
     ),
     TargetOp(
         "ROIAlign",
@@ -47,6 +53,11 @@ ROWS = (
         ),
         columns=tuple(Column((dtype, dtype, I32), (dtype,)) for dtype in FLOATS),
         family="region",
+        formula=(
+            "y[r, c, i, j] = mean or largest (pool_mode) of bilinear samples in cell (i, j) of "
+            "region r\n"
+            "regions are scaled by spatial_scale and are at least one pixel high and wide"
+        ),
     ),
     TargetOp(
         "ROIPooling",
@@ -63,5 +74,12 @@ ROWS = (
         columns=same(*FLOATS, inputs=2),
         family="region",
         selects=True,
+        formula=(
+            "y[r, c, i, j] = largest x of cell (i, j) of region r, 0 of an empty cell\n"
+            "corners are scaled and rounded to pixels, half away from 0, and both belong to the "
+            "region\n"
+            "cell i of n has the rows floor(i * height / n) to ceil((i + 1) * height / n), cut "
+            "off at the edge"
+        ),
     ),
 )

@@ -22,6 +22,7 @@ ROWS = (
         ),
         family="rows",
         selects=True,
+        formula=("y[r, s] = class c with a probability in proportion to exp(logits[r, c])"),
     ),
     TargetOp(
         "RandomUniform",
@@ -32,5 +33,6 @@ ROWS = (
         attributes=(Attribute("dtype", "dtype"), *_SEEDS),
         aicpu=(Column((I64,), (F32,)), Column((I64,), (F64,))),
         family="rows",
+        formula="y = random numbers from 0 to below 1, each as likely",
     ),
 )

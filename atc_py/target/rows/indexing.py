@@ -55,6 +55,10 @@ ROWS = (
         attributes=(Attribute("dim", "int", 0),),
         aicpu=_picked(*ANY),
         family="move",
+        formula=(
+            "y[.., i, ..] = x[.., index[.., i, ..], ..] along dim; a negative index counts from "
+            "the end"
+        ),
     ),
     TargetOp(
         "GatherNd",
@@ -98,6 +102,10 @@ ROWS = (
         aicpu=tuple(Column((dtype,), (I64,)) for dtype in ANY),
         family="region",
         selects=True,
+        formula=(
+            "y[axis, n] = index along axis of the n-th element of x that is not 0, in row-major "
+            "order"
+        ),
     ),
     TargetOp(
         "OneHotD",
@@ -123,6 +131,10 @@ ROWS = (
         attributes=(Attribute("seq_dim", "int"), Attribute("batch_dim", "int", 0)),
         aicpu=_picked(*ANY),
         family="move",
+        formula=(
+            "y[b, t] = x[b, n - 1 - t] for t < n = seq_lengths[b], else x[b, t]; t along "
+            "seq_dim, b along batch_dim"
+        ),
     ),
     # The AI Core kernel behind it is ScatterNdUpdate, on a copy that TensorMove makes.
     TargetOp(

@@ -17,6 +17,10 @@ ROWS = (
         attributes=(Attribute("epsilon", "float"),),
         columns=(Column((F16, F32, F32, F32, F32), (F16,)), Column((F32,) * 5, (F32,))),
         family="channel",
+        formula=(
+            "y = (x - mean[c]) / sqrt(variance[c] + epsilon) * scale[c] + offset[c], c the "
+            "channel (axis 1)"
+        ),
     ),
     TargetOp(
         "BatchNorm",
@@ -31,6 +35,10 @@ ROWS = (
         ),
         columns=(Column((F16, F32, F32, F32, F32), (F16,)), Column((F32,) * 5, (F32,))),
         family="channel",
+        formula=(
+            "y = (x - mean[c]) / sqrt(variance[c] + epsilon) * scale[c] + offset[c], c the "
+            "channel (axis 1)"
+        ),
     ),
     TargetOp(
         "HardMax",
@@ -42,6 +50,10 @@ ROWS = (
         columns=same(*FLOATS),
         family="rows",
         selects=True,
+        formula=(
+            "y[i] = 1 where i is the first place of the largest x along axis, 0 elsewhere; NaN "
+            "counts as larger than all"
+        ),
     ),
     TargetOp(
         "LRN",
@@ -58,6 +70,10 @@ ROWS = (
         ),
         columns=same(*FLOATS),
         family="channel",
+        formula=(
+            "y[c] = x[c] / (bias + alpha * sum of x[j]^2 for |j - c| <= depth_radius)^beta, c "
+            "the channel (axis 1)"
+        ),
     ),
     # CANN's LayerNorm and RmsNorm also hand out statistics, which only training reads.
     TargetOp(

@@ -16,5 +16,6 @@ ROWS = (
         "start + i * delta for every i before limit is reached.",
         aicpu=(F32, F64, I16, I32, I64),
         family="region",
+        formula="y[i] = start + i * delta for 0 <= i < ceil((limit - start) / delta)",
     ),
 )

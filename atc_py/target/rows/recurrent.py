@@ -67,6 +67,12 @@ ROWS = (
         attributes=(*_LAYER, Attribute("linear_before_reset", "int", 0)),
         aicpu=tuple(_column(dtype, 4, 6) for dtype in (F16, F32, F64)),
         family="recurrent",
+        formula=(
+            "z = f(x[t] Wz + h Rz + bz), r = f(x[t] Wr + h Rr + br)\n"
+            "n = g(x[t] Wn + (r * h) Rn + bn), or r * (h Rn + bRn) where reset comes behind the "
+            "product\n"
+            "h = (1 - z) * n + z * h"
+        ),
     ),
     TargetOp(
         "CommonLSTM",
@@ -77,6 +83,11 @@ ROWS = (
         attributes=(*_LAYER, Attribute("input_forget", "int", 0)),
         aicpu=tuple(_column(dtype, 4, 8) for dtype in (F16, F32, F64)),
         family="recurrent",
+        formula=(
+            "i = f(x[t] Wi + h Ri + bi), fg = f(x[t] Wf + h Rf + bf), j = g(x[t] Wc + h Rc + "
+            "bc)\n"
+            "c = fg * c + i * j, o = f(x[t] Wo + h Ro + bo), h = o * h(c)"
+        ),
     ),
     TargetOp(
         "DynamicGRUV2",
@@ -96,6 +107,12 @@ ROWS = (
         columns=_kernel_columns(5, 7),
         aicpu=tuple(_column(dtype, 5, 7) for dtype in (F32, F64)),
         family="recurrent",
+        formula=(
+            "z = f(x[t] Wz + h Rz + bz), r = f(x[t] Wr + h Rr + br)\n"
+            "n = g(x[t] Wn + (r * h) Rn + bn), or r * (h Rn + bRn) where reset comes behind the "
+            "product\n"
+            "h = (1 - z) * n + z * h"
+        ),
     ),
     TargetOp(
         "DynamicRNN",
@@ -116,5 +133,10 @@ ROWS = (
         columns=_kernel_columns(3, 9),
         aicpu=tuple(_column(dtype, 3, 9) for dtype in (F32, F64)),
         family="recurrent",
+        formula=(
+            "i = f(x[t] Wi + h Ri + bi), fg = f(x[t] Wf + h Rf + bf), j = g(x[t] Wc + h Rc + "
+            "bc)\n"
+            "c = fg * c + i * j, o = f(x[t] Wo + h Ro + bo), h = o * h(c)"
+        ),
     ),
 )  # fmt: skip

@@ -24,6 +24,10 @@ ROWS = (
             Column((dtype, axis), (dtype,)) for dtype in (F16, F32, F64, I32) for axis in (I32, I64)
         ),
         family="rows",
+        formula=(
+            "y[i] = sum of x[j] for j <= i along axis; exclusive leaves x[i] out, reverse has j "
+            ">= i"
+        ),
     ),
     TargetOp(
         "CumsumD",
@@ -34,6 +38,10 @@ ROWS = (
         attributes=(Attribute("axis", "int"), *_DIRECTION),
         columns=same(F16, F32, I32, I8, U8),
         family="rows",
+        formula=(
+            "y[i] = sum of x[j] for j <= i along axis; exclusive leaves x[i] out, reverse has j "
+            ">= i"
+        ),
     ),
     TargetOp(
         "TopK",
@@ -49,5 +57,10 @@ ROWS = (
         aicpu=tuple(Column((dtype, I64), (dtype, I32)) for dtype in (F16, F32, F64)),
         family="rows",
         selects=True,
+        formula=(
+            "values[i] = the i-th largest x along dim (smallest without largest), the lower "
+            "place first among equals\n"
+            "indices[i] = its place"
+        ),
     ),
 )

@@ -178,19 +178,49 @@ inline void LoadDataWithTranspose(const LocalTensor<T>& dst, const LocalTensor<T
 
 namespace host {
 
-// Fractals of the right operand as rows of what is summed up.
+// Four sums side by side; those of integers wrap around.
+template <typename C>
+struct Lanes {
+  using Number = std::conditional_t<std::is_integral_v<C>, uint32_t, C>;
+  typedef Number Type __attribute__((vector_size(16)));
+  static constexpr uint32_t kCount = 4;
+  static constexpr uint32_t kParts = kSide / kCount;
+};
+
+// The right operand as panels: 16 columns of every step of the summed extent.
 template <typename C, typename B>
-inline std::vector<C> RightRows(const B* right, const MmadParams& size) {
+inline std::vector<typename Lanes<C>::Type> Panels(const B* right, const MmadParams& size) {
+  using Number = typename Lanes<C>::Number;
   const uint32_t columns = Tiles(size.n, kSide);
-  std::vector<C> rows(static_cast<size_t>(size.k) * size.n);
-  for (uint32_t k = 0; k < size.k; ++k) {
-    for (uint32_t n = 0; n < size.n; ++n) {
-      const uint32_t fractal = k / kC0<B> * columns + n / kSide;
-      rows[k * static_cast<size_t>(size.n) + n] =
-          right[fractal * kSide * kC0<B> + n % kSide * kC0<B> + k % kC0<B>];
+  std::vector<typename Lanes<C>::Type> panels(static_cast<size_t>(columns) * size.k *
+                                              Lanes<C>::kParts);
+  size_t at = 0;
+  for (uint32_t column = 0; column < columns; ++column) {
+    for (uint32_t k = 0; k < size.k; ++k) {
+      const B* const from = right + (static_cast<size_t>(k / kC0<B>) * columns + column) * kSide *
+                                        kC0<B> + k % kC0<B>;
+      for (uint32_t part = 0; part < Lanes<C>::kParts; ++part, ++at) {
+        for (uint32_t lane = 0; lane < Lanes<C>::kCount; ++lane) {
+          const uint32_t n = part * Lanes<C>::kCount + lane;
+          panels[at][lane] = static_cast<Number>(static_cast<C>(from[n * kC0<B>]));
+        }
+      }
     }
   }
-  return rows;
+  return panels;
+}
+
+// 16 sums of one line: products are added in the order of the summed extent, each rounded.
+template <typename C>
+inline void AddProducts(const typename Lanes<C>::Number* line, const typename Lanes<C>::Type* panel,
+                        uint32_t k, C* sums) {
+  typename Lanes<C>::Type found[Lanes<C>::kParts] = {};
+  for (uint32_t step = 0; step < k; ++step, panel += Lanes<C>::kParts) {
+    for (uint32_t part = 0; part < Lanes<C>::kParts; ++part) {
+      found[part] += line[step] * panel[part];
+    }
+  }
+  std::memcpy(sums, found, kSide * sizeof(C));
 }
 
 // Where sums start: as they are, at zero, or at a value for each column.
@@ -218,21 +248,21 @@ inline void Multiply(const LocalTensor<C>& c, const LocalTensor<A>& a, const Loc
   const A* const left = a.Vector(lines * pitch * kSide * kLine, Use::kRead, where);
   const B* const right = b.Vector(columns * steps * kSide * kLine, Use::kRead, where);
   C* const sums = c.Vector(lines * columns * kSide * kSide, Use::kWrite, where);
-  const std::vector<C> rows = RightRows<C>(right, size);
-  std::vector<C> line(size.n);
+  const auto panels = Panels<C>(right, size);
+  std::vector<typename Lanes<C>::Number> line(size.k);
+  C found[kSide];
   for (uint32_t m = 0; m < size.m; ++m) {
-    std::fill(line.begin(), line.end(), C{});
     for (uint32_t k = 0; k < size.k; ++k) {
       const uint64_t fractal = m / kSide * pitch + k / kLine;
-      const C value = left[fractal * kSide * kLine + m % kSide * kLine + k % kLine];
-      const C* const row = rows.data() + k * static_cast<size_t>(size.n);
-      for (uint32_t n = 0; n < size.n; ++n) {
-        line[n] = Sum{}(line[n], value * row[n]);
-      }
+      line[k] = static_cast<C>(left[fractal * kSide * kLine + m % kSide * kLine + k % kLine]);
     }
-    for (uint32_t n = 0; n < size.n; ++n) {
-      C& sum = sums[(n / kSide * lines + m / kSide) * kSide * kSide + m % kSide * kSide + n % kSide];
-      sum = Sum{}(Start(sum, bias, n, size.cmatrixInitVal), line[n]);
+    for (uint32_t column = 0; column < columns; ++column) {
+      AddProducts(line.data(), panels.data() + column * size.k * Lanes<C>::kParts, size.k, found);
+      C* const to = sums + ((column * lines + m / kSide) * kSide + m % kSide) * kSide;
+      const uint32_t left_over = size.n - column * kSide;
+      for (uint32_t n = 0; n < (left_over < kSide ? left_over : kSide); ++n) {
+        to[n] = Sum{}(Start(to[n], bias, column * kSide + n, size.cmatrixInitVal), found[n]);
+      }
     }
   }
 }

@@ -26,7 +26,12 @@ class Verified(Protocol):
     """Emits, builds, runs and compares the kernels of a graph."""
 
     def __call__(
-        self, graph: Graph, soc: str = "sim", *, sanitize: bool = False
+        self,
+        graph: Graph,
+        soc: str = "sim",
+        *,
+        sanitize: bool = False,
+        templates: Path | None = None,
     ) -> list[Checked]: ...
 
 
@@ -37,12 +42,17 @@ def verified(tmp_path: Path) -> Verified:
 
 
 def _verified(
-    folder: Path, graph: Graph, soc: str = "sim", *, sanitize: bool = False
+    folder: Path,
+    graph: Graph,
+    soc: str = "sim",
+    *,
+    sanitize: bool = False,
+    templates: Path | None = None,
 ) -> list[Checked]:
     for node in graph.nodes:
         for value in node.outputs:
             graph.add_output(value)
-    kernels = emit_kernels(graph, find_soc(soc))
+    kernels = emit_kernels(graph, find_soc(soc), templates)
     contents = PackageContents("test", soc, kernels=kernels.files, kernel_of=kernels.kernel_of)
     path = folder / f"{graph.name}.om"
     write_model(graph, path, contents)

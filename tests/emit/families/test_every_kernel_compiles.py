@@ -23,7 +23,9 @@ AICPU = [row.name for row in operators() if row.launches_kernel and row.aicpu]
 PARTS = 4
 
 
-@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize(
+    "part", [0, *(pytest.param(at, marks=pytest.mark.sweep) for at in range(1, PARTS))]
+)
 @pytest.mark.parametrize(
     ("engine", "ops"), [(Engine.AICORE, AICORE), (Engine.AICPU, AICPU)], ids=["aicore", "aicpu"]
 )

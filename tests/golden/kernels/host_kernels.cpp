@@ -23,6 +23,7 @@ extern "C" void roi_align_f16_e75d8366(GM_ADDR, GM_ADDR, GM_ADDR, GM_ADDR, GM_AD
 extern "C" void select_v2_bool_e1603237(GM_ADDR, GM_ADDR, GM_ADDR, GM_ADDR, GM_ADDR, GM_ADDR);
 extern "C" void clip_by_value_f16_98fc23a8(GM_ADDR, GM_ADDR, GM_ADDR, GM_ADDR, GM_ADDR, GM_ADDR);
 extern "C" void add_f16_57b430ce(GM_ADDR, GM_ADDR, GM_ADDR, GM_ADDR, GM_ADDR);
+extern "C" void conv2d_add_swish_f16_23845b42(GM_ADDR, GM_ADDR, GM_ADDR, GM_ADDR, GM_ADDR, GM_ADDR, GM_ADDR);
 
 int main(int argc, char** argv) {
   using AscendC::host::Call;
@@ -49,8 +50,9 @@ int main(int argc, char** argv) {
       {"select_v2_bool_e1603237", Call<select_v2_bool_e1603237>},
       {"clip_by_value_f16_98fc23a8", Call<clip_by_value_f16_98fc23a8>},
       {"add_f16_57b430ce", Call<add_f16_57b430ce>},
+      {"conv2d_add_swish_f16_23845b42", Call<conv2d_add_swish_f16_23845b42>},
       {"", nullptr},
   };
   const AscendC::host::BufferSizes sizes{262144, 1048576, 65536, 65536, 262144};
-  return AscendC::host::Main(argc, argv, entries, 22, sizes);
+  return AscendC::host::Main(argc, argv, entries, 23, sizes);
 }

@@ -67,8 +67,7 @@ class Kernel {
   // One step t; f, g and h are activations: sigmoid, tanh and tanh where nothing else is said.
   __aicore__ inline void Step(uint64_t step) {
     (void)step;
-    // to write: A layer of long short-term memory in one direction.
-    //   i = f(x[t] Wi + h Ri + bi), fg = f(x[t] Wf + h Rf + bf), j = g(x[t] Wc + h Rc + bc)
+    // to write: i = f(x[t] Wi + h Ri + bi), fg = f(x[t] Wf + h Rf + bf), j = g(x[t] Wc + h Rc + bc)
     //   c = fg * c + i * j, o = f(x[t] Wo + h Ro + bo), h = o * h(c)
     //   y[t] = h while the sequence runs, 0 behind its end, where the state stays
   }

@@ -50,7 +50,8 @@ class Kernel {
   // Elements [start, start + count) of the results, counted one result after the other.
   __aicore__ inline void Compute(uint64_t start, uint32_t count) {
     LocalTensor<half> y = yQueue_.AllocTensor<half>();
-    // to write: Regions of interest pooled to one size, with bilinear samples.
+    // to write: y[r, c, i, j] = mean or largest (pool_mode) of bilinear samples in cell (i, j) of region r
+    //   regions are scaled by spatial_scale and are at least one pixel high and wide
     // The operands are featuresGm_, roisGm_; row_->dims has the shapes.
     (void)start;
     (void)count;

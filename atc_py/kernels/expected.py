@@ -1,0 +1,109 @@
+"""What the simulator makes of a launch's inputs, and how far a right kernel may be from it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from atc_py.device.sim.kernel import Call, Rounding
+from atc_py.device.sim.numerics import (
+    carrier_dtype,
+    from_carrier,
+    is_rounded,
+    round_to_grid,
+    to_carrier,
+)
+from atc_py.kernels.agreement import LIMIT, NOISE, last_places
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from atc_py.kernels.samples import Case, Part
+
+__all__ = ["expected_of"]
+
+Arrays = tuple["NDArray[Any]", ...]
+
+
+def expected_of(case: Case) -> tuple[Arrays, tuple[NDArray[np.float64] | None, ...]]:
+    """Results in true dtypes, and what may be taken off differences from each; None for nothing.
+
+    Sums that may cancel are no better than float32 leaves them: NOISE of what is summed up. What
+    may be off ahead of a link is off behind it by as much as the link makes of it: the larger of
+    the steps that its result takes at both ends of the range.
+    """
+    head, *links = case.parts
+    results = _results(head, head.inputs)
+    noise = _noise(head, head.inputs)
+    exact = head.numbers == "exact"
+    for link in links:
+        (before,), given = results, noise[0]
+        results = _results(link, _fed(link, before))
+        found = _noise(link, _fed(link, before))[0]
+        if not exact:
+            off = LIMIT * last_places(before) + (0.0 if given is None else given)
+            moved = _moved(link, before, off, results[0])
+            found = moved if found is None else moved + found
+        noise = (found,)
+        exact = exact and link.numbers == "exact"
+    return results, noise
+
+
+def _fed(link: Part, before: NDArray[Any]) -> Sequence[NDArray[Any] | None]:
+    """The inputs of a link with the result so far in its places."""
+    shapes = [None if facts is None else facts.shape for facts in link.step.node.inputs]
+    return [
+        before.reshape(shapes[at] or ()) if at in link.chained else array
+        for at, array in enumerate(link.inputs)
+    ]
+
+
+def _moved(
+    link: Part, before: NDArray[Any], off: NDArray[np.float64], result: NDArray[Any]
+) -> NDArray[np.float64]:
+    """How far a link's result moves where the result so far moves by `off` up or down."""
+    middle = result.astype(np.float64)
+    moved = np.zeros(middle.shape)
+    with np.errstate(all="ignore"):
+        for end in (before.astype(np.float64) - off, before.astype(np.float64) + off):
+            (other,) = _results(link, _fed(link, end.astype(before.dtype)))
+            distance = np.abs(other.astype(np.float64) - middle)
+            moved = np.maximum(moved, np.nan_to_num(distance, posinf=0.0))
+    return moved
+
+
+def _noise(
+    part: Part, inputs: Sequence[NDArray[Any] | None]
+) -> tuple[NDArray[np.float64] | None, ...]:
+    """NOISE of what is summed up to the results: of the results of the inputs' magnitudes."""
+    node = part.step.node
+    if part.numbers != "sums":
+        return (None,) * len(node.outputs)
+    magnitudes = [
+        np.abs(array) if array is not None and facts is not None and facts.dtype.is_float else array
+        for array, facts in zip(inputs, node.inputs, strict=True)
+    ]
+    return tuple(NOISE * np.abs(each.astype(np.float64)) for each in _results(part, magnitudes))
+
+
+def _results(part: Part, inputs: Sequence[NDArray[Any] | None]) -> Arrays:
+    """What the simulator's kernel makes of the inputs, in true dtypes."""
+    kernel, node = part.step.kernel, part.step.node
+    carriers = tuple(
+        None if array is None or facts is None else to_carrier(array, facts.dtype)
+        for array, facts in zip(inputs, node.inputs, strict=True)
+    )
+    outputs = tuple(np.zeros(each.shape, carrier_dtype(each.dtype)) for each in node.outputs)
+    with np.errstate(all="ignore"):
+        if any(output.size for output in outputs):
+            kernel.run(Call(node, carriers, outputs))
+            for each, output in zip(node.outputs, outputs, strict=True):
+                if kernel.rounding is Rounding.BOUNDARY and is_rounded(each.dtype):
+                    round_to_grid(output, each.dtype, output)
+        return tuple(
+            from_carrier(output, each.dtype)
+            for output, each in zip(outputs, node.outputs, strict=True)
+        )

@@ -1,0 +1,26 @@
+"""Skeletons: how work is cut for kernels whose arithmetic is left to write."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.emit.collect import collect
+from atc_py.emit.family import family_of
+from atc_py.emit.plan import Launch
+from atc_py.emit.tiling import ShardTiling
+from atc_py.ir import Engine
+from atc_py.target import find_soc
+
+if TYPE_CHECKING:
+    from atc_py.ir import Graph
+    from tests.emit.conftest import AddNode
+
+SIM = find_soc("sim")
+
+
+def test_aicpu_nodes_are_shared_out_over_its_cores(graph: Graph, add_node: AddNode) -> None:
+    node = add_node(graph, "Relu", [(100,)], [(100,)], engine=Engine.AICPU)
+    (kernel,) = collect(graph, SIM)
+    plan = family_of(kernel.facts).plan(Launch(kernel.facts, node, SIM))
+    assert plan.tiling == ShardTiling(100, 8, 13)
+    assert plan.cores == 8
