@@ -40,6 +40,7 @@ __all__ = [
     "drawn_integers",
     "lies_row_by_row",
     "link_buffers",
+    "operands_of",
     "optional_input",
     "product_buffers",
     "sides_of",
@@ -216,6 +217,16 @@ def applies_links(kernel: KernelFacts, soc: Soc) -> bool:
 def optional_input(kernel: KernelFacts, position: int) -> Port | None:
     """The input at `position`, if it is there."""
     return next((port for port in kernel.inputs if port.position == position), None)
+
+
+def operands_of(kernel: KernelFacts) -> dict[str, Any]:
+    """What the templates of all products read: bias, offset and what links need, None if absent."""
+    return {
+        "bias": optional_input(kernel, BIAS),
+        "offset": optional_input(kernel, OFFSET),
+        "scratch": tile_scratch(kernel),
+        "offset_operand": len(kernel.inputs) - 1,
+    }
 
 
 def channel_buffers(

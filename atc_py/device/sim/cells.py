@@ -13,12 +13,12 @@ piece of memory.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from atc_py.device.sim.parallel import PRODUCTS_AT_ONCE, Workers
+from atc_py.device.sim.parallel import PRODUCTS_AT_ONCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from atc_py.device.sim.activations import Activation
+    from atc_py.device.sim.parallel import Workers
 
     Array = NDArray[Any]
 
@@ -92,7 +93,7 @@ class Sequences:
     x: Array
     lengths: Array | None
     reverse: bool
-    workers: Workers = field(default_factory=lambda: Workers(1))
+    workers: Workers
 
     def start(self, state: Array | None, hidden: int) -> Array:
         """The state [batch, hidden] before the first step as [hidden, batch], a copy."""

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from atc_py.emit.cube import (
     ACCUMULATOR,
     BIAS,
-    OFFSET,
     Product,
     ProductTiling,
     Room,
@@ -18,11 +17,11 @@ from atc_py.emit.cube import (
     drawn_integers,
     lies_row_by_row,
     link_buffers,
+    operands_of,
     optional_input,
     product_buffers,
     sides_of,
     tile_bytes,
-    tile_scratch,
     walk_of,
 )
 from atc_py.emit.family import Family
@@ -68,18 +67,14 @@ def _turned(kernel: KernelFacts) -> tuple[bool, bool]:
 def _context(kernel: KernelFacts) -> Mapping[str, Any]:
     """The operands of the cube, and where bias and offset lie along the result."""
     turned = _turned(kernel)
-    offset = optional_input(kernel, OFFSET)
     return {
         "left": kernel.inputs[0],
         "right": kernel.inputs[1],
         "left_turned": turned[0],
         "right_turned": turned[1],
-        "bias": optional_input(kernel, BIAS),
-        "offset": offset,
+        **operands_of(kernel),
         "channels_left": False,
         "unrolls": False,
-        "scratch": tile_scratch(kernel),
-        "offset_operand": len(kernel.inputs) - 1,
         "channels": "tileN",
         "first_channel": "n_.start",
     }

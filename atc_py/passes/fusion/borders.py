@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from atc_py.passes.fusion.attributes import ints
+
 if TYPE_CHECKING:
     from atc_py.ir import AttrValue, Node
     from atc_py.passes.fusion.matching import Match
 
-__all__ = ["added_pads", "borders", "ints"]
+__all__ = ["added_pads", "borders"]
 
 _LEAD = (0, 0, 0, 0)
 """Borders of batch and channels, and the padding that a window has if it says nothing."""
@@ -36,8 +38,3 @@ def added_pads(match: Match, node: Node, more: tuple[int, ...]) -> dict[str, Att
     pads = tuple(one + two for one, two in zip(own, more, strict=True))
     match.require(max(pads) <= _MOST, f"padding must be at most {_MOST}, found {list(pads)}", node)
     return {"pads": pads}
-
-
-def ints(value: AttrValue) -> tuple[int, ...]:
-    """An attribute of type ints."""
-    return tuple(int(item) for item in value) if isinstance(value, tuple) else ()

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import ml_dtypes
 
-from atc_py.passes.fusion.borders import added_pads, borders, ints
+from atc_py.passes.fusion.attributes import ints
+from atc_py.passes.fusion.borders import added_pads, borders
 from atc_py.passes.fusion.matching import Match, RewritePass
 
 if TYPE_CHECKING:

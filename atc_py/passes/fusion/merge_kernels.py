@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from atc_py.ir import Engine, Phase
 from atc_py.passes.base import Pass, PassContext
+from atc_py.passes.fusion.attributes import VIEWS
 from atc_py.passes.fusion.matching import listed_readers
 from atc_py.passes.fusion.record import Miss
 from atc_py.shapes import element_count
@@ -25,8 +26,6 @@ ELEMENTWISE = frozenset({"unary", "binary"})
 
 _MOST = 16
 """Nodes behind a head: the code of a kernel and what it reads from outside are bounded."""
-
-_VIEWS = frozenset({"Flatten", "Reshape", "Squeeze", "Unsqueeze"})
 
 
 class MergePass(Pass):
@@ -91,7 +90,7 @@ class MergePass(Pass):
                     f"a launch holds at most {_MOST} nodes behind its head",
                     reader,
                 )
-            if reader.op not in _VIEWS:
+            if reader.op not in VIEWS:
                 reason = self._unfit(head, before, reader)
                 if reason:
                     return found[:count], reason, reader

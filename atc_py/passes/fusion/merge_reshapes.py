@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+from atc_py.passes.fusion.attributes import VIEWS
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass
 
 __all__ = ["MergeReshapesPass"]
-
-_VIEWS = frozenset({"Flatten", "Reshape", "Squeeze", "Unsqueeze"})
 
 
 class MergeReshapesPass(RewritePass):
@@ -18,13 +17,13 @@ class MergeReshapesPass(RewritePass):
 
     name = "merge-reshapes"
     summary = "Turns views of views into one, and removes those that change nothing."
-    anchors = _VIEWS
+    anchors = VIEWS
 
     def rewrite(self, match: Match) -> None:
         """Match from a view to what it shows of the first one."""
         view = match.anchor
         source, depth = view.input(0), 0
-        while source is not None and (before := source.producer) and before.op in _VIEWS:
+        while source is not None and (before := source.producer) and before.op in VIEWS:
             match.keep(before)
             source, depth = before.input(0), depth + 1
         if source is None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from atc_py.passes.fusion.attributes import ints
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass
 
 if TYPE_CHECKING:
-    from atc_py.ir import Node, Value
+    from atc_py.ir import Value
 
 __all__ = ["MergeTransposesPass"]
 
@@ -25,12 +26,12 @@ class MergeTransposesPass(RewritePass):
     def rewrite(self, match: Match) -> None:
         """Match from the last Transpose."""
         last = match.anchor
-        source, perm = last.input(0), _perm(last)
+        source, perm = last.input(0), ints(last.attributes["perm"])
         first = None if source is None else source.producer
         depth = first is not None and first.op == "TransposeD"
         if first is not None and depth:
             match.keep(first)
-            earlier = _perm(first)
+            earlier = ints(first.attributes["perm"])
             source, perm = first.input(0), tuple(earlier[axis] for axis in perm)
         if source is None:
             raise MissError("a Transpose must have an operand", last)
@@ -43,12 +44,6 @@ class MergeTransposesPass(RewritePass):
             match.redirect("TransposeD", [source], {"perm": perm})
         else:
             raise MissError(f"axes longer than 1 change places: {list(perm)}", last)
-
-
-def _perm(node: Node) -> tuple[int, ...]:
-    """The permutation of a Transpose."""
-    value = node.attributes["perm"]
-    return tuple(int(item) for item in value) if isinstance(value, tuple) else ()
 
 
 def _moves_nothing(source: Value, perm: tuple[int, ...]) -> bool:

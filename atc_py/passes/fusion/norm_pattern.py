@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from atc_py.ir import SplatConst
+from atc_py.passes.fusion.attributes import ints
 from atc_py.passes.fusion.matching import Match, MissError, scalar
 from atc_py.shapes import closed_shape
 
@@ -35,8 +36,7 @@ def root_of(match: Match) -> Root:
     if not mean.attributes.get("keep_dims", False):
         raise MissError(f"the mean must keep its axes, found {mean!r}", mean)
     squared = _squared(match, match.producer(match.behind(mean.input(0)), "Pow", "Mul"))
-    axes = mean.attributes["axes"]
-    return Root(squared, axes if isinstance(axes, tuple) else (), number)  # type: ignore[arg-type]  # verified: ints
+    return Root(squared, ints(mean.attributes["axes"]), number)
 
 
 def _constant_of(node: Node) -> tuple[float, Value] | None:

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from atc_py.passes.fusion.attributes import ints
 from atc_py.passes.fusion.matching import Match, MissError, RewritePass
-
-if TYPE_CHECKING:
-    from atc_py.ir import Node
 
 __all__ = ["RemoveIdentitiesPass"]
 
@@ -31,15 +27,10 @@ class RemoveIdentitiesPass(RewritePass):
         if source.type.dims != node.output.type.dims:
             found = f"{source.type} and {node.output.type}"
             raise MissError(f"operand and result must have the same extents, found {found}", node)
-        if node.op == "StridedSliceD" and min(_ints(node, "strides")) < 1:
-            strides = list(_ints(node, "strides"))
-            raise MissError(f"strides must be at least 1, found {strides}", node)
-        if node.op == "PadV3D" and any(_ints(node, "paddings")):
-            raise MissError(f"no border may be added, found {list(_ints(node, 'paddings'))}", node)
+        strides = ints(node.attributes.get("strides", (1,)))
+        if node.op == "StridedSliceD" and min(strides) < 1:
+            raise MissError(f"strides must be at least 1, found {list(strides)}", node)
+        paddings = ints(node.attributes.get("paddings", (1,)))
+        if node.op == "PadV3D" and any(paddings):
+            raise MissError(f"no border may be added, found {list(paddings)}", node)
         match.pass_through(source)
-
-
-def _ints(node: Node, name: str) -> tuple[int, ...]:
-    """An attribute of type ints."""
-    value = node.attributes.get(name, (1,))
-    return tuple(int(item) for item in value) if isinstance(value, tuple) else ()
