@@ -7,7 +7,7 @@ OUT ?= out
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench kernels fmt docs conformance clean
+.PHONY: help demo test check bench kernels fmt docs conformance fuzz clean kill-sweep
 
 help: ## List the targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,6 +48,9 @@ kernels: $(VENV)/.dev ## Build the kernels of all operators and networks; hold t
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal -m sweep tests/emit
 	$(BIN)/python -m tests.kernels_of_networks $(KERNELS)
 
+kill-sweep: $(VENV)/.dev ## Stop conversions at 50 instants by each of three signals; look at what is left
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.faults.kill_sweep $(INSTANTS)
+
 fmt: $(VENV)/.dev ## Format the code and mend what can be mended
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
@@ -58,6 +61,14 @@ docs: $(VENV)/.dev ## Write the pages that are derived from the code again
 
 conformance: $(VENV)/.dev ## Run ONNX's conformance cases and write docs/conformance.md again
 	$(BIN)/python -m tests.conformance.page --write
+
+# FUZZ_COUNT, FUZZ_SEED and FUZZ_SECONDS choose the round; with atheris, coverage guides a second one.
+fuzz: $(VENV)/.dev ## Try mutated models; print failures, their seeds, and the codes given
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.fuzz.sweep
+	@if $(BIN)/python -c 'import atheris' 2> /dev/null; then \
+	  mkdir -p $(OUT)/fuzz && OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.fuzz.atheris_target \
+	    -max_total_time=$${FUZZ_SECONDS:-600} -timeout=10 -artifact_prefix=$(OUT)/fuzz/ $(OUT)/fuzz; \
+	fi
 
 clean: ## Remove the virtual environment and everything that was made
 	rm -rf $(VENV) $(OUT) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

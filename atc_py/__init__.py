@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from atc_py.api import Model, check_models, convert, load, quantize_model
     from atc_py.compare import compare_model
     from atc_py.diag import AtcError
+    from atc_py.memory_limit import limited_memory
     from atc_py.profiling import profile_model
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "check_models",
     "compare_model",
     "convert",
+    "limited_memory",
     "load",
     "profile_model",
     "quantize_model",
@@ -45,6 +47,10 @@ def __getattr__(name: str) -> Any:
         from atc_py import profiling
 
         return profiling.profile_model
+    if name == "limited_memory":
+        from atc_py import memory_limit
+
+        return memory_limit.limited_memory
     if name == "AtcError":
         from atc_py import diag
 

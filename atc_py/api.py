@@ -212,13 +212,30 @@ def quantize_model(
     return rewrite_quantised(Path(model), output, format, external=external_data, on_stage=on_stage)
 
 
-def load(path: str | os.PathLike[str], *, device: str = "sim") -> Model:
+def load(
+    path: str | os.PathLike[str],
+    *,
+    device: str = "sim",
+    storage: str = "logical",
+    timeout: float | None = None,
+) -> Model:
     """Open an offline model on a device, ready to run.
 
+    Args:
+        path: the offline model.
+        device: name of the back end.
+        storage: `exact` keeps every tensor in its storage format and true dtype at its place of
+            the memory plan, byte by byte; `logical` leaves that to the device. Results are the
+            same.
+        timeout: seconds that the device may take for each answer, 0 for any time. Where it is
+            given, the device has a process of its own: it may die or hang, and the run ends with
+            DEVICE_FAILED or DEVICE_TIMEOUT.
+
     Raises:
-        AtcError: the file is not a sound offline model, or no such device is installed.
+        AtcError: the file is not a sound offline model, or no such device is installed, or it does
+            not have that way to store.
     """
-    return Model(Path(path), device)
+    return Model(Path(path), device, storage, timeout)
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,15 +259,25 @@ class Model:
         outputs: what `run` returns.
     """
 
-    def __init__(self, path: Path, device: str = "sim") -> None:
-        from atc_py.device.registry import find_backend
+    def __init__(
+        self,
+        path: Path,
+        device: str = "sim",
+        storage: str = "logical",
+        timeout: float | None = None,
+    ) -> None:
+        from atc_py.device.backend import load_stored
+        from atc_py.device.supervised import backend_for
         from atc_py.package.reader import open_model
 
-        backend = find_backend(device)
+        self._backend = backend_for(device, timeout)
         self._package = open_model(path)
-        self._backend = backend
-        self._backend.open()
-        self._handle = self._backend.load(self._package)
+        try:
+            self._backend.open()
+            self._handle = load_stored(self._backend, self._package, storage)
+        except BaseException:
+            self.close()
+            raise
         description = self._package.description
         self.inputs = _ports(description, description.inputs)
         self.outputs = _ports(description, description.outputs)
@@ -282,8 +309,10 @@ class Model:
 
     def close(self) -> None:
         """Give back the device and the file."""
-        self._backend.close()
-        self._package.close()
+        try:
+            self._backend.close()
+        finally:
+            self._package.close()
 
     def __enter__(self) -> Model:
         return self

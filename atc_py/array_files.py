@@ -12,8 +12,10 @@ from typing import IO, TYPE_CHECKING, Any
 from numpy.lib import format as npy_format
 
 from atc_py.diag import AtcError, Place
-from atc_py.diag.codes import BAD_DATA_FILE, FILE_NOT_FOUND, FILE_UNREADABLE
+from atc_py.diag.codes import BAD_DATA_FILE
 from atc_py.dtypes import DType
+from atc_py.memory_limit import require_memory
+from atc_py.user_files import opened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,29 +26,41 @@ if TYPE_CHECKING:
 
     Array = npt.NDArray[np.generic]
 
-__all__ = ["broken_file", "is_raw_pair", "nameable", "opened", "read_npy", "read_npz"]
+__all__ = ["broken_file", "is_raw_pair", "read_npy", "read_npz"]
+
+_LONGEST_HEADER = 10_000
+"""Bytes; numpy reads no longer ones either, but only says so once it has them in memory."""
 
 _REASON = 200
 """Characters of a reason that are shown; numpy quotes whole headers."""
 
 
-def read_npy(path: Path) -> Array:
+def read_npy(path: Path, most: int | None = None) -> Array:
     """The array of an .npy file.
 
+    Args:
+        path: the file.
+        most: bytes of data beyond which nothing takes the array.
+
     Raises:
-        AtcError: FILE_NOT_FOUND, FILE_UNREADABLE, or BAD_DATA_FILE for what is no .npy file, is
-            cut short, or has elements that no tensor has.
+        AtcError: FILE_NOT_FOUND, FILE_UNREADABLE, MEMORY_LIMIT, or BAD_DATA_FILE for what is no
+            .npy file, is cut short, or has elements that no tensor has.
     """
     with opened(path) as file, _damage(path):
         if file.read(2) == b"PK":
             raise ValueError("it is an archive of arrays; call it .npz")
         size = file.seek(0, os.SEEK_END)
+        require_memory(size, "its array", Place(str(path)))
         file.seek(0)
-        return _array(file, size)
+        return _array(file, size, most)
 
 
-def read_npz(path: Path) -> dict[str, Array]:
+def read_npz(path: Path, most: int | None = None) -> dict[str, Array]:
     """All arrays of an .npz file, by name.
+
+    Args:
+        path: the file.
+        most: bytes of data beyond which nothing takes an array.
 
     Raises:
         AtcError: as `read_npy` does, and BAD_DATA_FILE for an archive with members that are no
@@ -54,6 +68,8 @@ def read_npz(path: Path) -> dict[str, Array]:
     """
     arrays: dict[str, Array] = {}
     with opened(path) as file, _damage(path), zipfile.ZipFile(file) as archive:
+        claimed = sum(member.file_size for member in archive.infolist())
+        require_memory(claimed, "its arrays", Place(str(path)))
         for member in archive.infolist():
             name = member.filename.removesuffix(".npy")
             if name == member.filename:
@@ -61,7 +77,7 @@ def read_npz(path: Path) -> dict[str, Array]:
             if name in arrays:
                 raise ValueError(f"it holds {name!r} twice")
             with archive.open(member) as data:
-                arrays[name] = _array(data, member.file_size)
+                arrays[name] = _array(data, member.file_size, most)
         if not arrays:
             raise ValueError("it holds no arrays")
     return arrays
@@ -70,31 +86,6 @@ def read_npz(path: Path) -> dict[str, Array]:
 def is_raw_pair(dtype: np.dtype[Any]) -> bool:
     """Whether elements are two bytes without meaning: what numpy makes of bfloat16 in a file."""
     return dtype.kind == "V" and dtype.names is None and dtype.str[1:] == "V2"
-
-
-def nameable(array: Array) -> Array:
-    """`array` as a file can hold it that names the dtypes of numpy alone: int4 as int8."""
-    import numpy as np
-
-    return array.astype(np.int8) if array.dtype.name == DType.INT4.value else array
-
-
-@contextmanager
-def opened(path: Path) -> Iterator[IO[bytes]]:
-    """The file at `path`, to read bytes from.
-
-    Raises:
-        AtcError: FILE_NOT_FOUND or FILE_UNREADABLE, also for reads in the block.
-    """
-    try:
-        with path.open("rb") as file:
-            yield file
-    except OSError as error:
-        missing = isinstance(error, FileNotFoundError | IsADirectoryError)
-        code = FILE_NOT_FOUND if missing else FILE_UNREADABLE
-        raise code.error(
-            f"cannot read {path}: {error.strerror or error}", place=Place(str(path))
-        ) from None
 
 
 def broken_file(path: Path, reason: str) -> AtcError:
@@ -111,14 +102,26 @@ def _damage(path: Path) -> Iterator[None]:
             # Damaged headers are parsed as Python, which warns of what it finds there.
             warnings.simplefilter("ignore")
             yield
+    except AtcError:
+        raise
     except Exception as error:  # noqa: BLE001  (numpy and zipfile pass on what their parsers raise)
         raise broken_file(path, str(error) or type(error).__name__) from None
 
 
-def _array(file: IO[bytes], size: int) -> Array:
+def _check_header(file: IO[bytes], width: int) -> None:
+    """Refuse a header whose length, a number of `width` bytes that comes next, is no header's."""
+    start = file.tell()
+    length = int.from_bytes(file.read(width), "little")
+    if length > _LONGEST_HEADER:
+        raise ValueError(f"its header has {length} bytes, at most {_LONGEST_HEADER} make sense")
+    file.seek(start)
+
+
+def _array(file: IO[bytes], size: int, most: int | None) -> Array:
     """The array in a file of `size` bytes; what the header claims is checked before it is made."""
     version = npy_format.read_magic(file)
     first = version == (1, 0)
+    _check_header(file, 2 if first else 4)
     read = npy_format.read_array_header_1_0 if first else npy_format.read_array_header_2_0
     shape, _, dtype = read(file)
     if not is_raw_pair(dtype):
@@ -126,6 +129,10 @@ def _array(file: IO[bytes], size: int) -> Array:
     wanted, left = math.prod(shape) * dtype.itemsize, size - file.tell()
     if min(shape, default=0) < 0 or wanted > left:
         raise ValueError(f"its header claims {wanted} bytes of data, there are {left}")
+    if most is not None and wanted > most:
+        raise ValueError(
+            f"its header claims {wanted} bytes of data, nothing here takes over {most}"
+        )
     file.seek(0)
     array: Array = npy_format.read_array(file, allow_pickle=False)
     return array

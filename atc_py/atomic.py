@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import io
 import os
-import secrets
 import stat
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import CANNOT_WRITE
+from atc_py.held_files import create_held, take_over
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +24,9 @@ __all__ = ["atomic_write"]
 _BUFFER = 1 << 18
 _NAME_PART = 40
 """Characters of the target's name in the temporary one, so that long names stay legal."""
+
+_WRITERS = 1000
+"""Temporary files of one target at once; each is a writer that is at work."""
 
 _HELP = {
     errno.ENOENT: "create the folder first, or choose another place",
@@ -43,9 +46,10 @@ def atomic_write(path: Path, *, durable: bool = True) -> Iterator[io.BufferedWri
     """A file to write bytes to, which becomes `path` when the block ends without exception.
 
     Until then `path` holds what it held before; after an exception of any kind the temporary
-    file is gone. A process that is killed leaves at most a hidden `.NAME.XXXX.tmp` beside the
-    target. A link is followed; permissions of a file that is replaced are kept. Writing is
-    buffered and the file can seek.
+    file is gone. Several may write to one path at once: the last one to end is what stays. A
+    process that is killed leaves at most a hidden `.NAME.N.tmp` beside the target, which the next
+    one that writes to the same path removes. A link is followed; permissions of a file that is
+    replaced are kept. Writing is buffered and the file can seek.
 
     Args:
         path: the file to make or replace.
@@ -57,11 +61,12 @@ def atomic_write(path: Path, *, durable: bool = True) -> Iterator[io.BufferedWri
     with _refusals(path):
         target = Path(os.path.realpath(path))
         mode = _mode_of_old(path, target)
-        temporary = target.with_name(f".{target.name[:_NAME_PART]}.{secrets.token_hex(8)}.tmp")
     file: io.BufferedWriter | None = None
+    temporary: Path | None = None
     try:
         with _refusals(path):
-            file = io.BufferedWriter(_Output(temporary, path), _BUFFER)
+            handle, temporary = _temporary(target)
+            file = io.BufferedWriter(_Output(handle, path), _BUFFER)
         yield file
         with _refusals(path):
             _commit(file, mode, temporary, target, durable=durable)
@@ -73,14 +78,26 @@ def atomic_write(path: Path, *, durable: bool = True) -> Iterator[io.BufferedWri
 class _Output(io.FileIO):
     """A new file whose failing writes say so by diagnostic, and so differ from other errors."""
 
-    def __init__(self, temporary: Path, path: Path) -> None:
-        super().__init__(temporary, "xb")
+    def __init__(self, handle: int, path: Path) -> None:
+        super().__init__(handle, "wb")
         self._path = path
 
     def write(self, data: ReadableBuffer, /) -> int:
         """Write some of `data` and return how many bytes that were."""
         with _refusals(self._path):
             return super().write(data)
+
+
+def _temporary(target: Path) -> tuple[int, Path]:
+    """A new file beside `target`, open and held; those of writers that are dead are removed."""
+    for number in range(_WRITERS):
+        path = target.with_name(f".{target.name[:_NAME_PART]}.{number}.tmp")
+        handle = create_held(path)
+        if handle is None and take_over(path):
+            handle = create_held(path)
+        if handle is not None:
+            return handle, path
+    raise FileExistsError(errno.EEXIST, "too many temporary files of that name beside it")
 
 
 @contextmanager
@@ -123,10 +140,13 @@ def _commit(
     file.flush()
     if durable:
         os.fsync(file.fileno())
-    file.close()
+    if os.name == "nt":  # an open file has no other name there
+        file.close()
     if mode is not None:
         temporary.chmod(mode)
+    # Open until it has its name: closing lets go of it, and others would take it for left behind.
     temporary.replace(target)
+    file.close()
     if durable:
         _sync_folder(target.parent)
 
@@ -141,10 +161,14 @@ def _sync_folder(folder: Path) -> None:
             os.close(descriptor)
 
 
-def _discard(file: io.BufferedWriter | None, temporary: Path) -> None:
-    """Close and remove what was begun; closing flushes, which may fail again."""
+def _discard(file: io.BufferedWriter | None, temporary: Path | None) -> None:
+    """Remove and close what was begun; closing flushes, which may fail again."""
+    if temporary is not None and os.name != "nt":
+        with suppress(OSError):
+            temporary.unlink()
     if file is not None:
         with suppress(AtcError, OSError):
             file.close()
-    with suppress(OSError):
-        temporary.unlink()
+    if temporary is not None and os.name == "nt":
+        with suppress(OSError):
+            temporary.unlink()

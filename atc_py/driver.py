@@ -31,6 +31,7 @@ from atc_py.package.writer import write_model
 from atc_py.passes.base import PassContext
 from atc_py.passes.fusion.record import PassFusions
 from atc_py.passes.fusion.switch_file import Switches, read_switches
+from atc_py.passes.layout.reasons import layout_record
 from atc_py.passes.manager import PIPELINE, check_names, run_passes
 from atc_py.passes.precision.control_files import read_controls
 from atc_py.passes.precision.model_names import ModelNames, check_soc
@@ -232,6 +233,7 @@ def _facts(
         weights_in=source.weight_bytes,
         passes=tuple(PassEffect(run.name, run.changes) for run in passed.runs),
         precision=passed.context.decisions.as_json(graph),
+        layout=layout_record(graph),
         fusions=_fusions(passed),
         launches=_launches(graph),
         launches_unfused=passed.launches_before,

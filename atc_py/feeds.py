@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from atc_py.array_files import broken_file, is_raw_pair, opened, read_npy, read_npz
+from atc_py.array_files import broken_file, is_raw_pair, read_npy, read_npz
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_RUN_INPUT
 from atc_py.dtypes import DType
+from atc_py.memory_limit import require_memory
 from atc_py.shapes import closed_shape, element_count, format_shape
+from atc_py.user_files import opened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -23,7 +25,13 @@ if TYPE_CHECKING:
 
     Array = npt.NDArray[np.generic]
 
-__all__ = ["random_array", "random_feeds", "read_feeds"]
+__all__ = ["random_array", "random_feeds", "read_feeds", "require_feeds"]
+
+_DRAWN = 8
+"""Bytes of a number as it is drawn, before it gets its dtype."""
+
+_UNREAD = 64 << 20
+"""Bytes of an array that are read whatever the model takes."""
 
 _INTEGER_SPAN = 16
 """Random integers lie in [0, 16): small enough to be indices, large enough to differ."""
@@ -53,11 +61,33 @@ def random_feeds(ports: Iterable[Port], seed: int) -> dict[str, Array]:
     """Random arrays for all ports; the same seed gives the same arrays everywhere.
 
     Floats are standard normal, integers uniform in [0, 16), bools fair coins.
+
+    Raises:
+        AtcError: MEMORY_LIMIT where they would take more than the limit.
     """
+    ports = list(ports)
+    require_feeds(ports)
     return {
         port.name: random_array(port.dtype, closed_shape(port.shape), [seed, position])
         for position, port in enumerate(ports)
     }
+
+
+def require_feeds(ports: Iterable[Port]) -> None:
+    """Refuse to make data for all `ports` that take more memory than the limit.
+
+    Raises:
+        AtcError: MEMORY_LIMIT at the largest input.
+    """
+    sizes = {
+        port.name: element_count(closed_shape(port.shape)) * max(port.dtype.itemsize, _DRAWN)
+        for port in ports
+    }
+    if sizes:
+        largest = max(sizes, key=sizes.__getitem__)
+        require_memory(
+            sum(sizes.values()), "random data for the inputs", Place(field=f"input {largest}")
+        )
 
 
 def random_array(dtype: DType, shape: Sequence[int], seed: Sequence[int]) -> Array:
@@ -83,7 +113,7 @@ def _split(text: str, ports: Sequence[Port]) -> tuple[str | None, str]:
 def _read(path: Path, name: str | None, ports: Sequence[Port]) -> dict[str, Array]:
     """The arrays in `path`, by port name."""
     if path.suffix == ".npz":
-        picked = _pick(read_npz(path), name, ports, path)
+        picked = _pick(read_npz(path, _most(ports)), name, ports, path)
         return {
             port.name: _meant(picked[port.name], port, path)
             for port in ports
@@ -91,12 +121,26 @@ def _read(path: Path, name: str | None, ports: Sequence[Port]) -> dict[str, Arra
         }
     port = _port(name, ports, path)
     if path.suffix == ".npy":
-        return {port.name: _meant(read_npy(path), port, path)}
+        return {port.name: _meant(read_npy(path, _most([port])), port, path)}
     if path.suffix == ".pb":
         from atc_py.frontend.tensor_file import read_tensor
 
         return {port.name: read_tensor(path)}
     return {port.name: _load_raw(path, port)}
+
+
+def _most(ports: Iterable[Port]) -> int | None:
+    """Bytes beyond which an array is refused unread; below, the refusal tells both shapes.
+
+    None where a port has open extents.
+    """
+    sizes = [_UNREAD]
+    for port in ports:
+        if None in port.shape:
+            return None
+        elements = element_count(closed_shape(port.shape))
+        sizes.append(elements * max(port.dtype.itemsize, _DRAWN))
+    return max(sizes)
 
 
 def _port(name: str | None, ports: Sequence[Port], path: Path) -> Port:
@@ -148,6 +192,7 @@ def _load_raw(path: Path, port: Port) -> Array:
             help="save the array as .npy, which has one",
         )
     wanted = element_count(closed_shape(port.shape)) * port.dtype.itemsize
+    require_memory(wanted, f"data for {port.name}", Place(str(path)))
     with opened(path) as file:
         # One byte more than wanted tells a file that is too long; a device never ends.
         data = file.read(wanted + 1)

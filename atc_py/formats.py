@@ -16,3 +16,4 @@ class Format(Enum):
     NC1HWC0 = "NC1HWC0"
     FRACTAL_Z = "FRACTAL_Z"
     FRACTAL_NZ = "FRACTAL_NZ"
+    C1HWNCOC0 = "C1HWNCoC0"

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from atc_py.array_files import nameable
 from atc_py.atomic import atomic_write
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_OPTION, CANNOT_WRITE, NOT_FINITE, OUTPUT_MISMATCH
 from atc_py.dtypes import DType
 from atc_py.feeds import random_feeds, read_feeds
+from atc_py.package.npy import array_chunks, npy_header
 from atc_py.report.comparison import compare, explained_share
 from atc_py.report.runs import Run
 from atc_py.shapes import format_shape
@@ -140,8 +140,6 @@ def _mismatch(row: Comparison) -> Diagnostic:
 
 def _save(outputs: Mapping[str, Array], folder: Path) -> dict[str, Path]:
     """Write each output to `folder` as an .npy file named after it."""
-    import numpy as np
-
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -153,6 +151,8 @@ def _save(outputs: Mapping[str, Array], folder: Path) -> dict[str, Path]:
         if path in files.values():
             path = folder / f"{stem}.{position}.npy"
         with atomic_write(path, durable=False) as file:
-            np.save(file, nameable(array), allow_pickle=False)
+            # numpy.save would write past `file`, whose failing writes are diagnostics.
+            file.write(npy_header(DType.from_numpy(array.dtype), array.shape))
+            file.writelines(array_chunks(array))
         files[name] = path
     return files

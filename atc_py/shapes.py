@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -60,10 +60,9 @@ def closed_shape(dims: Dims) -> Shape:
     Raises:
         OpenShapeError: one of them is open.
     """
-    shape = tuple(extent for extent in dims if extent is not None)
-    if len(shape) != len(dims):
+    if None in dims:
         raise OpenShapeError(f"the shape {format_shape(dims)} has open extents")
-    return shape
+    return cast("Shape", tuple(dims))
 
 
 def normalise_axis(axis: int, rank: int) -> int:

@@ -31,6 +31,13 @@ _EXITS = {
     ExitCode.BUG: "a bug in atc-py",
 }
 
+_SIGNALS = {
+    129: "ended with its terminal (SIGHUP)",
+    130: "interrupted (SIGINT, Ctrl-C)",
+    143: "terminated (SIGTERM)",
+}
+"""Exit statuses after signals; each file is then the old one or the new one, whole."""
+
 
 def diagnostics_page() -> Iterator[str]:
     """Every code with its meaning and way out."""
@@ -42,6 +49,8 @@ def diagnostics_page() -> Iterator[str]:
     yield "| --- | --- |"
     for code, meaning in _EXITS.items():
         yield f"| {int(code)} | {meaning} |"
+    for status, meaning in _SIGNALS.items():
+        yield f"| {status} | {meaning} |"
     for row in all_codes():
         yield ""
         yield f"## {row.id} {row.name}"
@@ -85,9 +94,10 @@ def target_page() -> Iterator[str]:
     yield "## Operators"
     yield ""
     yield "`?` marks an optional operand, `*` one that repeats, `#` one that is read as numbers."
+    yield "[Layout](layout.md) says more about storage."
     yield ""
-    yield "| operator | inputs | outputs | attributes | AI Core | AI CPU | what it computes |"
-    yield "| --- | --- | --- | --- | --- | --- | --- |"
+    yield "| operator | inputs | outputs | attributes | AI Core | AI CPU | storage | what it computes |"
+    yield "| --- | --- | --- | --- | --- | --- | --- | --- |"
     yield from (_operator_row(row) for row in operators())
     yield ""
     yield "## Passes, in the order in which they run"
@@ -102,12 +112,13 @@ def target_page() -> Iterator[str]:
     yield ""
     yield "## SoCs"
     yield ""
-    yield "| name | core | AI Cores | vector cores | clock (MHz) | cube float32 | bfloat16 |"
-    yield "| --- | --- | --- | --- | --- | --- | --- |"
+    yield "| name | core | AI Cores | vector cores | clock (MHz) | cube float32 | bfloat16 | products |"
+    yield "| --- | --- | --- | --- | --- | --- | --- | --- |"
     for soc in socs():
         flags = " | ".join("yes" if flag else "no" for flag in (soc.cube_float32, soc.bfloat16))
         cores = f"{soc.aicores} | {soc.vector_cores} | {soc.mhz}"
-        yield f"| {soc.name} | {soc.arch} | {cores} | {flags} |"
+        products = "rows" if soc.fractal_copies else "FRACTAL_NZ"
+        yield f"| {soc.name} | {soc.arch} | {cores} | {flags} | {products} |"
 
 
 def _operator_row(row: TargetOp) -> str:
@@ -127,6 +138,7 @@ def _operator_row(row: TargetOp) -> str:
         ", ".join(_attribute(attribute) for attribute in row.attributes),
         aicore if row.launches_kernel else "no kernel needed",
         aicpu,
+        row.layout.words,
         row.summary,
     )
     return f"| {' | '.join(cells)} |"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING
 
 from atc_py.check.answers import State
@@ -21,6 +20,7 @@ from atc_py.diag.codes import (
 from atc_py.input_shapes import format_input_shapes
 from atc_py.spec import ONNX_DOMAINS, Level
 from atc_py.spec.rewrites import REWRITES
+from atc_py.spelling import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -127,7 +127,7 @@ class Conclusions:
     def unlisted_attribute(self, node: BoundNode, name: str, value: object) -> Finding:
         """An attribute that the specification has no row for."""
         names = [row.name for row in node.spec.attributes if node.has_attribute(row.name)]
-        near = difflib.get_close_matches(name, names, n=2)
+        near = nearest(name, names, 2)
         known = ", ".join(names)
         if near:
             guess = " or ".join(near)

@@ -19,7 +19,7 @@ def write_bug_log(error: Exception) -> str:
     head = f"atc-py {__version__}, Python {sys.version}, {platform.platform()}\n{sys.argv}\n\n"
     try:
         handle, path = tempfile.mkstemp(prefix="atc-py-", suffix=".log")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
+        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as file:
             file.write(head + text)
     except OSError as failure:
         return f"the traceback (no log could be written: {failure.strerror})"

@@ -57,6 +57,7 @@ _LEVELS = ("error", "unknown", "rewrite", "aicpu", "accuracy")
     help="File for the result in the structure of ATC's pre-check.",
 )
 @options.OP_SPECS
+@options.MAX_MEMORY
 @options.LANG
 @click.option("--verbose", is_flag=True, help="Name every node, also in what a baseline knows.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; short for --format json.")

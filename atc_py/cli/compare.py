@@ -43,6 +43,7 @@ _FORMATS = ("text", "json", "csv", "html")
 @options.precision_controls
 @options.INPUT_SHAPE
 @options.OP_SPECS
+@options.MAX_MEMORY
 @click.option(
     "--format", "form", type=click.Choice(_FORMATS), default="text", show_default=True,
     help="Form of the report; csv has the columns of Ascend's msit first.",

@@ -11,6 +11,7 @@ import click
 
 from atc_py.cli.streams import StdoutError, silence
 from atc_py.diag import ExitCode
+from atc_py.json_text import escaped
 from atc_py.report.tables import plain_lines
 
 if TYPE_CHECKING:
@@ -29,6 +30,10 @@ __all__ = [
     "progress",
     "show_help_of_bare_group",
 ]
+
+
+_MOST_FINDINGS = 100
+"""Findings that are printed in text; a hostile model may have as many as it has nodes."""
 
 
 def print_line(text: str = "") -> None:
@@ -61,7 +66,7 @@ def print_error(text: str) -> None:
 
 def print_json(value: object) -> None:
     """A JSON document to standard output, in ASCII where its encoding lacks a character."""
-    text = json.dumps(value, indent=2, ensure_ascii=False)
+    text = escaped(json.dumps(value, indent=2, ensure_ascii=False))
     try:
         text.encode(sys.stdout.encoding or "utf-8")
     except UnicodeEncodeError:
@@ -78,14 +83,17 @@ def print_tables(tables: Iterable[Table]) -> None:
 
 
 def print_diagnostics(diagnostics: Iterable[Diagnostic], *, as_json: bool) -> None:
-    """Findings to standard error, or as a JSON document to standard output."""
+    """Findings to standard error, the first of very many; or all, as JSON, to standard output."""
     from atc_py.report.diagnostics import diagnostic_json, diagnostic_text
 
     if as_json:
         print_json({"diagnostics": [diagnostic_json(found) for found in diagnostics]})
         return
-    for found in diagnostics:
+    findings = list(diagnostics)
+    for found in findings[:_MOST_FINDINGS]:
         print_error(diagnostic_text(found))
+    if len(findings) > _MOST_FINDINGS:
+        print_error(f"... and {len(findings) - _MOST_FINDINGS} more; --json names all")
 
 
 def show_help_of_bare_group(context: click.Context) -> None:

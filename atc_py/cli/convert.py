@@ -70,6 +70,7 @@ def _list_passes(context: click.Context, _option: click.Parameter, wanted: bool)
     help="1: every value has an address of its own; needs more memory and eases debugging.",
 )  # fmt: skip
 @options.OP_SPECS
+@options.MAX_MEMORY
 @click.option("--verify", is_flag=True, help="Check the graph after every pass.")
 @click.option(
     "--passes", is_flag=True, is_eager=True, expose_value=False, callback=_list_passes,

@@ -19,10 +19,14 @@ __all__ = ["info"]
     is_flag=True,
     help="Show the dtypes of every node with the rule that chose them, and every Cast.",
 )
+@click.option(
+    "--layout", is_flag=True, help="Show how values are stored, and why each TransData is there."
+)
 @AS_JSON
-def info(*, model: Path, precision: bool, as_json: bool) -> None:
+def info(*, model: Path, precision: bool, layout: bool, as_json: bool) -> None:
     """Show what MODEL, an offline model, contains; its digests are verified."""
     from atc_py.package.reader import open_model
+    from atc_py.report.layout import layout_json, layout_tables
     from atc_py.report.offline_model import model_json, model_tables
     from atc_py.report.precision import precision_json, precision_tables
 
@@ -33,6 +37,13 @@ def info(*, model: Path, precision: bool, as_json: bool) -> None:
                 print_json(found)
             else:
                 print_tables(precision_tables(found))
+            return
+        if layout:
+            record = layout_json(package.report, str(model))
+            if as_json:
+                print_json(record)
+            else:
+                print_tables(layout_tables(record))
             return
         size = model.stat().st_size
         if as_json:

@@ -38,6 +38,10 @@ __all__ = ["kernels"]
     help="With --verify: stop at undefined behaviour and at accesses past memory.",
 )  # fmt: skip
 @click.option(
+    "--trust", is_flag=True,
+    help="With --verify of an offline model: build and run the C++ that the file carries.",
+)  # fmt: skip
+@click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True,
     help="Seed of the random inputs.",
 )  # fmt: skip
@@ -46,6 +50,7 @@ __all__ = ["kernels"]
 @options.precision_controls
 @options.INPUT_SHAPE
 @options.OP_SPECS
+@options.MAX_MEMORY
 @options.TEMPLATES
 @click.option(
     "--format", "form", type=click.Choice(("text", "json")), default="text", show_default=True,
@@ -59,6 +64,7 @@ def kernels(  # noqa: PLR0913  (one parameter an option)
     output: str | None,
     verify: bool,
     sanitize: bool,
+    trust: bool,
     seed: int,
     soc: str,
     input_shape: str,
@@ -76,6 +82,7 @@ def kernels(  # noqa: PLR0913  (one parameter an option)
     other numbers than the simulator, or there is no C++ compiler.
     """
     from atc_py.kernels.listing import kernel_texts, opened_model
+    from atc_py.kernels.trust import check_trust
 
     if sanitize and not verify:
         raise click.UsageError("--sanitize concerns what --verify builds: give that too")
@@ -86,6 +93,8 @@ def kernels(  # noqa: PLR0913  (one parameter an option)
         "templates": templates,
         **precision,
     }
+    if verify:
+        check_trust(model, trusted=trust)
     with opened_model(model, **compiled) as opened:
         if output is not None:
             _write(kernel_texts(opened), output)

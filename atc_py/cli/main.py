@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from atc_py.cli.check import check
 from atc_py.cli.compare import compare
 from atc_py.cli.console import print_diagnostics, print_error, show_help_of_bare_group
 from atc_py.cli.convert import convert
+from atc_py.cli.exhaustion import exhaustion
 from atc_py.cli.explain import explain
 from atc_py.cli.info import info
 from atc_py.cli.kernels import kernels
@@ -20,9 +22,11 @@ from atc_py.cli.ops import ops
 from atc_py.cli.profile import profile
 from atc_py.cli.quantize import quantize
 from atc_py.cli.run import run
+from atc_py.cli.signals import SignalledError, signals_as_exceptions
 from atc_py.cli.streams import prepare_streams, silence, stdout_failure
 from atc_py.diag import AtcError, ExitCode
-from atc_py.diag.codes import BAD_OPTION, CANNOT_WRITE, INTERNAL
+from atc_py.diag.codes import BAD_OPTION, CANNOT_WRITE, INTERNAL, MEMORY_LIMIT
+from atc_py.memory_limit import MEND_SYSTEM
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,8 +34,6 @@ if TYPE_CHECKING:
     from atc_py.diag import Diagnostic
 
 __all__ = ["cli", "main"]
-
-_INTERRUPTED = 130
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
@@ -42,7 +44,8 @@ def cli(context: click.Context) -> None:
 
     Exit status: 0 done, 1 the model breaks a rule, 2 the command was called wrongly or is
     missing, 3 a file cannot be read or written, 4 the run on the device failed or its outputs
-    are not the expected ones, 70 a bug in atc-py.
+    are not the expected ones, 70 a bug in atc-py, 130 interrupted (Ctrl-C), 143 terminated: files
+    are then the old ones or the new ones, whole.
     """
     show_help_of_bare_group(context)
 
@@ -55,7 +58,12 @@ def main(args: Sequence[str] | None = None) -> None:
     """Run the command line and exit; errors become coded diagnostics, never tracebacks."""
     prepare_streams()
     given = list(sys.argv[1:] if args is None else args)
-    sys.exit(_guarded(given))
+    try:
+        with signals_as_exceptions():
+            status = _guarded(given)
+    except (SignalledError, KeyboardInterrupt, click.Abort) as error:
+        status = _ended(error)
+    sys.exit(status)
 
 
 def _guarded(args: list[str]) -> int:
@@ -66,17 +74,23 @@ def _guarded(args: list[str]) -> int:
         sys.stdout.flush()
     except (AtcError, click.ClickException) as error:
         return _refused(error, as_json=as_json)
-    except (KeyboardInterrupt, click.Abort):
-        print_error("interrupted; nothing was written")
-        return _INTERRUPTED
     except SystemExit:  # click's answer to a reader that has gone (`| head`)
         silence(sys.stdout)
         return ExitCode.DONE
+    except click.Abort:  # click's word for KeyboardInterrupt
+        raise
     except OSError as error:
         return _unwritten(error, as_json=as_json)
     except Exception as error:  # noqa: BLE001  (the last net: a bug must not show a traceback)
-        return _report([_bug(error)], ExitCode.BUG, as_json=as_json)
+        return _failed(error, as_json=as_json)
     return status if isinstance(status, int) else ExitCode.DONE
+
+
+def _ended(error: BaseException) -> int:
+    """The exit status of a command that a signal ended."""
+    signalled = error if isinstance(error, SignalledError) else SignalledError(signal.SIGINT)
+    print_error(f"{signalled}; each file is the old one or the new one, whole")
+    return signalled.status
 
 
 def _wants_json(args: Sequence[str]) -> bool:
@@ -96,7 +110,7 @@ def _unwritten(error: OSError, *, as_json: bool) -> int:
     """The exit status after an error of the system that is standard output's, or else a bug."""
     failure = stdout_failure(error)
     if failure is None and not isinstance(error, BrokenPipeError):
-        return _report([_bug(error)], ExitCode.BUG, as_json=as_json)
+        return _failed(error, as_json=as_json)
     silence(sys.stdout)
     if failure is None or isinstance(failure, BrokenPipeError):
         return ExitCode.DONE
@@ -125,6 +139,15 @@ def _usage_finding(error: click.ClickException) -> Diagnostic:
     help_ = f"`{context.command_path} --help` shows the options" if context else None
     # click breaks some messages into lines for its own layout.
     return BAD_OPTION.diagnostic(" ".join(error.format_message().split()), help=help_)
+
+
+def _failed(error: Exception, *, as_json: bool) -> int:
+    """The exit status after an error that nobody expected, or for which the system is to blame."""
+    ran_out = exhaustion(error)
+    if ran_out is None:
+        return _report([_bug(error)], ExitCode.BUG, as_json=as_json)
+    finding = MEMORY_LIMIT.diagnostic(ran_out, help=MEND_SYSTEM)
+    return _report([finding], ExitCode.FILE, as_json=as_json)
 
 
 def _bug(error: Exception) -> Diagnostic:

@@ -17,6 +17,7 @@ __all__ = [
     "AS_JSON",
     "INPUT_SHAPE",
     "LANG",
+    "MAX_MEMORY",
     "OP_SPECS",
     "SOC",
     "TEMPLATES",
@@ -57,6 +58,25 @@ LANG = click.option(
     default=LANGUAGES[0],
     show_default=True,
     help="Language of the text.",
+)
+
+
+def _hold_to_memory(context: click.Context, _option: click.Parameter, size: str | None) -> None:
+    """Hold the rest of the command to `size` bytes."""
+    from atc_py.memory_limit import limited_memory, require_own_memory
+
+    if not context.resilient_parsing:
+        require_own_memory()
+        context.with_resource(limited_memory(size))
+
+
+MAX_MEMORY = click.option(
+    "--max-memory",
+    metavar="SIZE",
+    expose_value=False,
+    callback=_hold_to_memory,
+    help="Refuse data that would take more, such as 4G; by default three quarters of what the "
+    "machine leaves this process.",
 )
 
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")

@@ -36,6 +36,7 @@ _FORMATS = ("text", "json", "csv", "html")
 @options.precision_controls
 @options.INPUT_SHAPE
 @options.OP_SPECS
+@options.MAX_MEMORY
 @click.option(
     "--calibrate", type=_FILE, metavar="FILE.csv",
     help="Refit the model's factors to measured kernels: columns op, shape, dtype, time_us, and "

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from atc_py.cli.console import print_json, print_tables, progress
-from atc_py.cli.options import AS_JSON
+from atc_py.cli.options import AS_JSON, MAX_MEMORY
 
 __all__ = ["quantize"]
 
@@ -24,6 +24,7 @@ __all__ = ["quantize"]
     help="ONNX file to write; by default NAME.FORMAT.onnx beside MODEL.",
 )  # fmt: skip
 @click.option("--external-data", is_flag=True, help="Put weights into a file beside the ONNX file.")
+@MAX_MEMORY
 @AS_JSON
 def quantize(
     *, model: Path, form: str, output: str | None, external_data: bool, as_json: bool

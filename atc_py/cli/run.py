@@ -7,9 +7,15 @@ from pathlib import Path
 import click
 
 from atc_py.cli.console import print_diagnostics, print_json, print_tables
-from atc_py.cli.options import AS_JSON
+from atc_py.cli.options import AS_JSON, MAX_MEMORY
 
 __all__ = ["run"]
+
+_STORAGE = ("logical", "exact")
+
+_OWN_DEVICE = "sim"
+_FOREIGN_TIMEOUT = 600.0
+"""Seconds that a back end of another package may take for an answer, unless --timeout says it."""
 
 
 @click.command()
@@ -39,7 +45,23 @@ __all__ = ["run"]
     "model's precision explains.",
 )
 @click.option("--device", default="sim", show_default=True, help="Back end to run on.")
+@click.option(
+    "--storage",
+    type=click.Choice(_STORAGE),
+    default=_STORAGE[0],
+    show_default=True,
+    help="`exact` keeps every tensor in its storage format at its place of the memory plan, byte "
+    "by byte; slower, results are the same.",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0),
+    metavar="SECONDS",
+    help="Time that the device may take to load the model and to run it, 0 for any; by default any "
+    "for `sim` and 600 for others. With it the device has a process of its own.",
+)
 @click.option("--profile", is_flag=True, help="Show the time of each operator.")
+@MAX_MEMORY
 @AS_JSON
 @click.pass_context
 def run(  # noqa: PLR0913  (one parameter an option)
@@ -52,6 +74,8 @@ def run(  # noqa: PLR0913  (one parameter an option)
     expect: tuple[str, ...],
     tolerance: float | None,
     device: str,
+    storage: str,
+    timeout: float | None,
     profile: bool,
     as_json: bool,
 ) -> None:
@@ -61,9 +85,11 @@ def run(  # noqa: PLR0913  (one parameter an option)
     from atc_py.report.runs import run_json, run_tables
     from atc_py.runs import RunOptions, execute, mismatches
 
+    if timeout is None and device != _OWN_DEVICE:
+        timeout = _FOREIGN_TIMEOUT
     folder = None if output is None else output_folder("--output", output)
     options = RunOptions(inputs, seed, expect, tolerance, folder, profile)
-    with load(model, device=device) as loaded:
+    with load(model, device=device, storage=storage, timeout=timeout) as loaded:
         done = execute(loaded, options)
     findings = mismatches(done)
     if as_json:

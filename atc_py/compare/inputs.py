@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from atc_py.dtypes import DType
-from atc_py.feeds import random_array
+from atc_py.feeds import random_array, require_feeds
 from atc_py.frontend.roles import Role
 from atc_py.shapes import closed_shape
 
@@ -29,7 +29,11 @@ def fitting_feeds(ports: Sequence[Port], roles: Mapping[str, Role], seed: int) -
     Indices lie within the table that they select from, its last row among them; lengths lie between 1 and that of their sequence. Inputs with `mask` in their
     names are ones, then zeros from some place in the second half of the last axis on. Others are
     as `random_feeds` makes them.
+
+    Raises:
+        AtcError: MEMORY_LIMIT where they would take more than the limit.
     """
+    require_feeds(ports)
     extents = {port.name: port.shape for port in ports}
     found = {}
     for position, port in enumerate(ports):

@@ -1,8 +1,8 @@
 """Which result of the device stands for which value of the original.
 
 A target node carries the original nodes that it came from; its result, once it leaves the nodes
-made of the last of them, is that node's value. A Cast between dtypes of one kind hands on the
-value that it reads. All other results are steps on the way, which the original does not have.
+made of the last of them, is that node's value. TransData, and a Cast between dtypes of one kind,
+hand on the value that they read. All other results are steps on the way, which the original does not have.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from atc_py.dtypes import DType
+from atc_py.package.storage import TRANS_DATA
 from atc_py.report.layers import Alone
 
 if TYPE_CHECKING:
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from atc_py.package.schema import OmModel, OmNode
 
 __all__ = ["Matching", "SourceLike", "match"]
+
+_THROUGH = frozenset({"Cast", TRANS_DATA})
+"""Operators that were put in to hand on a value in another form."""
 
 
 class SourceLike(Protocol):
@@ -110,7 +114,7 @@ class _Matcher:
         leaving = {port.tensor for port in self._model.outputs}
         for at in reversed(range(len(self._model.nodes))):
             node = self._model.nodes[at]
-            through = node.op == "Cast" and not leaving.isdisjoint(node.outputs)
+            through = node.op in _THROUGH and not leaving.isdisjoint(node.outputs)
             for tensor in node.inputs:
                 made_by = self._producer.get(tensor)
                 if made_by is not None and (through or self._group[made_by] != self._group[at]):
@@ -132,10 +136,12 @@ class _Matcher:
         return next((n for n in names if label == n or label.startswith(f"{n}.")), None)
 
     def _handed_on(self, node: OmNode, group: int | None) -> str | None:
-        """What a Cast reads, where it was put in and is none of the original's own."""
-        if node.op != "Cast":
+        """What a Cast reads, where it was put in and is none of the original's own; or TransData."""
+        if node.op not in _THROUGH:
             return None
         read, made = node.inputs[0], node.outputs[0]
+        if node.op == TRANS_DATA:
+            return self._values.get(read)
         if read not in self._values or self._kind(read) != self._kind(made):
             return None
         if group is not None and self._sources[group].op_type == "Cast":

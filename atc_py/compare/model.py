@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +16,9 @@ from atc_py.diag.codes import BAD_OPTION
 from atc_py.dtypes import DType
 from atc_py.feeds import read_feeds
 from atc_py.frontend.reference import ReferenceRun, open_reference
+from atc_py.memory_limit import require_own_memory
 from atc_py.package.reader import open_model
+from atc_py.work_folder import work_folder
 
 if TYPE_CHECKING:
     import os
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
     Array = npt.NDArray[np.generic]
 
 __all__ = ["TRIALS", "compare_model"]
+
+_RUNTIME = 1 << 30
+"""Bytes of addresses that onnxruntime takes; with less it may end the process."""
 
 TRIALS = 60
 """Most compilations of a search for nodes to keep, unless another number is given."""
@@ -84,12 +88,12 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
         Path(model), soc, input_shape, op_specs, {"precision_mode": precision_mode, **precision}
     )
     with (
-        tempfile.TemporaryDirectory(prefix="atc-py-") as folder,
-        _compiled(compilation, Path(folder), on_stage) as package,
+        work_folder() as folder,
+        _compiled(compilation, folder, on_stage) as package,
     ):
         session = _Session(compilation, package, inputs, samples, seed)
         session.histograms = histograms
-        return session.suggested(suggest, suggest_trials, Path(folder), on_stage)
+        return session.suggested(suggest, suggest_trials, folder, on_stage)
 
 
 def _check_counts(samples: int, trials: int) -> None:
@@ -104,6 +108,7 @@ def _compiled(
     compilation: Compilation, folder: Path, on_stage: Callable[[str], None] | None
 ) -> OfflineModel:
     """The compiled model, in `folder`, open; what comes after it is the stage `compare`."""
+    require_own_memory(_RUNTIME)
     om = folder / "model.om"
     compilation.write(om, on_stage=on_stage)
     if on_stage is not None:
@@ -155,11 +160,11 @@ class _Session:
         """The same with the original recorded, and what to keep in float32; None searches not."""
         if targets is None:
             return self.compared()
+        pair = Pair(self._reference, self._package, histograms=self.histograms)
         recorded = [
             (feeds, Recording(self._reference, feeds, folder / f"sample{count}"))
             for count, feeds in enumerate(self._feeds)
         ]
-        pair = Pair(self._reference, self._package, histograms=self.histograms)
         done = pair.compared(recorded)
         first = Trial(frozenset(), self._package.description, done)
         trials = Trials(self._compilation, self._reference, recorded, folder)

@@ -83,6 +83,7 @@ class Pair:
         self._reference = reference
         self._description = package.description
         self._device = SimModel(package, merged=False)
+        self._device.room.require_plan()
         self._matching = match(self._description, reference.nodes, reference.inputs)
         self._looked_at = set(self._matching.values)
         self._measures: dict[int, Measure] = {}

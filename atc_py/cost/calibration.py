@@ -22,7 +22,8 @@ from atc_py.cost.factors import EXPECTED, Factors
 from atc_py.cost.memory import memory_of
 from atc_py.cost.pipes import PIPES
 from atc_py.diag import Place
-from atc_py.diag.codes import BAD_FACTORS, FILE_NOT_FOUND, FILE_UNREADABLE
+from atc_py.diag.codes import BAD_FACTORS
+from atc_py.user_files import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["Calibration", "OperatorError", "calibrate", "load_fit", "save_fit"]
 
 _FORMAT, _VERSION = "atc-py cost factors", 1
+_MOST_BYTES = 1 << 20
 _FREE = ("cube", "vector", "bandwidth", "launch")
 _LEAST = np.log([0.01, 0.01, 0.01, 1e-8])
 _MOST = np.log([1.0, 1.0, 1.0, 1e-2])
@@ -200,15 +202,11 @@ def load_fit(path: Path) -> tuple[str, Fit]:
     """The SoC and the factors in a file of `save_fit`.
 
     Raises:
-        AtcError: FILE_NOT_FOUND or FILE_UNREADABLE; BAD_FACTORS for another file.
+        AtcError: as `atc_py.user_files.read_text` does; BAD_FACTORS for another file.
     """
+    text = read_text(path, _MOST_BYTES)
     try:
-        document: Any = json.loads(path.read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        missing = isinstance(error, FileNotFoundError)
-        raise (FILE_NOT_FOUND if missing else FILE_UNREADABLE).error(
-            f"cannot read {path}: {error.strerror}", place=Place(str(path)), help="check the path"
-        ) from error
+        document: Any = json.loads(text)
     except (RecursionError, ValueError) as error:
         raise BAD_FACTORS.error(f"{path} is no JSON: {error}", place=Place(str(path))) from error
     problem = _problem(document)

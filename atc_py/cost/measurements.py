@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, NoReturn
 from atc_py.cost.operation import Engine, Launch, Operation, Source, Tensor, Transfer
 from atc_py.cost.work import bytes_read, work_of
 from atc_py.diag import AtcError, Place
-from atc_py.diag.codes import BAD_MEASUREMENTS, FILE_NOT_FOUND, FILE_UNREADABLE
+from atc_py.diag.codes import BAD_MEASUREMENTS
 from atc_py.dtypes import DType, UnknownDTypeError
 from atc_py.shapes import broadcast_shapes, element_count, format_shape
 from atc_py.target import find_operator
+from atc_py.user_files import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -42,6 +43,9 @@ _MICRO = 1e-6
 _SAME = frozenset({"unary", "rows", "softmax", "channel", "cast", "quant"})
 _BROADCAST = frozenset({"binary", "accumulate"})
 _MOST = 1 << 40
+_MOST_BYTES = 64 << 20
+"""Some 500,000 lines."""
+
 _MATRIX = 2
 _SHOWN = 8
 
@@ -75,20 +79,10 @@ def read_measurements(path: Path) -> list[Measurement]:
     """The measurements in a CSV file.
 
     Raises:
-        AtcError: FILE_NOT_FOUND or FILE_UNREADABLE; BAD_MEASUREMENTS with every line that has no
-            meaning, up to a handful.
+        AtcError: as `atc_py.user_files.read_text` does; BAD_MEASUREMENTS with every line that has
+            no meaning, up to a handful.
     """
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        missing = isinstance(error, FileNotFoundError)
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise (FILE_NOT_FOUND if missing else FILE_UNREADABLE).error(
-            f"cannot read {path}: {reason}",
-            place=Place(str(path)),
-            help="give --calibrate a CSV file with the columns op, shape, dtype and time_us",
-        ) from error
-    return _parsed(path, text)
+    return _parsed(path, read_text(path, _MOST_BYTES))
 
 
 def _parsed(path: Path, text: str) -> list[Measurement]:

@@ -10,6 +10,9 @@ from atc_py.cost.estimate import estimate
 from atc_py.cost.pipes import PIPES
 from atc_py.cost.reading import launches_of, roots_of
 from atc_py.dtypes import DType
+from atc_py.formats import Format
+from atc_py.package.storage import storage_of
+from atc_py.package.stored import stored_dims
 from atc_py.shapes import element_count
 from atc_py.target import find_soc
 from atc_py.target.rates import device_memory, rates_of
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
 
     from atc_py.cost.estimate import Estimate, Fit
     from atc_py.cost.reading import PlacedLaunch
-    from atc_py.package.schema import OmModel
+    from atc_py.package.schema import OmModel, OmNode
     from atc_py.target import Soc
 
 __all__ = ["Footprint", "Kernel", "NetworkCost", "Span", "network_cost"]
@@ -44,6 +47,7 @@ class Kernel:
         engine: aicore or aicpu.
         dtype: of its first result.
         shapes: of what it reads and of what it writes, as text.
+        formats: how each of them is stored, in the same order; ND for row by row.
         origins: names of the source nodes that it computes.
         start: expected seconds from the start of the run.
         cost: the estimate.
@@ -56,11 +60,17 @@ class Kernel:
     engine: str
     dtype: str
     shapes: str
+    formats: str
     origins: tuple[str, ...]
     start: float
     cost: Estimate
     after: tuple[int, ...]
     has_open: bool
+
+    @property
+    def has_blocks(self) -> bool:
+        """Whether something that it reads or writes is not stored row by row."""
+        return any(word not in {Format.ND.value, "->"} for word in _words(self.formats))
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +215,7 @@ def _kernel(
         engine=placed.launch.engine.value,
         dtype=last.outputs[0].dtype.value if last.outputs else "",
         shapes=f"{into} -> {out}",
+        formats=_formats(model, nodes[0], nodes[-1]),
         origins=tuple(dict.fromkeys(origin.name for node in nodes for origin in node.origins)),
         start=start,
         cost=cost,
@@ -213,10 +224,29 @@ def _kernel(
     )
 
 
+def _words(formats: str) -> list[str]:
+    """The formats of both sides and the arrow between them."""
+    return formats.replace(";", " ").split()
+
+
+def _formats(model: OmModel, head: OmNode, last: OmNode) -> str:
+    """How what `head` reads and what `last` writes is stored."""
+    sides = (head.inputs, last.outputs)
+    texts = (
+        ";".join(
+            str(storage_of(model.tensors[position]) or Format.ND.value)
+            for position in side
+            if position >= 0
+        )
+        for side in sides
+    )
+    return " -> ".join(texts)
+
+
 def _nbytes(model: OmModel, tensor: int) -> int:
-    """Bytes of a tensor's elements; what has open extents counts nothing."""
+    """Bytes of a tensor in memory; what has open extents counts nothing."""
     found = model.tensors[tensor]
-    bits = element_count(extent or 0 for extent in found.shape) * DType(found.dtype).bits
+    bits = element_count(extent or 0 for extent in stored_dims(found)) * DType(found.dtype).bits
     return -(-bits // 8)
 
 

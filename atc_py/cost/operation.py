@@ -37,10 +37,17 @@ class Source(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """A tensor's extents and element type."""
+    """A tensor's extents and element type, and what is stored of it.
+
+    Attributes:
+        shape: extents.
+        dtype: of the elements.
+        stored: extents in memory with the padding of blocks; None where they are those of `shape`.
+    """
 
     shape: Shape
     dtype: DType
+    stored: Shape | None = None
 
     @property
     def elements(self) -> int:
@@ -48,9 +55,14 @@ class Tensor:
         return element_count(self.shape)
 
     @property
+    def stored_elements(self) -> int:
+        """Number of elements with the padding of blocks."""
+        return self.elements if self.stored is None else element_count(self.stored)
+
+    @property
     def nbytes(self) -> int:
-        """Bytes of the elements; two of 4 bits share a byte."""
-        return -(-self.elements * self.dtype.bits // 8)
+        """Bytes in memory; two elements of 4 bits share a byte."""
+        return -(-self.stored_elements * self.dtype.bits // 8)
 
 
 @dataclass(frozen=True)

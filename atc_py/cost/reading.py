@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from atc_py.cost.operation import Engine, Launch, Operation, Source, Tensor, Transfer
 from atc_py.cost.work import bytes_read
 from atc_py.dtypes import DType
+from atc_py.package.stored import stored_dims
 from atc_py.target import find_operator
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from atc_py.package.schema import OmAttribute, OmModel, OmNode
 
@@ -151,8 +152,8 @@ class _Reader:
     def _tensor(self, position: int) -> Tensor:
         """A tensor's type; an extent that only the run knows counts as 1."""
         tensor = self._model.tensors[position]
-        shape = tuple(1 if extent is None else extent for extent in tensor.shape)
-        return Tensor(shape, DType(tensor.dtype))
+        stored = None if tensor.storage is None else _closed(stored_dims(tensor))
+        return Tensor(_closed(tensor.shape), DType(tensor.dtype), stored)
 
     def _operation(self, node: OmNode) -> Operation:
         """A node as the cost model takes it."""
@@ -165,6 +166,11 @@ class _Reader:
             tuple(self._tensor(tensor) for tensor in node.outputs),
             _attributes(node.attributes),
         )
+
+
+def _closed(extents: Iterable[int | None]) -> tuple[int, ...]:
+    """Extents with 1 for those that only the run knows."""
+    return tuple(1 if extent is None else extent for extent in extents)
 
 
 def _attributes(given: Mapping[str, OmAttribute]) -> tuple[tuple[str, object], ...]:

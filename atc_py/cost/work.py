@@ -63,7 +63,7 @@ class Passes:
     """What the vector unit does: instructions over elements.
 
     Attributes:
-        elements: of the largest operand or result.
+        elements: of the largest operand or result, with the padding of its blocks.
         itemsize: bytes of an element while it is computed on.
         count: instructions for each element.
         rows: parts that are not spread over cores.
@@ -117,7 +117,7 @@ def _passes(operation: Operation, count: float) -> Passes:
     rows = largest.elements
     if operation.row.family in {"rows", "softmax", "reduce"}:
         rows = largest.elements // max(1, _row_length(operation, largest))
-    return Passes(largest.elements, itemsize, count, max(1, rows))
+    return Passes(largest.stored_elements, itemsize, count, max(1, rows))
 
 
 def _row_length(operation: Operation, tensor: Tensor) -> int:

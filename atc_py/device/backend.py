@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from atc_py.diag.codes import BAD_OPTION
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -12,7 +14,18 @@ if TYPE_CHECKING:
 
     from atc_py.package.schema import OmModel
 
-__all__ = ["DeviceBackend", "DeviceModel", "LoadedModel", "NodeProfile"]
+__all__ = [
+    "STORAGE_MODES",
+    "DeviceBackend",
+    "DeviceModel",
+    "ExactBackend",
+    "LoadedModel",
+    "NodeProfile",
+    "load_stored",
+]
+
+STORAGE_MODES = ("logical", "exact")
+"""How a device keeps tensors: as it likes, or each in its storage format, byte by byte."""
 
 
 class LoadedModel(Protocol):
@@ -113,3 +126,39 @@ class DeviceBackend(Protocol):
     def close(self) -> None:
         """Let go of the device and of every model on it."""
         ...
+
+
+@runtime_checkable
+class ExactBackend(Protocol):
+    """A back end that can also keep every tensor as the real device does."""
+
+    def load_exact(self, model: LoadedModel) -> DeviceModel:
+        """Like `DeviceBackend.load`, for runs in which tensors lie in memory byte by byte.
+
+        Each is in its storage format and its true dtype at the place of the memory plan. Results
+        are the same.
+
+        Raises:
+            AtcError: as `DeviceBackend.load` does.
+        """
+        ...
+
+
+def load_stored(backend: DeviceBackend, model: LoadedModel, storage: str) -> DeviceModel:
+    """`model` on a device that keeps tensors in one of the `STORAGE_MODES`.
+
+    Raises:
+        AtcError: BAD_OPTION for another mode, or one that the back end does not have; else what
+            the back end raises.
+    """
+    if storage not in STORAGE_MODES:
+        known = " and ".join(STORAGE_MODES)
+        raise BAD_OPTION.error(f"tensors cannot be kept {storage!r}", help=f"ways are {known}")
+    if storage == STORAGE_MODES[0]:
+        return backend.load(model)
+    if not isinstance(backend, ExactBackend):
+        raise BAD_OPTION.error(
+            f"device {backend.name!r} does not run with --storage {storage}",
+            help="leave --storage out, or run on the device `sim`",
+        )
+    return backend.load_exact(model)

@@ -11,11 +11,15 @@ from atc_py.diag.codes import UNKNOWN_DEVICE
 if TYPE_CHECKING:
     from atc_py.diag import AtcError
 
-__all__ = ["device_names", "find_backend"]
+__all__ = ["BUILT_IN", "device_names", "find_backend"]
 
 _GROUP = "atc_py.devices"
 _BUILT_IN = EntryPoint("sim", "atc_py.device.sim.backend:SimBackend", _GROUP)
 """Declared in pyproject.toml too; this row serves checkouts that are not installed."""
+
+
+BUILT_IN = "sim"
+"""The back end that is atc-py's own."""
 
 
 def device_names() -> tuple[str, ...]:

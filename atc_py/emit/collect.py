@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from atc_py.diag import Place
 from atc_py.diag.codes import BROKEN_INVARIANT
 from atc_py.emit.cpp import C_TYPES, HOST_TYPES, identifier
-from atc_py.emit.joining import with_link
-from atc_py.emit.keys import KernelKey, kernel_key, kernel_name
-from atc_py.emit.plan import KernelFacts, Port
+from atc_py.emit.family import family_of
+from atc_py.emit.joining import stored_operands, with_link
+from atc_py.emit.keys import KernelKey, PortKey, kernel_key, kernel_name
+from atc_py.emit.plan import KernelFacts, Launch, Port
 from atc_py.ir import Engine
 from atc_py.target import find_operator
 
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from atc_py.diag import AtcError
-    from atc_py.dtypes import DType
-    from atc_py.formats import Format
     from atc_py.ir import Graph, Node
     from atc_py.target import Operand, Soc, TargetOp
 
@@ -78,7 +77,10 @@ def _launches(graph: Graph, soc: Soc) -> Iterator[tuple[KernelFacts, tuple[Node,
     for node, (row, engine) in launching.items():
         if node in done:
             continue
-        facts = _facts(kernel_key(node, row, engine), row)
+        facts = _facts(kernel_key(node, row, engine, stored_operands(node, soc)), row)
+        family = family_of(facts)
+        if family.in_blocks and not family.fits(Launch(facts, node, soc)):
+            facts = replace(facts, key=replace(facts.key, by_rows=True))
         nodes: tuple[Node, ...] = (node,)
         if node.scope:
             members = scopes[node.scope]
@@ -127,17 +129,19 @@ def _broken(node: Node, message: str) -> AtcError:
 
 
 def _ports(
-    ports: tuple[tuple[DType, Format] | None, ...], operand_at: Callable[[int], Operand | None]
+    ports: tuple[PortKey | None, ...], operand_at: Callable[[int], Operand | None]
 ) -> tuple[Port, ...]:
     """The operands that are there; those of a variadic one are numbered from 0."""
     listed = []
+    first: dict[str, int] = {}
     for position, port in enumerate(ports):
         operand = operand_at(position)
-        if port is None or operand is None:
+        if operand is None:
             continue
-        number = sum(operand_at(before) is operand for before in range(position))
+        number = position - first.setdefault(operand.name, position)
+        if port is None:
+            continue
         name = f"{operand.name}{number}" if operand.variadic else identifier(operand.name)
-        dtype, fmt = port
-        types = C_TYPES[dtype], HOST_TYPES[dtype]
-        listed.append(Port(name, position, dtype, fmt.value, *types))
+        types = C_TYPES[port.dtype], HOST_TYPES[port.dtype]
+        listed.append(Port(name, position, port.dtype, port.format.value, *types, port.storage))
     return tuple(listed)

@@ -12,10 +12,12 @@ from math import isqrt
 from typing import TYPE_CHECKING, Any
 
 from atc_py.dtypes import DType
-from atc_py.emit.links import link_scratch
+from atc_py.emit.links import Reach, link_scratch
 from atc_py.emit.plan import Buffer, narrow, wide
+from atc_py.emit.planes import PATTERN
 from atc_py.emit.tiling import BLOCK, DEPTH
 from atc_py.formats import Format
+from atc_py.storage import c0_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,10 +38,13 @@ __all__ = [
     "Sides",
     "Walk",
     "applies_links",
+    "blocked_buffers",
+    "blocked_operands",
     "channel_buffers",
     "drawn_integers",
     "lies_row_by_row",
     "link_buffers",
+    "links_lie_alike",
     "operands_of",
     "optional_input",
     "product_buffers",
@@ -220,13 +225,52 @@ def optional_input(kernel: KernelFacts, position: int) -> Port | None:
 
 
 def operands_of(kernel: KernelFacts) -> dict[str, Any]:
-    """What the templates of all products read: bias, offset and what links need, None if absent."""
+    """What the templates of all products read: bias, offset and what links need, None if absent.
+
+    Operands lie row by row; `blocked_operands` says which do not.
+    """
     return {
+        "left_blocked": False,
+        "right_blocked": False,
+        "blocked_result": False,
+        "reads_rows": True,
         "bias": optional_input(kernel, BIAS),
         "offset": optional_input(kernel, OFFSET),
         "scratch": tile_scratch(kernel),
         "offset_operand": len(kernel.inputs) - 1,
     }
+
+
+def blocked_operands(kernel: KernelFacts) -> dict[str, Any]:
+    """What templates of products read besides where operands lie in blocks.
+
+    Whoever has the left operand in another place than first says so itself.
+    """
+    left, right = (port.storage is not None for port in kernel.inputs[:2])
+    return {
+        "left_blocked": left,
+        "right_blocked": right,
+        "blocked_result": kernel.outputs[0].storage is not None,
+        "reads_rows": not (left and right),
+        "stored_c0": c0_of(kernel.inputs[0].dtype),
+        "pattern": PATTERN,
+        "columns": "n",
+    }
+
+
+def blocked_buffers(kernel: KernelFacts) -> tuple[Buffer, ...]:
+    """What says which columns of a result in blocks are padding."""
+    blocked = kernel.outputs[0].storage is not None
+    return (Buffer("pattern", "ub", PATTERN),) if blocked else ()
+
+
+def links_lie_alike(kernel: KernelFacts) -> bool:
+    """Whether what links read lies like the result, or is one value; sums have blocks of 16."""
+    result = kernel.outputs[0]
+    tensors = (each for link in kernel.links for each in link.tensors)
+    return c0_of(result.dtype) == _SIDE and all(
+        each.reach is Reach.ONE or each.port.storage == result.storage for each in tensors
+    )
 
 
 def channel_buffers(

@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from atc_py.emit.json_text import format_json
 from atc_py.emit.keys import plain_value
+from atc_py.json_text import format_json
 from atc_py.target import find_operator
 
 if TYPE_CHECKING:
-    from atc_py.dtypes import DType
+    from atc_py.emit.keys import PortKey
     from atc_py.emit.links import Link
     from atc_py.emit.plan import KernelFacts
-    from atc_py.formats import Format
     from atc_py.ir import AttrValue
     from atc_py.target import Operand
 
@@ -30,20 +29,24 @@ _ATTR_TYPES = {
 }
 
 
-def describe(kernel: KernelFacts) -> str:
+def describe(kernel: KernelFacts, *, in_blocks: bool = False) -> str:
     """The description of `kernel`: JSON text with a line break at its end.
 
     Lists of types and formats have one column, the kernel's own. Absent optional inputs are left
     out; an attribute's default is the value that the kernel is built for. What links read and their
-    attributes follow those of the operator.
+    attributes follow those of the operator. Formats are the storage formats with `in_blocks`, and
+    otherwise those of the origin.
     """
     key, row = kernel.key, kernel.row
     declared = {attribute.name: attribute for attribute in row.attributes}
     description = {
         "op": "".join(key.ops),
         "language": "cpp",
-        "input_desc": [*_operands(row.inputs, key.inputs), *_linked_operands(kernel)],
-        "output_desc": _operands(row.outputs, key.outputs),
+        "input_desc": [
+            *_operands(row.inputs, key.inputs, in_blocks=in_blocks),
+            *_linked_operands(kernel, in_blocks=in_blocks),
+        ],
+        "output_desc": _operands(row.outputs, key.outputs, in_blocks=in_blocks),
         "attr": [
             {
                 "name": name,
@@ -60,28 +63,30 @@ def describe(kernel: KernelFacts) -> str:
 
 
 def _operands(
-    operands: tuple[Operand, ...], ports: tuple[tuple[DType, Format] | None, ...]
+    operands: tuple[Operand, ...], ports: tuple[PortKey | None, ...], *, in_blocks: bool
 ) -> list[dict[str, Any]]:
     """One entry per operand that is there; a variadic one stands once, with its first's type."""
     return [
         {
             "name": operand.name,
             "param_type": _param_type(operand),
-            "format": [port[1].value],
-            "type": [port[0].value],
+            "format": [
+                port.storage.format.value if in_blocks and port.storage else port.format.value
+            ],
+            "type": [port.dtype.value],
         }
         for operand, port in zip(operands, ports, strict=False)
         if port is not None
     ]
 
 
-def _linked_operands(kernel: KernelFacts) -> list[dict[str, Any]]:
+def _linked_operands(kernel: KernelFacts, *, in_blocks: bool) -> list[dict[str, Any]]:
     """One entry for each operand of the links."""
     return [
         {
             "name": port.name,
             "param_type": "required",
-            "format": [port.format],
+            "format": [port.layout if in_blocks else port.format],
             "type": [port.dtype.value],
         }
         for port in kernel.operands[len(kernel.inputs) :]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -13,6 +13,8 @@ from atc_py.emit.functions import CANCELLING
 from atc_py.emit.grid import grid_of, grid_tiling
 from atc_py.emit.links import link_scratch
 from atc_py.emit.plan import Buffer, KernelFacts, Plan
+from atc_py.emit.plane_kernels import fits_planes, keeps_zeros, plane_facts
+from atc_py.emit.planes import PATTERN, PlaneTiling, Seen, lanes_of, plane_tiling
 from atc_py.emit.scratch import CTYPE_SIZES, Scratch
 from atc_py.emit.tiling import BLOCK, DEPTH, Footprint
 from atc_py.shapes import Shape, element_count
@@ -93,19 +95,27 @@ def elementwise_family(
         covers: as `Family.covers`.
         draw: as `Family.draw`.
     """
-    context, plan = partial(_context, formula=formula), partial(_plan, formula=formula)
-    return Family(
+    rows = Family(
         name,
         name,
         operators,
-        plan,
+        partial(_plan, formula=formula),
         covers,
-        context,
+        partial(_context, formula=formula),
         exact,
         sums=lambda kernel: kernel.op in CANCELLING,
         draw=draw,
         fuses=lambda kernel, _soc: formula(kernel).compute != "scalar",
     )
+    blocks = replace(
+        rows,
+        plan=partial(_plan_planes, formula=formula),
+        covers=lambda kernel: covers(kernel) and fits_planes(kernel),
+        context=partial(_context_planes, formula=formula),
+        fits=lambda launch: _planes(launch, formula) is not None,
+        in_blocks=True,
+    )
+    return replace(rows, blocked=blocks)
 
 
 def _scratch(kernel: KernelFacts, formula: Formula) -> tuple[Scratch, ...]:
@@ -134,24 +144,82 @@ def _context(kernel: KernelFacts, formula: MakeFormula) -> Mapping[str, Any]:
         "loaded": _loaded(kernel, how),
         "wide": how.wide,
         "scratch": _scratch(kernel, how),
+        "planes": None,
         **dict(how.context),
     }
+
+
+def _context_planes(kernel: KernelFacts, formula: MakeFormula) -> Mapping[str, Any]:
+    """The same, and what they know of operands in blocks."""
+    how = formula(kernel)
+    return {**_context(kernel, formula), "planes": plane_facts(kernel, _loaded(kernel, how))}
+
+
+def _queued(kernel: KernelFacts, how: Formula) -> list[tuple[str, int]]:
+    """Names of what goes through queues, and its bytes an element."""
+    queued = [(each.name, CTYPE_SIZES[each.ctype]) for each in _loaded(kernel, how)]
+    return queued + [(port.name, port.dtype.itemsize) for port in kernel.outputs]
+
+
+def _footprint(kernel: KernelFacts, how: Formula) -> Footprint:
+    """What an element takes of the unified buffer."""
+    queued = _queued(kernel, how)
+    bits = sum(each.bits for each in _scratch(kernel, how))
+    bits += DEPTH * 8 * sum(size for _, size in queued)
+    return Footprint(BLOCK // min(size for _, size in queued), -(-bits // 8))
 
 
 def _plan(launch: Launch, formula: MakeFormula) -> Plan:
     """Tiles of the result: as many rows, or as much of a row, as the unified buffer takes."""
     kernel, how = launch.kernel, formula(launch.kernel)
-    scratch, tensors = _scratch(kernel, how), _loaded(kernel, how)
-    queued = [(each.name, CTYPE_SIZES[each.ctype]) for each in tensors]
-    queued += [(port.name, port.dtype.itemsize) for port in kernel.outputs]
-    bits = DEPTH * 8 * sum(size for _, size in queued) + sum(each.bits for each in scratch)
-    footprint = Footprint(BLOCK // min(size for _, size in queued), -(-bits // 8))
     result = launch.outputs[0]
-    shapes = [_aligned(launch, how, tensor, result) for tensor in tensors]
-    tiling = grid_tiling(grid_of(result, shapes), footprint, launch.soc)
-    length = tiling.buffer_length
-    buffers = [Buffer(f"{name}Queue", "ub", DEPTH * size * length) for name, size in queued]
-    buffers += [Buffer(each.name, "ub", each.bits * length // 8) for each in scratch]
+    shapes = [_aligned(launch, how, tensor, result) for tensor in _loaded(kernel, how)]
+    tiling = grid_tiling(grid_of(result, shapes), _footprint(kernel, how), launch.soc)
+    buffers = _buffers(kernel, how, tiling.buffer_length)
+    return Plan(tiling, tiling.core_num, tuple(buffers), launch.moved)
+
+
+def _buffers(kernel: KernelFacts, how: Formula, length: int) -> list[Buffer]:
+    """Queues and scratch of `length` elements."""
+    queued = _queued(kernel, how)
+    found = [Buffer(f"{name}Queue", "ub", DEPTH * size * length) for name, size in queued]
+    scratch = _scratch(kernel, how)
+    return found + [Buffer(each.name, "ub", each.bits * length // 8) for each in scratch]
+
+
+def _planes(launch: Launch, formula: MakeFormula) -> PlaneTiling | None:
+    """Tiles of a result in blocks; None where an operand does not go along with blocks."""
+    kernel, how = launch.kernel, formula(launch.kernel)
+    shapes = dict(zip(kernel.operands, (*launch.inputs, *launch.linked), strict=True))
+    result = Seen(kernel.outputs[0], launch.outputs[0])
+    operands = []
+    for tensor in _loaded(kernel, how):
+        shape = shapes[tensor.port]
+        linked = tensor not in how.operands
+        if linked and element_count(shape) == element_count(result.shape):
+            shape = result.shape
+        by_channel = how.along_channels and not linked and shape != result.shape
+        operands.append(Seen(tensor.port, shape, by_channel))
+    pairs = zip(kernel.outputs, launch.outputs, strict=True)
+    outputs = [Seen(port, shape) for port, shape in pairs]
+    lanes = lanes_of((*kernel.operands, *kernel.outputs))
+    footprint = _footprint(kernel, how)
+    return plane_tiling(result, operands, outputs, lanes, footprint, launch.soc)
+
+
+def _plan_planes(launch: Launch, formula: MakeFormula) -> Plan:
+    """Tiles of rows of pixels; what says which lanes are channels beside them.
+
+    Raises:
+        ValueError: the family's `fits` refuses the launch.
+    """
+    tiling = _planes(launch, formula)
+    if tiling is None:
+        raise ValueError(f"{launch.node.name} does not work on blocks")
+    kernel = launch.kernel
+    buffers = _buffers(kernel, formula(kernel), tiling.buffer_length)
+    if not keeps_zeros(kernel):
+        buffers += [Buffer(f"{port.name}Pattern", "ub", PATTERN) for port in kernel.outputs]
     return Plan(tiling, tiling.core_num, tuple(buffers), launch.moved)
 
 

@@ -39,6 +39,11 @@ def _never(_kernel: KernelFacts) -> bool:
     return False
 
 
+def _always(_launch: Launch) -> bool:
+    """The answer of a family whose kernels take all shapes."""
+    return True
+
+
 def _alone(_kernel: KernelFacts, _soc: Soc) -> bool:
     """The answer of a family whose kernels apply no functions to their results."""
     return False
@@ -90,6 +95,10 @@ class Family:
         draw: data for an input that plain random numbers do not fit (indices, words); None for
             one that they do.
         fuses: whether its template applies the links of a kernel, which all fit `formulas.j2`.
+        blocked: what writes kernels of these operators whose operands lie in blocked formats;
+            without it, or where it does not cover a kernel, this one writes rows of the origin's.
+        in_blocks: whether its kernels address operands as they are stored in blocks.
+        fits: whether such a kernel does so for a launch's shapes.
     """
 
     name: str
@@ -102,6 +111,13 @@ class Family:
     sums: Callable[[KernelFacts], bool] = _never
     draw: Callable[[Sample, np.random.Generator], NDArray[Any] | None] = _plain
     fuses: Callable[[KernelFacts, Soc], bool] = _alone
+    blocked: Family | None = None
+    in_blocks: bool = False
+    fits: Callable[[Launch], bool] = _always
+
+    def addresses(self, kernel: KernelFacts) -> str:
+        """`storage` where the kernel takes its operands as they are stored, otherwise `origin`."""
+        return "storage" if self.in_blocks or not kernel.is_blocked else "origin"
 
 
 def family_of(kernel: KernelFacts) -> Family:
@@ -111,7 +127,11 @@ def family_of(kernel: KernelFacts) -> Family:
     if kernel.key.engine is Engine.AICPU:
         return AICPU
     family = families().get(kernel.op)
-    return family if family is not None and family.covers(kernel) else skeleton(kernel.row.family)
+    blocked = family.blocked if family is not None and kernel.takes_blocks else None
+    for each in (blocked, family):
+        if each is not None and each.covers(kernel):
+            return each
+    return skeleton(kernel.row.family)
 
 
 @cache

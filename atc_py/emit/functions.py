@@ -10,7 +10,7 @@ from atc_py.emit.scratch import Scratch
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["CANCELLING", "MASK", "ROUNDED_ONCE", "SCRATCH", "compute_type"]
+__all__ = ["CANCELLING", "MASK", "ROUNDED_ONCE", "SCRATCH", "ZERO_OF_ZEROS", "compute_type"]
 
 ROUNDED_ONCE = frozenset({
     "Abs", "AccumulateNV2", "Add", "Addcmul", "Ceil", "ClipByValue", "Floor", "FloorMod",
@@ -21,6 +21,13 @@ ROUNDED_ONCE = frozenset({
 """Operators whose results are rounded once, or not at all: equal to the simulator's in all bits.
 
 AccumulateNV2 and Addcmul add in float32 in the simulator's order."""
+
+ZERO_OF_ZEROS = frozenset({
+    "Abs", "AccumulateNV2", "Add", "Asin", "Asinh", "Atan", "Atanh", "Cast", "Ceil", "Erf",
+    "Floor", "GeluV2", "HardSwish", "Maximum", "Minimum", "Mul", "Neg", "Relu", "Round", "Selu",
+    "Sign", "Sin", "Sinh", "Softsign", "Sqrt", "Sub", "Tanh",
+})  # fmt: skip
+"""Operators that are 0 where all their operands are, whatever their attributes."""
 
 _IN_HALF = frozenset({
     "Abs", "Add", "Ceil", "ClipByValue", "Equal", "Floor", "Greater", "GreaterEqual", "Less",

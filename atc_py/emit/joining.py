@@ -1,4 +1,4 @@
-"""One more function of each element for a kernel, where its family can apply it."""
+"""Nodes beside their neighbours: how their operands lie, and which join the launch before."""
 
 from __future__ import annotations
 
@@ -7,18 +7,39 @@ from typing import TYPE_CHECKING
 
 from atc_py.emit.cpp import C_TYPES, HOST_TYPES
 from atc_py.emit.family import family_of
-from atc_py.emit.keys import attributes_of
-from atc_py.emit.links import LinkKey, linked, reach_of
-from atc_py.emit.plan import KernelFacts, Port
+from atc_py.emit.keys import PortKey, Stored, attributes_of
+from atc_py.emit.links import LinkInput, LinkKey, linked, reach_of
+from atc_py.emit.plan import KernelFacts, Launch, Port
+from atc_py.passes.layout.ways import chosen_way, lies_as
 from atc_py.target import find_operator
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from atc_py.emit.family import Family
     from atc_py.ir import Node, Value
     from atc_py.target import Soc, TargetOp
 
-__all__ = ["with_link"]
+__all__ = ["stored_operands", "with_link"]
+
+
+def stored_operands(node: Node, soc: Soc) -> Stored:
+    """The storages in which a kernel of `node` takes its operands and gives its results.
+
+    They are those of the values, unless a value has the same bytes in the storage that the
+    operator's kernels take. TransData takes what there is.
+    """
+    values = [*node.inputs, *node.outputs]
+    held = [None if value is None else value.type.storage for value in values]
+    if any(held) and node.op != "TransData":
+        way = chosen_way(node, soc)
+        wanted = [] if way is None else [way.takes(at) for at in range(len(node.inputs))]
+        wanted += [] if way is None else [way.gives(at) for at in range(len(node.outputs))]
+        for at, (value, storage) in enumerate(zip(values, wanted, strict=False)):
+            if value is not None and storage != held[at] and lies_as(value.type, storage):
+                held[at] = storage
+    count = len(node.inputs)
+    return Stored(tuple(held[:count]), tuple(held[count:]))
 
 
 def with_link(
@@ -39,23 +60,34 @@ def with_link(
         return None
     if {each.dtype for each in types} != {head.type.dtype} or not _follows(follower, value):
         return None
-    key = _link_key(follower, row, head, value)
-    repeats = any(entry is not None and entry[1].repeats for entry in key.inputs)
+    stored = stored_operands(follower, soc)
+    if stored.output(0) != facts.outputs[0].storage:
+        return None
+    key = _link_key(follower, row, head, value, stored)
+    repeats = any(entry is not None and entry.reach.repeats for entry in key.inputs)
     if repeats and types[-1].dims != head.type.dims:
         return None
     number = len(facts.links) + 1
-    link = linked(key, number, _ports(follower, row, value, number))
+    link = linked(key, number, _ports(follower, row, value, number, stored))
     longer = replace(
         facts,
         key=replace(
             facts.key,
-            outputs=((types[-1].dtype, types[-1].format),),
+            outputs=(PortKey(types[-1].dtype, types[-1].format, stored.output(0)),),
             links=(*facts.key.links, key),
         ),
         outputs=(replace(facts.outputs[0], format=types[-1].format.value),),
         links=(*facts.links, link),
     )
-    return longer if link.fits and family_of(longer).fuses(longer, soc) else None
+    launch = Launch(longer, nodes[0], soc, (*nodes[1:], follower))
+    return longer if link.fits and _applies(launch, family_of(facts)) else None
+
+
+def _applies(launch: Launch, before: Family) -> bool:
+    """Whether a kernel's family applies its links, and addresses operands like `before` did."""
+    family = family_of(launch.kernel)
+    alike = family.in_blocks == before.in_blocks
+    return alike and family.fuses(launch.kernel, launch.soc) and family.fits(launch)
 
 
 def _follows(follower: Node, value: Value) -> bool:
@@ -76,18 +108,20 @@ def _behind_views(value: Value) -> Value:
     return value
 
 
-def _link_key(node: Node, row: TargetOp, head: Value, value: Value) -> LinkKey:
+def _link_key(node: Node, row: TargetOp, head: Value, value: Value, stored: Stored) -> LinkKey:
     """What a kernel depends on of the function that `node` is."""
     inputs = tuple(
         None
         if _behind_views(each) is value
-        else (each.type.format, reach_of(each.type.dims, head.type.dims))
-        for each in node.present_inputs
+        else LinkInput(each.type.format, reach_of(each.type.dims, head.type.dims), stored.input(at))
+        for at, each in enumerate(node.present_inputs)
     )
     return LinkKey(node.op, head.type.dtype, inputs, attributes_of(node, row))
 
 
-def _ports(node: Node, row: TargetOp, value: Value, number: int) -> tuple[Port | None, ...]:
+def _ports(
+    node: Node, row: TargetOp, value: Value, number: int, stored: Stored
+) -> tuple[Port | None, ...]:
     """What the function reads beside the result so far: `then1_x2` is the first link's `x2`."""
     found: list[Port | None] = []
     for position, each in enumerate(node.present_inputs):
@@ -98,5 +132,6 @@ def _ports(node: Node, row: TargetOp, value: Value, number: int) -> tuple[Port |
         dtype = each.type.dtype
         types = C_TYPES[dtype], HOST_TYPES[dtype]
         name = f"then{number}_{operand.name}"
-        found.append(Port(name, position, dtype, each.type.format.value, *types))
+        storage = stored.input(position)
+        found.append(Port(name, position, dtype, each.type.format.value, *types, storage))
     return tuple(found)

@@ -12,11 +12,11 @@ from atc_py.emit.cpp import attribute_constant
 from atc_py.emit.describe import describe
 from atc_py.emit.family import family_of
 from atc_py.emit.functions import CANCELLING
-from atc_py.emit.json_text import format_json
 from atc_py.emit.plan import Launch
 from atc_py.emit.table import served, table_of
 from atc_py.emit.templating import SUFFIX, render
 from atc_py.ir import Engine
+from atc_py.json_text import format_json
 from atc_py.resources import templates_dir
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from atc_py.emit.collect import Collected
     from atc_py.emit.family import Family
     from atc_py.emit.links import Link
-    from atc_py.emit.plan import KernelFacts, Plan
+    from atc_py.emit.plan import KernelFacts, Plan, Port
     from atc_py.emit.table import Shapes, Table
     from atc_py.ir import Graph, Node
     from atc_py.target import Soc
@@ -144,7 +144,7 @@ def _texts(written: _Written, soc: Soc, folders: tuple[Path, ...]) -> dict[str, 
     return {
         f"{stem}.cpp": source,
         f"{stem}_tiling.h": render(folders, f"tiling.h{SUFFIX}", context),
-        f"{stem}.json": describe(written.facts),
+        f"{stem}.json": describe(written.facts, in_blocks=written.family.in_blocks),
         f"{name}/README.md": render(folders, f"readme.md{SUFFIX}", page),
     }
 
@@ -177,6 +177,7 @@ def _context(written: _Written, soc: Soc) -> dict[str, Any]:
         "accumulator": "float" if dtypes[0].is_float else "int32_t",
         "split_cores": soc.vector_cores > soc.aicores,
         "table": written.table,
+        "addresses": written.family.addresses(facts),
         "own": written.family.context(facts),
     }
 
@@ -194,12 +195,10 @@ def _entry(written: _Written, source: str) -> dict[str, Any]:
         "complete": complete,
         "numbers": _numbers(family, facts) if complete else None,
         "links": [_link_entry(link) for link in facts.links],
+        "addresses": family.addresses(facts),
         "lines": source.count("\n"),
-        "inputs": [
-            {"name": port.name, "position": port.position, "dtype": port.dtype.value}
-            for port in facts.operands
-        ],
-        "outputs": [{"name": port.name, "dtype": port.dtype.value} for port in facts.outputs],
+        "inputs": [{**_port_entry(each), "position": each.position} for each in facts.operands],
+        "outputs": [_port_entry(each) for each in facts.outputs],
         "rows": [
             {
                 "shapes": [list(shape) for shape in shapes],
@@ -208,6 +207,17 @@ def _entry(written: _Written, source: str) -> dict[str, Any]:
             }
             for shapes, launches in written.groups.items()
         ],
+    }
+
+
+def _port_entry(port: Port) -> dict[str, Any]:
+    """An operand in the list of kernels."""
+    storage = port.storage
+    return {
+        "name": port.name,
+        "dtype": port.dtype.value,
+        "format": port.format,
+        "storage": storage and {"format": storage.format.value, "groups": storage.groups},
     }
 
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from atc_py.dtypes import DType
 from atc_py.emit.cpp import SHORT_NAMES
@@ -16,10 +16,19 @@ if TYPE_CHECKING:
 
     from atc_py.emit.links import LinkKey
     from atc_py.formats import Format
-    from atc_py.ir import AttrValue, Engine, Node, Value
+    from atc_py.ir import AttrValue, Engine, Node, TensorType
+    from atc_py.storage import Storage
     from atc_py.target import TargetOp
 
-__all__ = ["KernelKey", "attributes_of", "kernel_key", "kernel_name", "plain_value"]
+__all__ = [
+    "KernelKey",
+    "PortKey",
+    "Stored",
+    "attributes_of",
+    "kernel_key",
+    "kernel_name",
+    "plain_value",
+]
 
 Plain: TypeAlias = bool | int | float | str | list[int | float]
 """An attribute as JSON holds it."""
@@ -29,6 +38,40 @@ _MOST_NAMED = 3
 _DIGEST_LENGTHS = (8, 16, 64)
 
 
+class PortKey(NamedTuple):
+    """What a kernel depends on of an operand.
+
+    Attributes:
+        dtype: element type.
+        format: what the axes mean.
+        storage: the blocked format in which it lies; None for row by row.
+    """
+
+    dtype: DType
+    format: Format
+    storage: Storage | None = None
+
+    def as_list(self) -> list[str]:
+        """The key as JSON holds it."""
+        stored = [] if self.storage is None else [str(self.storage)]
+        return [self.dtype.value, self.format.value, *stored]
+
+
+class Stored(NamedTuple):
+    """How the operands of a node lie: storages by position, None for row by row."""
+
+    inputs: tuple[Storage | None, ...] = ()
+    outputs: tuple[Storage | None, ...] = ()
+
+    def input(self, position: int) -> Storage | None:
+        """The storage of an input."""
+        return self.inputs[position] if position < len(self.inputs) else None
+
+    def output(self, position: int) -> Storage | None:
+        """The storage of a result."""
+        return self.outputs[position] if position < len(self.outputs) else None
+
+
 @dataclass(frozen=True, slots=True)
 class KernelKey:
     """All that a kernel depends on; nodes with equal keys share one stub, whatever their shapes.
@@ -36,18 +79,21 @@ class KernelKey:
     Attributes:
         op: target operator.
         engine: what executes it.
-        inputs: dtype and format by position, None where an optional input is absent.
-        outputs: dtype and format by position.
+        inputs: by position, None where an optional input is absent.
+        outputs: by position.
         attributes: by name, defaults of the operator's row filled in.
         links: functions of each element behind the operator.
+        by_rows: whether the kernel addresses rows although operands lie in blocks, because of
+            shapes that kernels of blocks do not take.
     """
 
     op: str
     engine: Engine
-    inputs: tuple[tuple[DType, Format] | None, ...]
-    outputs: tuple[tuple[DType, Format], ...]
+    inputs: tuple[PortKey | None, ...]
+    outputs: tuple[PortKey, ...]
     attributes: tuple[tuple[str, AttrValue], ...]
     links: tuple[LinkKey, ...] = ()
+    by_rows: bool = False
 
     @property
     def ops(self) -> tuple[str, ...]:
@@ -57,31 +103,35 @@ class KernelKey:
     def text(self) -> str:
         """The key as JSON, equal for equal keys in every run and on every machine."""
         ports = [
-            [port and [port[0].value, port[1].value] for port in side]
+            [None if port is None else port.as_list() for port in side]
             for side in (self.inputs, self.outputs)
         ]
         links = [
             [
                 link.op,
-                [entry and [entry[0].value, entry[1].value] for entry in link.inputs],
+                [None if entry is None else entry.as_list() for entry in link.inputs],
                 _plain_attributes(link.attributes),
             ]
             for link in self.links
         ]
         attributes = _plain_attributes(self.attributes)
-        return json.dumps([self.op, self.engine.value, *ports, attributes, *links])
+        addressed = ["by rows"] if self.by_rows else []
+        return json.dumps([self.op, self.engine.value, *ports, attributes, *links, *addressed])
 
     def digest(self) -> str:
         """SHA-256 of the text, in hexadecimal."""
         return hashlib.sha256(self.text().encode()).hexdigest()
 
 
-def kernel_key(node: Node, row: TargetOp, engine: Engine) -> KernelKey:
+def kernel_key(node: Node, row: TargetOp, engine: Engine, stored: Stored) -> KernelKey:
     """The key of `node` alone, whose operator has `row` and which `engine` executes."""
-    inputs = [None if value is None else _port(value) for value in node.inputs]
+    inputs = [
+        None if value is None else _port(value.type, stored.input(at))
+        for at, value in enumerate(node.inputs)
+    ]
     while inputs and inputs[-1] is None:
         inputs.pop()
-    outputs = tuple(_port(value) for value in node.outputs)
+    outputs = tuple(_port(value.type, stored.output(at)) for at, value in enumerate(node.outputs))
     return KernelKey(node.op, engine, tuple(inputs), outputs, attributes_of(node, row))
 
 
@@ -105,9 +155,9 @@ def plain_value(value: AttrValue) -> Plain:
     return list(value) if isinstance(value, tuple) else value
 
 
-def _port(value: Value) -> tuple[DType, Format]:
+def _port(kind: TensorType, storage: Storage | None) -> PortKey:
     """What a key keeps of an operand."""
-    return value.type.dtype, value.type.format
+    return PortKey(kind.dtype, kind.format, storage)
 
 
 def _plain_attributes(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from atc_py.dtypes import DType
 from atc_py.emit.functions import ROUNDED_ONCE, SCRATCH, compute_type
@@ -16,8 +16,18 @@ if TYPE_CHECKING:
     from atc_py.formats import Format
     from atc_py.ir import AttrValue
     from atc_py.shapes import Dims
+    from atc_py.storage import Storage
 
-__all__ = ["Link", "LinkKey", "LinkOperand", "Reach", "link_scratch", "linked", "reach_of"]
+__all__ = [
+    "Link",
+    "LinkInput",
+    "LinkKey",
+    "LinkOperand",
+    "Reach",
+    "link_scratch",
+    "linked",
+    "reach_of",
+]
 
 _LINKED = frozenset({
     "Abs", "Acos", "Acosh", "Add", "Asin", "Asinh", "Atan", "Atanh", "Ceil", "Celu", "ClipByValue",
@@ -51,6 +61,25 @@ class Reach(Enum):
         return self in {Reach.STACK, Reach.REPEATED}
 
 
+class LinkInput(NamedTuple):
+    """What a kernel depends on of an operand of a link.
+
+    Attributes:
+        format: what the axes mean.
+        reach: what of it belongs to an element.
+        storage: the blocked format in which it lies; None for row by row.
+    """
+
+    format: Format
+    reach: Reach
+    storage: Storage | None = None
+
+    def as_list(self) -> list[str]:
+        """The key as JSON holds it."""
+        stored = [] if self.storage is None else [str(self.storage)]
+        return [self.format.value, self.reach.value, *stored]
+
+
 @dataclass(frozen=True, slots=True)
 class LinkKey:
     """What a kernel depends on of a function that it applies.
@@ -58,13 +87,13 @@ class LinkKey:
     Attributes:
         op: target operator.
         dtype: of the result, and of all operands.
-        inputs: format and reach by position; None for the result so far.
+        inputs: by position; None for the result so far.
         attributes: by name, defaults of the operator's row filled in.
     """
 
     op: str
     dtype: DType
-    inputs: tuple[tuple[Format, Reach] | None, ...]
+    inputs: tuple[LinkInput | None, ...]
     attributes: tuple[tuple[str, AttrValue], ...]
 
 
@@ -166,7 +195,7 @@ def linked(key: LinkKey, number: int, ports: tuple[Port | None, ...]) -> Link:
     """The link of `key` whose operands are `ports`, by position."""
     single = key.op in _SINGLES
     operands = tuple(
-        None if port is None or entry is None else LinkOperand(port, entry[1], single)
+        None if port is None or entry is None else LinkOperand(port, entry.reach, single)
         for port, entry in zip(ports, key.inputs, strict=True)
     )
     return Link(key, number, operands)

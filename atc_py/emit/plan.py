@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
-from atc_py.shapes import Shape, element_count
+from atc_py.formats import Format
+from atc_py.shapes import Shape, closed_shape, element_count
+from atc_py.storage import stored_shape
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from atc_py.emit.keys import KernelKey
     from atc_py.emit.links import Link
     from atc_py.ir import AttrValue, Node, TensorType
+    from atc_py.storage import Storage
     from atc_py.target import Soc, TargetOp
 
 __all__ = [
@@ -63,6 +66,7 @@ class Port:
         position: its place among the node's inputs or outputs.
         dtype: element type.
         format: what the axes mean.
+        storage: the blocked format in which it lies; None for row by row.
         ctype: element type in C++ on the AI Core.
         host: element type in C++ on the AI CPU.
     """
@@ -73,6 +77,18 @@ class Port:
     format: str
     ctype: str
     host: str
+    storage: Storage | None = None
+
+    @property
+    def layout(self) -> str:
+        """The format in which it lies, by its name in CANN."""
+        name: str = self.format if self.storage is None else self.storage.format.value
+        return name
+
+    def stored(self, shape: Shape) -> Shape:
+        """Extents of the array in which an operand of `shape` lies."""
+        dims = stored_shape(shape, Format(self.format), self.storage, self.dtype)
+        return closed_shape(dims)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +119,16 @@ class KernelFacts:
         """All that the kernel reads: the operator's inputs, then what its links read."""
         read = (each.port for link in self.links for each in link.operands if each is not None)
         return (*self.inputs, *read)
+
+    @property
+    def is_blocked(self) -> bool:
+        """Whether an operand or a result lies in a blocked format."""
+        return any(port.storage is not None for port in (*self.operands, *self.outputs))
+
+    @property
+    def takes_blocks(self) -> bool:
+        """Whether it may address blocks where there are any."""
+        return self.is_blocked and not self.key.by_rows
 
     @property
     def attributes(self) -> Mapping[str, AttrValue]:
@@ -137,6 +163,18 @@ class Launch:
         return tuple(counted(value.type) for value in self.node.outputs)
 
     @property
+    def stored_inputs(self) -> tuple[Shape, ...]:
+        """Extents of the arrays in which the inputs lie that are there."""
+        pairs = zip(self.kernel.inputs, self.inputs, strict=True)
+        return tuple(port.stored(shape) for port, shape in pairs)
+
+    @property
+    def stored_outputs(self) -> tuple[Shape, ...]:
+        """Extents of the arrays in which the operator's results lie."""
+        pairs = zip(self.kernel.outputs, self.outputs, strict=True)
+        return tuple(port.stored(shape) for port, shape in pairs)
+
+    @property
     def linked(self) -> tuple[Shape, ...]:
         """Shapes of what the links read besides, in the order of the kernel's operands."""
         return tuple(
@@ -148,13 +186,13 @@ class Launch:
 
     @property
     def moved(self) -> tuple[int, int]:
-        """Bytes of all inputs and of all results, each once."""
+        """Bytes of all inputs and of all results in their storage, each once."""
         sides = (
             zip((*self.inputs, *self.linked), self.kernel.operands, strict=True),
             zip(self.outputs, self.kernel.outputs, strict=True),
         )
         read, written = (
-            sum(element_count(shape) * port.dtype.itemsize for shape, port in side)
+            sum(element_count(port.stored(shape)) * port.dtype.itemsize for shape, port in side)
             for side in sides
         )
         return read, written

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _REPEAT = 256
 """Elements that a buffer holds a multiple of."""
 
-__all__ = ["AxesTiling", "Folded", "axes_tiling", "folded"]
+__all__ = ["AxesTiling", "Folded", "RowsTiling", "axes_tiling", "folded"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,15 @@ class AxesTiling:
     kept_strides: tuple[int, ...] = numbers("elements between neighbours along them", pad=0)
     run_extents: tuple[int, ...] = numbers("extents of the axes that count the runs", pad=1)
     run_strides: tuple[int, ...] = numbers("elements between neighbours along them", pad=0)
+
+
+@dataclass(frozen=True, slots=True)
+class RowsTiling(AxesTiling):
+    """Work along the rows of matrices in FRACTAL_NZ; lanes are rows of blocks."""
+
+    valid: int = wide("elements of a column of blocks that are not padding below the last row")
+    columns: int = wide("columns of a matrix")
+    tail: int = narrow("columns in the last column of blocks; 0 where it is full")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +95,12 @@ def folded(shape: Shape, axes: Iterable[int]) -> Folded:
     return Folded(tuple(kept), tuple(run), 1 if last_runs else last, last if last_runs else 1)
 
 
-def axes_tiling(axes: Folded, room: int, soc: Soc) -> AxesTiling:
+def axes_tiling(axes: Folded, room: int, soc: Soc, align: int = 1) -> AxesTiling:
     """Cut `axes` over cores by groups, with at most `room` elements in a buffer.
 
     Lanes are cut into chunks no longer than a buffer, and shorter ones where there are cores
-    without a group; a row that is longer than a buffer is read chunk by chunk.
+    without a group; a row that is longer than a buffer is read chunk by chunk. Chunks of lanes are
+    multiples of `align`.
     """
     kept = prod(extent for extent, _ in axes.kept)
     cores = vector_cores(soc)
@@ -99,6 +109,7 @@ def axes_tiling(axes: Folded, room: int, soc: Soc) -> AxesTiling:
     chunk = max(1, min(room, extent))
     if across and kept:
         chunk = max(1, min(chunk, -(-axes.lanes // max(1, -(-cores // kept)))))
+        chunk = -(-chunk // align) * align
     chunks = -(-extent // chunk)
     groups = kept * chunks if across else kept
     return AxesTiling(

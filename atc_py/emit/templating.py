@@ -14,11 +14,12 @@ from jinja2 import (
     TemplateSyntaxError,
 )
 from jinja2.exceptions import TemplateError
-from jinja2.sandbox import SandboxedEnvironment
 
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_TEMPLATE
 from atc_py.emit.cpp import camel, comment
+from atc_py.emit.rendering import render_apart
+from atc_py.emit.sandbox import BoundedLoader, TemplateSandbox, bounded_text
 from atc_py.resources import templates_dir
 from atc_py.template_cache import bytecode_cache
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     from atc_py.diag import AtcError
 
-__all__ = ["SUFFIX", "render"]
+__all__ = ["SUFFIX", "bad_template", "render", "sandboxed_text"]
 
 SUFFIX = ".j2"
 
@@ -47,16 +48,32 @@ _FAILURES = (
 def render(folders: tuple[Path, ...], name: str, context: Mapping[str, Any]) -> str:
     """The text of template `name` with `context`; the first of `folders` that has it counts.
 
-    Templates of a user's render in the sandbox, and are compiled again when their file changes;
-    atc-py's own are part of the program.
+    Templates of a user's render in the sandbox of a process of their own, and are compiled again
+    when their file changes; atc-py's own are part of the program.
 
     Raises:
         AtcError: BAD_TEMPLATE where a template is missing or fails, with its name and line.
     """
+    if not _is_trusted(folders):
+        return render_apart(folders, name, context)
     try:
         return _environment(folders).get_template(name).render(context)
     except _FAILURES as error:
-        raise _bad_template(folders, name, error) from error
+        raise bad_template(folders, name, error) from error
+
+
+def sandboxed_text(folders: tuple[Path, ...], name: str, context: dict[str, Any]) -> str:
+    """The text of a user's template; for the process that renders these.
+
+    Raises:
+        Exception: whatever the template does wrong.
+    """
+    return bounded_text(_environment(folders).get_template(name), context)
+
+
+def _is_trusted(folders: tuple[Path, ...]) -> bool:
+    """Whether all templates are atc-py's own."""
+    return folders == (templates_dir() / "kernels",)
 
 
 @lru_cache(maxsize=8)
@@ -65,9 +82,9 @@ def _environment(folders: tuple[Path, ...]) -> Environment:
 
     What it compiles of atc-py's own templates is kept between runs, too.
     """
-    trusted = folders == (templates_dir() / "kernels",)
-    environment = (Environment if trusted else SandboxedEnvironment)(
-        loader=FileSystemLoader(folders),
+    trusted = _is_trusted(folders)
+    environment = (Environment if trusted else TemplateSandbox)(
+        loader=(FileSystemLoader if trusted else BoundedLoader)(folders),
         auto_reload=not trusted,
         bytecode_cache=bytecode_cache("own-kernels") if trusted else None,
         undefined=StrictUndefined,
@@ -81,7 +98,7 @@ def _environment(folders: tuple[Path, ...]) -> Environment:
     return environment
 
 
-def _bad_template(folders: tuple[Path, ...], name: str, error: BaseException) -> AtcError:
+def bad_template(folders: tuple[Path, ...], name: str, error: BaseException) -> AtcError:
     """The diagnostic for a template that is missing or does not render."""
     if isinstance(error, TemplateNotFound):
         missing = error.name or name

@@ -16,6 +16,7 @@ from atc_py.frontend.fold_views import VIEW_FOLDS, ints_of
 from atc_py.frontend.infer import infer_node, infer_types, infer_what_can_be
 from atc_py.frontend.tensors import dtype_of_element
 from atc_py.ir import ConstData, DenseConst, SplatConst
+from atc_py.memory_limit import RAISE_IT, format_size, memory_limit
 from atc_py.shapes import MAX_RANK, element_count, format_shape
 
 if TYPE_CHECKING:
@@ -29,10 +30,13 @@ if TYPE_CHECKING:
 __all__ = ["FOLD_LIMIT", "SPLAT_LIMIT", "fold_graph", "fold_what_can_be"]
 
 FOLD_LIMIT = 256 * 2**20
-"""Bytes that folding one node may read, and bytes that it may make."""
+"""Bytes that folding one node may read, and bytes that it may make; --max-memory may allow less."""
 
 SPLAT_LIMIT = 4 * 2**30
-"""Bytes of a constant that repeats one value; it takes no memory before the device has it."""
+"""Bytes of a constant that repeats one value; it takes no memory before the device has it.
+
+As with FOLD_LIMIT, --max-memory may allow less. What all nodes make together is held to it, too.
+"""
 
 _MAX_INT64 = 2**63 - 1
 
@@ -54,14 +58,15 @@ def fold_graph(graph: WorkGraph, tensors: TensorReader, limit: int) -> None:
 
     Raises:
         AtcError: FOLD_TOO_LARGE for each node that would fold into more bytes than `limit`, or
-            into more than SPLAT_LIMIT where it repeats one value; BAD_MODEL from inference.
+            into more than SPLAT_LIMIT where it repeats one value, and for each from which on all
+            constants made would be larger than the memory limit; BAD_MODEL from inference.
     """
     folder = _Folder(graph, tensors, limit)
     graph.drop_dead_nodes()
     folder.fold()
     infer_types(graph)
     for _ in range(_MAX_ROUNDS):
-        if not folder.fold():
+        if not folder.fold() or not graph.may_run:
             break
         infer_types(graph)
     if folder.errors:
@@ -90,7 +95,7 @@ def fold_what_can_be(
     for _ in range(_MAX_ROUNDS):
         before = len(graph.consts), len(graph.nodes)
         branches = folder.fold_leniently()
-        if before == (len(graph.consts), len(graph.nodes)):
+        if before == (len(graph.consts), len(graph.nodes)) or not graph.may_run:
             break
         found = infer_what_can_be(graph)
     return [*branches, *found, *folder.errors]
@@ -109,7 +114,10 @@ class _Folder:
         self._held = held
         self._graph = graph
         self._tensors = tensors
-        self._limit = limit
+        self._room = memory_limit()
+        self._limit = min(limit, self._room)
+        self._read = frozenset(map(id, graph.consts.values()))
+        self._made = 0
         self._given_up: set[WorkNode] = set()
         self._too_large: dict[WorkNode, AtcError] = {}
 
@@ -156,6 +164,7 @@ class _Folder:
             return None
         try:
             results = self._fold(node)
+            self._count(node, results)
         except _SizeUnknownError:
             return None
         except AtcError as error:
@@ -181,6 +190,22 @@ class _Folder:
         else:
             return self._by_reference(node)
         return None if const is None else {name: const}
+
+    def _count(self, node: WorkNode, results: Mapping[str, ConstData] | None) -> None:
+        """Refuse a constant with which all that were made and still are there take too much."""
+        size = sum(map(_bytes_held, (results or {}).values()))
+        self._made += size
+        if self._made <= self._room:
+            return
+        there = self._graph.consts.values()
+        self._made = size + sum(_bytes_held(each) for each in there if id(each) not in self._read)
+        if self._made > self._room:
+            raise FOLD_TOO_LARGE.error(
+                f"with the {format_size(size)} that it makes, constants take "
+                f"{format_size(self._made)}, the limit is {format_size(self._room)}",
+                place=node.place,
+                help=RAISE_IT,
+            )
 
     def _fold_shape(self, node: WorkNode) -> dict[str, ConstData] | None:
         """Shape or Size of a value whose shape is known, whether or not its data is."""
@@ -227,7 +252,7 @@ class _Folder:
             dtype = DType.from_numpy(array.dtype)
             single = array.reshape(-1)[0]
             value = float(single) if dtype.is_float else int(single)
-        self._check_size(node, dtype, shape, SPLAT_LIMIT)
+        self._check_size(node, dtype, shape, min(SPLAT_LIMIT, self._room))
         return SplatConst(bool(value) if dtype is DType.BOOL else value, dtype, shape)
 
     def _by_reference(self, node: WorkNode) -> dict[str, ConstData] | None:
@@ -263,8 +288,7 @@ class _Folder:
             elif node.op_type not in _AT_MOST_INPUT or size > _UNSIZED_LIMIT:
                 raise _SizeUnknownError
 
-    @staticmethod
-    def _check_size(node: WorkNode, dtype: DType, shape: Shape, limit: int) -> None:
+    def _check_size(self, node: WorkNode, dtype: DType, shape: Shape, limit: int) -> None:
         """Refuse a constant of more bytes than `limit`."""
         size = element_count(shape) * dtype.itemsize
         if size > limit:
@@ -272,6 +296,7 @@ class _Folder:
                 f"the constant {dtype.value} {format_shape(shape)} that it makes has {size} bytes, "
                 f"the limit is {limit}",
                 place=node.place,
+                help=RAISE_IT if limit == self._room else None,
             )
 
 
@@ -290,6 +315,13 @@ def _bytes_of(types: Mapping[str, ValueType]) -> int:
         (element_count(shape) * dtype.itemsize for dtype, shape in known if dtype and shape),
         default=0,
     )
+
+
+def _bytes_held(const: ConstData) -> int:
+    """Bytes that a constant takes; those that stay in a file take none."""
+    if not isinstance(const, DenseConst | SplatConst):
+        return 0
+    return element_count(const.shape) * const.dtype.itemsize
 
 
 def _agrees(const: ConstData, known: ValueType | None) -> bool:

@@ -11,7 +11,12 @@ from atc_py.frontend.attributes import read_attributes
 from atc_py.frontend.infer import inference_complaint
 from atc_py.frontend.model import SourceBranch, SourceModel, SourceNode, SourceValue
 from atc_py.frontend.signatures import is_optional_output, type_contradiction
-from atc_py.frontend.tensors import dtype_of_element, element_name, output_fault
+from atc_py.frontend.tensors import (
+    dtype_of_element,
+    element_name,
+    output_fault,
+    size_complaint,
+)
 from atc_py.shapes import MAX_RANK
 
 if TYPE_CHECKING:
@@ -171,6 +176,8 @@ class _Translator:
         dtype = dtype_of_element(known.element) if known else None
         if known is None or dtype is None or known.dims is None or len(known.dims) > MAX_RANK:
             return None
+        if size_complaint(known.element, known.shape) is not None:
+            return None
         return SourceValue(name, dtype, known.dims)
 
     def _output(self, node: WorkNode, position: int, *, known: bool) -> SourceValue | None:
@@ -202,6 +209,8 @@ class _Translator:
             rank = len(found.dims or ())
             message = f"tensors have at most {MAX_RANK} axes, its output {name!r} has {rank}"
             self._sink.add(BAD_TENSOR.diagnostic(message, place=place))
+        elif found and (too_large := size_complaint(found.element, found.shape)) is not None:
+            self._sink.add(BAD_TENSOR.diagnostic(too_large, place=place))
         else:
             self._sink.add(_unknown_shape(node, name, found))
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from atc_py.shapes import Shape
 
 __all__ = [
+    "VISITS",
     "ValueType",
     "WorkGraph",
     "WorkNode",
@@ -30,6 +31,13 @@ __all__ = [
 ]
 
 _HOLDING_GRAPHS = frozenset({"If", "Loop", "Scan", "SequenceMap"})
+
+VISITS = 150_000
+"""Nodes that inferences of a whole graph go through, however often a part of it must wait for
+another; then each node is inferred by itself, once, from what is known before it."""
+
+_FEWEST_RUNS = 16
+"""Inferences that every graph may have."""
 
 Dims: TypeAlias = "tuple[int | None, ...] | None"
 
@@ -136,6 +144,8 @@ class WorkGraph:
         kinds: what values are that are no tensors: sequence, map, optional ...
         pinned: types of results that inference cannot work out, found by other means.
         unsound: nodes that break ONNX's definition; they are neither inferred nor folded.
+        runs: how often the whole graph has been inferred, which is bounded.
+        always_runs: whether its nodes run in every run; those of a branch need not.
     """
 
     path: Path
@@ -150,6 +160,13 @@ class WorkGraph:
     kinds: dict[str, str] = field(default_factory=dict)
     pinned: dict[str, ValueType] = field(default_factory=dict)
     unsound: frozenset[WorkNode] = frozenset()
+    runs: int = 0
+    always_runs: bool = True
+
+    @property
+    def may_run(self) -> bool:
+        """Whether the whole graph may be inferred once more."""
+        return self.runs < _FEWEST_RUNS or self.runs * len(self.nodes) <= VISITS
 
     def used_names(self) -> set[str]:
         """Names that nodes or the graph's outputs need."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 import onnx
@@ -12,7 +11,16 @@ from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_MODEL, BAD_NODE
 from atc_py.frontend.declared import type_of_proto
 from atc_py.frontend.doubtful import LOOKED_AT, doubtful_nodes, has_too_many_axes
+from atc_py.frontend.fold_views import ints_of
 from atc_py.frontend.graph import ValueType
+from atc_py.frontend.inference_model import (
+    SMALL,
+    imports,
+    inference_model,
+    small_tensor,
+    type_proto,
+)
+from atc_py.frontend.long_vectors import has_long_vectors
 from atc_py.frontend.quantised_types import (
     as_casts,
     integer_layer_types,
@@ -20,7 +28,7 @@ from atc_py.frontend.quantised_types import (
     is_integer_layer,
 )
 from atc_py.frontend.ranks import told_type, told_types
-from atc_py.frontend.tensors import element_of_dtype
+from atc_py.frontend.reshaping import reshape_complaint
 from atc_py.frontend.window_types import (
     corrected_nodes,
     corrected_types,
@@ -30,25 +38,19 @@ from atc_py.frontend.window_types import (
 from atc_py.shapes import element_count
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from atc_py.diag import Diagnostic
     from atc_py.frontend.graph import WorkGraph, WorkNode
-    from atc_py.ir import ConstData
 
 __all__ = [
+    "infer_between",
     "infer_node",
     "infer_types",
     "infer_what_can_be",
     "inference_complaint",
     "own_complaint",
 ]
-
-_SMALL = 256
-"""Constants of at most so many elements are shown to inference by value: shapes, axes, scales."""
-
-_IR_VERSION = 8
-"""From IR version 4 on initializers need not be inputs too, whatever the file's own version."""
 
 _FAILURES = (
     shape_inference.InferenceError,
@@ -78,17 +80,33 @@ def infer_types(graph: WorkGraph) -> None:
 
     Ranks that onnx leaves open and inputs tell are told by `ranks`, all at once, round by round.
 
+    Chains of such nodes take a run each. Where the runs of a graph come to VISITS nodes, what is
+    left is inferred node by node, without what onnx knows of the values of computed shapes.
+
     Raises:
-        AtcError: BAD_MODEL where onnx refuses the whole graph; BAD_NODE where a node's result
-            would have a negative extent.
+        AtcError: BAD_MODEL where onnx refuses the whole graph, or a node contradicts itself;
+            BAD_NODE where a node's result would have a negative extent.
+    """
+    found = _complaints(graph) if _infer_whole(graph) else _infer_one_by_one(graph)
+    if found:
+        raise AtcError(*found)
+
+
+def _infer_whole(graph: WorkGraph) -> bool:
+    """Infer the whole graph again and again; whether nothing more comes of it.
+
+    It is not so where the runs that the graph may have are used up.
     """
     pinned = dict(graph.pinned)
     unsafe = doubtful_nodes(graph)
-    odd = corrected_nodes(graph)
+    odd = frozenset(corrected_nodes(graph))
     for _ in range(len(graph.nodes) + 1):
+        if not graph.may_run:
+            return False
+        graph.runs += 1
         graph.types = _inferred(graph, pinned, unsafe)
-        wrong = next((types for types in map(partial(_corrections, graph), odd) if types), None)
-        if wrong is not None:
+        wrong = _independent_corrections(graph, odd) if odd else {}
+        if wrong:
             pinned.update(wrong)
             continue
         told = {**told_types(graph), **integer_layer_types(graph)}
@@ -97,8 +115,15 @@ def infer_types(graph: WorkGraph) -> None:
             continue
         ready = {node for node in unsafe if _input_is_sound(graph, node)}
         if not ready:
-            return
+            break
         unsafe -= ready
+    return True
+
+
+def _complaints(graph: WorkGraph) -> list[Diagnostic]:
+    """What is wrong with nodes although onnx infers them."""
+    complaints = ((node, reshape_complaint(graph, node)) for node in graph.nodes)
+    return [BAD_MODEL.diagnostic(text, place=node.place) for node, text in complaints if text]
 
 
 def infer_what_can_be(graph: WorkGraph) -> list[Diagnostic]:
@@ -114,6 +139,26 @@ def infer_what_can_be(graph: WorkGraph) -> list[Diagnostic]:
         refused = list(error.diagnostics)
     else:
         return []
+    return _infer_one_by_one(graph) or refused
+
+
+def infer_between(graph: WorkGraph, nodes: Iterable[WorkNode]) -> None:
+    """Bring the types of what some nodes compute up to what is known of their inputs by now.
+
+    Args:
+        graph: the graph.
+        nodes: those of its nodes whose inputs have become known better, producers first.
+    """
+    for node in nodes:
+        for name in node.writes:
+            graph.types.pop(name, None)
+        if node not in graph.unsound:
+            graph.types.update({**infer_node(graph, node), **corrected_types_of(graph, node)})
+            graph.types.update(told_type(graph, node))
+
+
+def _infer_one_by_one(graph: WorkGraph) -> list[Diagnostic]:
+    """Work out `graph.types` in one walk; BAD_MODEL for every node that contradicts itself."""
     graph.types = {**graph.inputs, **graph.foreign, **graph.pinned}
     found: list[Diagnostic] = []
     for node in graph.nodes:
@@ -125,7 +170,20 @@ def infer_what_can_be(graph: WorkGraph) -> list[Diagnostic]:
             continue
         graph.types.update({**infer_node(graph, node), **corrected_types_of(graph, node)})
         graph.types.update(told_type(graph, node))
-    return found or refused
+    return found
+
+
+def _independent_corrections(graph: WorkGraph, odd: Collection[WorkNode]) -> dict[str, ValueType]:
+    """The right types where inference got them wrong, of nodes that none of these stands before."""
+    wrong: dict[str, ValueType] = {}
+    behind: set[str] = set()
+    for node in graph.nodes:
+        if not behind.isdisjoint(node.reads):
+            behind.update(node.writes)
+        elif node in odd and (types := _corrections(graph, node)):
+            wrong.update(types)
+            behind.update(node.writes)
+    return wrong
 
 
 def _input_is_sound(graph: WorkGraph, node: WorkNode) -> bool:
@@ -158,13 +216,14 @@ def _inferred(
 ) -> dict[str, ValueType]:
     """What onnx infers of all values, given the types of some and without some nodes."""
     try:
-        model = _inference_model(graph, pinned, left_out)
-        inferred = shape_inference.infer_shapes(model, data_prop=True)
+        model = inference_model(graph, pinned, left_out)
+        follow = not has_long_vectors(model, graph.types)
+        inferred = shape_inference.infer_shapes(model, data_prop=follow)
     except _FAILURES as error:
         place = Place(file=str(graph.path))
         raise BAD_MODEL.error(_sentence(error), place=place) from error
     types = {**graph.inputs, **graph.foreign, **pinned}
-    negative: dict[str, list[int]] = {}
+    negative = dict(_negative_expansions(graph))
     for value in (*inferred.graph.value_info, *inferred.graph.output):
         known = type_of_proto(value.type)
         if known is not None:
@@ -174,6 +233,15 @@ def _inferred(
             negative[value.name] = extents
     _refuse_negative(graph, negative)
     return types
+
+
+def _negative_expansions(graph: WorkGraph) -> Iterator[tuple[str, list[int]]]:
+    """The results of Expand whose constant shape has negative extents; onnx passes these over."""
+    for node in graph.nodes:
+        if node.op_type == "Expand" and not node.domain and len(node.inputs) > 1:
+            extents = ints_of(graph.consts.get(node.inputs[1])) or ()
+            if min(extents, default=0) < 0:
+                yield from ((name, list(extents)) for name in node.writes)
 
 
 def _refuse_negative(graph: WorkGraph, negative: Mapping[str, list[int]]) -> None:
@@ -215,7 +283,7 @@ def inference_complaint(graph: WorkGraph, node: WorkNode) -> str | None:
         _infer_node(graph, node)
     except _FAILURES as error:
         return _sentence(error)
-    return None
+    return reshape_complaint(graph, node)
 
 
 def own_complaint(graph: WorkGraph, node: WorkNode) -> str | None:
@@ -241,14 +309,20 @@ def _infer_node(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:
     data: dict[str, onnx.TensorProto] = {}
     for name in node.reads:
         const = graph.consts.get(name)
-        types[name] = _type_proto(known_type(graph, name) or ValueType(0, None))
-        if const is not None and element_count(const.shape) <= _SMALL:
-            data[name] = _small_tensor(name, const)
+        types[name] = type_proto(known_type(graph, name) or ValueType(0, None))
+        if const is not None and element_count(const.shape) <= SMALL:
+            data[name] = small_tensor(name, const)
     found = shape_inference.infer_node_outputs(
-        schema, node.plain, types, data, opset_imports=_imports(graph.opsets)
+        schema, node.plain, types, data, opset_imports=_own_imports(graph, node)
     )
     known = ((name, type_of_proto(proto)) for name, proto in found.items())
     return {name: type_ for name, type_ in known if type_ is not None}
+
+
+def _own_imports(graph: WorkGraph, node: WorkNode) -> list[onnx.OperatorSetIdProto]:
+    """The operator sets that matter to a node; a file may import any number."""
+    own = dict.fromkeys(("", node.domain))
+    return imports({domain: graph.opsets[domain] for domain in own if domain in graph.opsets})
 
 
 def _infer_casts(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:
@@ -265,7 +339,7 @@ def _infer_casts(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:
 def _infer_integer_layer(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:
     """Types of a layer on int8: those of the layer on floats, but for the int32 sums."""
     types = {
-        name: _type_proto(ValueType(onnx.TensorProto.FLOAT, known.dims if known else None))
+        name: type_proto(ValueType(onnx.TensorProto.FLOAT, known.dims if known else None))
         for name in node.reads
         for known in (known_type(graph, name),)
     }
@@ -273,95 +347,11 @@ def _infer_integer_layer(graph: WorkGraph, node: WorkNode) -> dict[str, ValueTyp
     if schema is None:
         return {}
     found = shape_inference.infer_node_outputs(
-        schema, node.plain, types, opset_imports=_imports(graph.opsets)
+        schema, node.plain, types, opset_imports=_own_imports(graph, node)
     )
     known = ((name, type_of_proto(proto)) for name, proto in found.items())
     sums = onnx.TensorProto.INT32
     return {name: ValueType(sums, type_.dims) for name, type_ in known if type_ is not None}
-
-
-def _inference_model(
-    graph: WorkGraph, pinned: Mapping[str, ValueType], left_out: set[WorkNode]
-) -> onnx.ModelProto:
-    """The graph as a model; large constants are inputs, since only their types matter.
-
-    Nodes whose results are pinned are left out like those in `left_out`, and pinned results are
-    inputs, too.
-    """
-    model = onnx.ModelProto(ir_version=_IR_VERSION)
-    model.opset_import.extend(_imports(graph.opsets))
-    proto = model.graph
-    proto.name = "g"
-    for name, known in (*graph.inputs.items(), *graph.foreign.items(), *pinned.items()):
-        proto.input.append(_value_info(name, known))
-    for name, const in graph.consts.items():
-        if element_count(const.shape) <= _SMALL:
-            proto.initializer.append(_small_tensor(name, const))
-        else:
-            known = ValueType(element_of_dtype(const.dtype), const.shape)
-            proto.input.append(_value_info(name, known))
-    imported = set(graph.opsets)
-    for node in graph.nodes:
-        # Nobody has looked at the nodes of inner graphs; onnx would infer them along.
-        left = node in left_out or node in graph.unsound or node.holds_graphs
-        if left or any(name in pinned for name in node.writes):
-            continue
-        if is_ascend(node):
-            proto.node.extend(as_casts(node))
-            continue
-        proto.node.append(node.plain)
-        if node.domain not in imported:
-            imported.add(node.domain)
-            model.opset_import.append(onnx.OperatorSetIdProto(domain=node.domain, version=1))
-        proto.value_info.extend(_declared_values(graph, node))
-    taken = {value.name for value in proto.value_info}
-    given = (graph.consts, graph.inputs, pinned)
-    for name in dict.fromkeys(graph.outputs):
-        if name not in taken and not any(name in known for known in given):
-            proto.output.append(onnx.ValueInfoProto(name=name))
-    return model
-
-
-def _declared_values(graph: WorkGraph, node: WorkNode) -> list[onnx.ValueInfoProto]:
-    """What the file states of the outputs of an operator that ONNX does not define."""
-    names = [name for name in node.writes if name in graph.declared]
-    if not names or node.schema is not None:
-        return []
-    return [_value_info(name, graph.declared[name]) for name in names]
-
-
-def _imports(opsets: Mapping[str, int]) -> list[onnx.OperatorSetIdProto]:
-    """The operator sets that a model imports."""
-    return [onnx.OperatorSetIdProto(domain=d, version=v) for d, v in opsets.items()]
-
-
-def _value_info(name: str, known: ValueType) -> onnx.ValueInfoProto:
-    """A value with its type."""
-    return onnx.ValueInfoProto(name=name, type=_type_proto(known))
-
-
-def _type_proto(known: ValueType) -> onnx.TypeProto:
-    """A tensor type; unknown extents get no name, so that none are taken for equal."""
-    proto = onnx.TypeProto()
-    proto.tensor_type.elem_type = known.element
-    if known.dims is not None:
-        shape = proto.tensor_type.shape
-        shape.SetInParent()
-        for extent in known.dims:
-            dim = shape.dim.add()
-            if extent is not None:
-                dim.dim_value = extent
-    return proto
-
-
-def _small_tensor(name: str, const: ConstData) -> onnx.TensorProto:
-    """A constant with its data."""
-    return onnx.TensorProto(
-        name=name,
-        data_type=element_of_dtype(const.dtype),
-        dims=const.shape,
-        raw_data=const.numpy().tobytes(),
-    )
 
 
 def _sentence(error: BaseException) -> str:

@@ -10,6 +10,7 @@ from atc_py.diag.codes import BAD_MODEL, UNKNOWN_SHAPE
 from atc_py.frontend.contents import locate_contents
 from atc_py.frontend.fold import fold_what_can_be
 from atc_py.frontend.graph import ValueType, WorkGraph, inner_nodes
+from atc_py.frontend.infer import infer_between
 from atc_py.frontend.qdq.importing import import_quantised
 from atc_py.frontend.signatures import signature_faults
 from atc_py.frontend.tensors import element_name
@@ -19,7 +20,7 @@ from atc_py.frontend.window_types import known_type
 from atc_py.source import scope_name
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from onnx import GraphProto
 
@@ -33,6 +34,10 @@ __all__ = ["Branch", "FoldedGraph", "fold_with_branches"]
 
 _NOTHING = ValueType(0, None)
 
+_FOLDINGS = 24
+"""How often a graph is folded for the sake of If nodes that depend on one another."""
+
+_NO_INPUTS = "let the branch use values of the graph around it by their names"
 _SAME_COUNT = "give the node and both branches one number of outputs, or export the model again"
 
 
@@ -71,47 +76,78 @@ def fold_with_branches(graph: WorkGraph, tensors: TensorReader, limit: int) -> F
 
     What branches hand out tells the types of what comes behind them. So branches are looked into in
     the order of their nodes, each once, and the graph is folded again before the first node that
-    depends on what has been learnt since.
+    depends on what has been learnt since. Behind _FOLDINGS of these, types alone are carried on
+    from one If to the next.
     """
-    faults = fold_what_can_be(graph, tensors, limit)
-    branches: dict[WorkNode, tuple[Branch, ...]] = {}
-    bad: dict[WorkNode, list[Diagnostic]] = {}
-    news: set[str] = set()
-    while (node := _next_if(graph, branches)) is not None:
-        if news and _depends(graph, node, news):
-            faults, news = fold_what_can_be(graph, tensors, limit), set()
-            continue
-        branches[node], bad[node] = _look_into(graph, node, tensors, limit)
-        told = _handed_out(node, branches[node])
+    return _BranchWalk(graph, tensors, limit).fold()
+
+
+class _BranchWalk:
+    """The walk over the If nodes of one graph."""
+
+    def __init__(self, graph: WorkGraph, tensors: TensorReader, limit: int) -> None:
+        self._graph = graph
+        self._tensors = tensors
+        self._limit = limit
+        self._branches: dict[WorkNode, tuple[Branch, ...]] = {}
+        self._bad: dict[WorkNode, list[Diagnostic]] = {}
+        self._news: set[str] = set()
+        self._used: set[str] = set()
+
+    def fold(self) -> FoldedGraph:
+        """The graph, folded."""
+        faults = self._fold()
+        foldings = 1
+        while self._walk(carrying=foldings >= _FOLDINGS) or self._news:
+            faults = self._fold()
+            foldings += 1
+        left = [node for node in self._graph.nodes if node in self._branches]
+        inner = [fault for node in left for fault in self._bad[node]]
+        kept = {node: self._branches[node] for node in left}
+        quantised = [
+            each for found in kept.values() for branch in found for each in branch.folded.quantised
+        ]
+        return FoldedGraph(self._graph, kept, (*faults, *inner), tuple(quantised))
+
+    def _fold(self) -> list[Diagnostic]:
+        """Fold what can be folded with what is known by now; what is wrong."""
+        self._news.clear()
+        found = fold_what_can_be(self._graph, self._tensors, self._limit)
+        if any(node.is_if for node in self._graph.nodes):
+            self._used = self._graph.used_names()
+        return found
+
+    def _walk(self, *, carrying: bool) -> bool:
+        """Look into the If nodes in order; whether one was left because it depends on news.
+
+        Args:
+            carrying: carry news on to the nodes that depend on them, and leave none.
+        """
+        behind: set[str] = set()
+        for node in self._graph.nodes:
+            depends = not behind.isdisjoint(node.reads)
+            if depends:
+                behind.update(node.writes)
+            if not node.is_if or node in self._branches or node in self._graph.unsound:
+                if depends and carrying and node not in self._branches:
+                    infer_between(self._graph, [node])
+                continue
+            if depends and not carrying:
+                return True
+            behind.update(self._look_into(node))
+        return False
+
+    def _look_into(self, node: WorkNode) -> set[str]:
+        """Look into one node; the names of its results of which something is known now."""
+        graph = self._graph
+        found, bad = _look_into(graph, node, self._tensors, self._limit)
+        self._branches[node] = found
+        self._bad[node] = [*bad, *_faults_of_results(node, found, self._used)]
+        told = _handed_out(node, self._branches[node])
         graph.pinned.update(told)
-        news.update(told)
-    if news:
-        faults = fold_what_can_be(graph, tensors, limit)
-    left = [node for node in graph.nodes if node in branches]
-    inner = [fault for node in left for fault in bad[node]]
-    kept = {node: branches[node] for node in left}
-    quantised = [
-        each for found in kept.values() for branch in found for each in branch.folded.quantised
-    ]
-    return FoldedGraph(graph, kept, (*faults, *inner), tuple(quantised))
-
-
-def _next_if(graph: WorkGraph, known: Container[WorkNode]) -> WorkNode | None:
-    """The first If node that nobody has looked into."""
-    left = (each for each in graph.nodes if each.is_if and each not in known)
-    return next((each for each in left if each not in graph.unsound), None)
-
-
-def _depends(graph: WorkGraph, wanted: WorkNode, names: Iterable[str]) -> bool:
-    """Whether a node reads one of `names`, or what is computed from them."""
-    reached = set(names)
-    for node in graph.nodes:
-        reads = not reached.isdisjoint(node.reads)
-        if node is wanted:
-            return reads
-        if reads:
-            reached.update(node.writes)
-    return False
+        graph.types.update(told)
+        self._news.update(told)
+        return set(told)
 
 
 def _look_into(
@@ -128,7 +164,7 @@ def _look_into(
             continue
         found.append(Branch(name, folded))
         faults += folded.faults
-    return tuple(found), [*faults, *_faults_of_results(graph, node, found)]
+    return tuple(found), faults
 
 
 def _graphs(node: WorkNode) -> Iterator[tuple[str, GraphProto]]:
@@ -155,10 +191,11 @@ def _fold_branch(
         limit: bytes that folding one node may make.
 
     Raises:
-        AtcError: where its nodes cannot be ordered, or its tensors cannot be read.
+        AtcError: where it takes inputs, its nodes cannot be ordered, or its tensors cannot be read.
     """
     name, proto = branch
     contents = locate_contents(proto, tensors, outer.path)
+    _refuse_inputs(node, name, proto, contents.names)
     nodes = inner_nodes(proto, node, outer.opsets)
     taken = {name: known_type(outer, name) or _NOTHING for name in node.captured}
     faults = {each: found for each in nodes if (found := signature_faults(each))}
@@ -170,8 +207,9 @@ def _fold_branch(
         outputs=texts_of((value.name for value in proto.output), node.place),
         consts={**_captured_consts(outer, node), **contents.weights},
         foreign=dict(contents.foreign),
-        kinds={name: kind for name, kind in outer.kinds.items() if name in taken},
+        kinds={name: outer.kinds[name] for name in taken if name in outer.kinds},
         unsound=frozenset(faults),
+        always_runs=False,
     )
     scope = scope_name(name, node.name, node.index, "")
     here = [replace(each, scope=scope) for each in import_quantised(graph, tensors, limit)]
@@ -179,6 +217,21 @@ def _fold_branch(
     own = [fault for found in faults.values() for fault in found]
     inner = [replace(each, scope=f"{each.scope}, {scope}") for each in folded.quantised]
     return FoldedGraph(graph, folded.branches, (*own, *folded.faults), (*here, *inner))
+
+
+def _refuse_inputs(
+    node: WorkNode, name: str, proto: GraphProto, initializers: Sequence[str]
+) -> None:
+    """Refuse a branch that wants to be fed: an If feeds none.
+
+    Raises:
+        AtcError: BAD_MODEL.
+    """
+    fed = [value.name for value in proto.input if value.name not in set(initializers)]
+    if fed:
+        message = f"{name} of an If takes no inputs, found {len(fed)}, the first {fed[0]!r}"
+        place = replace(node.place, field=f"attribute {name}")
+        raise BAD_MODEL.error(message, place=place, help=_NO_INPUTS)
 
 
 def _captured_consts(outer: WorkGraph, node: WorkNode) -> dict[str, ConstData]:
@@ -205,9 +258,9 @@ def _output_type(branch: Branch, position: int) -> ValueType:
 
 
 def _faults_of_results(
-    graph: WorkGraph, node: WorkNode, branches: list[Branch]
+    node: WorkNode, branches: Sequence[Branch], used: Collection[str]
 ) -> Iterator[Diagnostic]:
-    """What is wrong with the outputs of a node, given its branches."""
+    """What is wrong with the outputs of a node, given its branches and the names that are used."""
     count = len(node.outputs)
     for branch in branches:
         found = len(branch.folded.graph.outputs)
@@ -219,7 +272,7 @@ def _faults_of_results(
     for position, name in enumerate(node.outputs):
         types = {branch.name: _output_type(branch, position) for branch in branches}
         differences = list(_contradictions(node, name, types))
-        if differences and name in graph.used_names():
+        if differences and name in used:
             yield from differences
 
 

@@ -9,18 +9,25 @@ import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from atc_py.diag import AtcError, Place, Sink
-from atc_py.diag.codes import BAD_MODEL, NOT_ONNX
+from atc_py.diag.codes import BAD_MODEL, FILE_TOO_LARGE, NOT_ONNX
 from atc_py.frontend.contents import locate_contents
 from atc_py.frontend.declared import declared_input, type_of_proto
 from atc_py.frontend.external import ExternalFiles
+from atc_py.frontend.functions import inline_functions
 from atc_py.frontend.graph import make_nodes, normal_domain
 from atc_py.frontend.mapped import open_model_file
 from atc_py.frontend.onnx_file import OnnxFile
 from atc_py.frontend.signatures import signature_faults
 from atc_py.frontend.tensors import TensorReader
 from atc_py.frontend.text import text_of
-from atc_py.frontend.validate import GraphNames, check_names, check_weights, sort_nodes
-from atc_py.frontend.wire import WireError, cut_large_data
+from atc_py.frontend.validate import (
+    GraphNames,
+    check_names,
+    check_sizes,
+    check_weights,
+    sort_nodes,
+)
+from atc_py.frontend.wire import WireError, WireSizeError, cut_large_data
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,6 +38,8 @@ if TYPE_CHECKING:
     from atc_py.frontend.wire import Slimmed
 
 __all__ = ["read_model"]
+
+_SMALLER = "save weights as raw data or as external data; check that it is the file that you mean"
 
 _MAX_OPSET = 2**31 - 1
 _FIRST_IR_WITH_OPSETS = 3
@@ -54,7 +63,7 @@ def read_model(path: Path, *, lenient: bool = False) -> OnnxFile:
     model = _parse(slimmed.data, path)
     file_nodes = len(model.graph.node)
     if model.functions:
-        model = _inline_functions(model, path)
+        model = inline_functions(model, path)
     tensors = TensorReader(file, slimmed, ExternalFiles(path))
     file_graph = _located(model, tensors, path, file_nodes)
     if not lenient:
@@ -81,6 +90,7 @@ def _located(
     for found in broken.values():
         sink.extend(found)
     check_weights(inputs, contents, place, sink)
+    check_sizes(inputs, place, sink)
     initializers = set(contents.names)
     return OnnxFile(
         path=path,
@@ -130,6 +140,10 @@ def _slim(file: MappedFile, path: Path) -> Slimmed:
         raise NOT_ONNX.error("the file is empty", place=Place(file=str(path)))
     try:
         return cut_large_data(file.data, f"{secrets.token_hex(16)}:")
+    except WireSizeError as error:
+        raise FILE_TOO_LARGE.error(
+            str(error), place=Place(file=str(path)), help=_SMALLER
+        ) from error
     except WireError as error:
         raise NOT_ONNX.error(
             f"it is not a protobuf: {error}", place=Place(file=str(path))
@@ -170,16 +184,3 @@ def _opsets(model: onnx.ModelProto, path: Path) -> dict[str, int]:
             message = f"operator set {domain!r} is imported as {opsets[domain]} and as {version}"
             raise BAD_MODEL.error(message, place=place)
     return opsets
-
-
-def _inline_functions(model: onnx.ModelProto, path: Path) -> onnx.ModelProto:
-    """The model with the functions that it defines put in where they are called."""
-    from onnx import inliner
-
-    try:
-        inlined: onnx.ModelProto = inliner.inline_local_functions(model)
-    except (RuntimeError, ValueError, onnx.checker.ValidationError) as error:
-        text = " ".join(str(error).split())[:400]
-        message = f"the functions of the model cannot be put in: {text}"
-        raise BAD_MODEL.error(message, place=Place(file=str(path))) from error
-    return inlined

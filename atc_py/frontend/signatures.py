@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ from atc_py.frontend.attributes import attribute_type_name
 from atc_py.frontend.quantised_types import may_be_integer
 from atc_py.frontend.text import text_of
 from atc_py.source import INTERNAL_PREFIX
+from atc_py.spelling import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -166,7 +166,7 @@ def _wrong_type(
 
 def _unknown_attribute(node: WorkNode, signature: _Signature, name: str) -> Diagnostic:
     """The finding for an attribute."""
-    near = difflib.get_close_matches(name, signature.attributes, n=2)
+    near = nearest(name, signature.attributes, 2)
     known = ", ".join(sorted(signature.attributes)) or "none"
     hint = f"did you mean {' or '.join(near)}?" if near else f"its attributes are {known}"
     message = f"{node.op_type} has no attribute {name!r} at opset {node.opset}"

@@ -9,8 +9,9 @@ from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_DATA_FILE
-from atc_py.frontend.mapped import reading_errors
+from atc_py.frontend.mapped import open_model_file
 from atc_py.frontend.tensors import decode_inline
+from atc_py.memory_limit import require_memory
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,14 +25,14 @@ def read_tensor(path: Path) -> npt.NDArray[Any]:
     """The array in the TensorProto file at `path`.
 
     Raises:
-        AtcError: FILE_NOT_FOUND, FILE_UNREADABLE, or BAD_DATA_FILE for a file that holds
+        AtcError: FILE_NOT_FOUND, FILE_UNREADABLE, MEMORY_LIMIT, or BAD_DATA_FILE for a file that holds
             something else, a dtype that is not supported or data that does not fit its shape.
     """
     place = Place(file=str(path))
-    with reading_errors(path):
-        data = path.read_bytes()
+    file = open_model_file(path)
+    require_memory(file.size, "its tensor", place)
     try:
-        tensor = onnx.TensorProto.FromString(data)
+        tensor = onnx.TensorProto.FromString(bytes(file.data))
     except DecodeError as error:
         raise BAD_DATA_FILE.error("the file holds no ONNX tensor", place=place) from error
     if tensor.data_location == onnx.TensorProto.EXTERNAL:

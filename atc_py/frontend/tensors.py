@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from atc_py.shapes import Shape
 
 __all__ = [
+    "MOST_BYTES",
     "Elsewhere",
     "TensorReader",
     "decode_inline",
@@ -38,8 +39,12 @@ __all__ = [
     "element_name",
     "element_of_dtype",
     "output_fault",
+    "size_complaint",
     "tensor_shape",
 ]
+
+MOST_BYTES = 2**40
+"""Bytes of a tensor; more than any device has, and few enough that sums of sizes stay in 64 bits."""
 
 _ELEMENTS: dict[int, DType] = {
     TensorProto.FLOAT: DType.FLOAT32,
@@ -74,6 +79,18 @@ _BITS_IN_INT32 = {DType.FLOAT16, DType.BFLOAT16}
 _NIBBLE, _BYTE = 0x0F, 0xFF
 
 _CUTS = {CutField.FLOAT_DATA: DType.FLOAT32, CutField.DOUBLE_DATA: DType.FLOAT64}
+
+
+def size_complaint(element: int, shape: Shape | None) -> str | None:
+    """Why no tensor can be of a type, or None: it would have more than MOST_BYTES."""
+    dtype = dtype_of_element(element)
+    if dtype is None or shape is None:
+        return None
+    size = element_count(shape) * dtype.itemsize
+    if size <= MOST_BYTES:
+        return None
+    found = f"{dtype.value} {format_shape(shape)}"
+    return f"tensors have at most {MOST_BYTES} bytes, {found} would have {size}"
 
 
 def dtype_of_element(number: int) -> DType | None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from atc_py.diag import Place, Sink
-from atc_py.diag.codes import BAD_MODEL
-from atc_py.frontend.tensors import element_name, element_of_dtype
+from atc_py.diag.codes import BAD_MODEL, BAD_TENSOR
+from atc_py.frontend.tensors import element_name, element_of_dtype, size_complaint
 from atc_py.ordering import CycleError, producers_first
 from atc_py.shapes import format_shape
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from atc_py.frontend.declared import DeclaredInput
     from atc_py.frontend.graph import WorkNode
 
-__all__ = ["GraphNames", "check_names", "check_weights", "sort_nodes"]
+__all__ = ["GraphNames", "check_names", "check_sizes", "check_weights", "sort_nodes"]
 
 
 class GraphNames:
@@ -80,6 +81,16 @@ def check_weights(
             continue
         message = f"the initializer {declared.name!r} is {found}, as an input it is {stated}"
         sink.add(BAD_MODEL.diagnostic(message, place=place))
+
+
+def check_sizes(inputs: Iterable[DeclaredInput], place: Place, sink: Sink) -> None:
+    """Report inputs of which no tensor can be as large; open extents count as 1."""
+    for declared in inputs:
+        fixed = tuple(dim for dim in declared.dims or () if isinstance(dim, int))
+        complaint = size_complaint(declared.element, fixed)
+        if complaint is not None:
+            at = replace(place, field=f"input {declared.name!r}")
+            sink.add(BAD_TENSOR.diagnostic(complaint, place=at))
 
 
 def _check_producers(nodes: Sequence[WorkNode], sources: set[str], sink: Sink) -> None:

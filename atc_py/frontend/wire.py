@@ -18,11 +18,14 @@ if TYPE_CHECKING:
     from mmap import mmap
 
 __all__ = [
+    "MOST_FIELDS",
+    "MOST_KEPT",
     "THRESHOLD",
     "Cut",
     "CutField",
     "Slimmed",
     "WireError",
+    "WireSizeError",
     "bytes_field",
     "cut_large_data",
     "opening",
@@ -39,6 +42,13 @@ _MAX_DEPTH = 90
 _MAX_TENSOR_FIELDS = 65536
 """A tensor of more fields than that holds its numbers one by one and is left as it is."""
 
+MOST_KEPT = 2**28
+"""Bytes that a file may have beside the data that is cut out; parsed, they take several times as
+many."""
+
+MOST_FIELDS = 500_000
+"""Fields of the messages that are entered: nodes, tensors and stated types above all."""
+
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _FIXED_SIZES = {_FIXED64: 8, _FIXED32: 4}
 _MAX_TAG_BYTES = 5
@@ -47,6 +57,10 @@ _MAX_VARINT_BYTES = 10
 
 class WireError(ValueError):
     """The bytes are not a protobuf message; the text says what is wrong and where."""
+
+
+class WireSizeError(WireError):
+    """The message is sound as far as it was read, and larger than may be."""
 
 
 class CutField(Enum):
@@ -113,14 +127,25 @@ class _Field(NamedTuple):
     end: int
 
 
-def cut_large_data(buffer: Buffer, token: str, threshold: int = THRESHOLD) -> Slimmed:
+def cut_large_data(
+    buffer: Buffer, token: str, threshold: int = THRESHOLD, most: int = MOST_KEPT
+) -> Slimmed:
     """The ModelProto in `buffer` without tensor data of `threshold` bytes or more.
+
+    Args:
+        buffer: the file.
+        token: what markers start with.
+        threshold: bytes from which on data is cut out.
+        most: bytes that may be left.
 
     Raises:
         WireError: the bytes break the wire format.
+        WireSizeError: too much is left, or there are more than MOST_FIELDS fields.
     """
-    slimmer = _Slimmer(buffer, token, threshold)
+    slimmer = _Slimmer(buffer, token, threshold, most)
     data = slimmer.message(_Kind.MODEL, 0, len(buffer), 0)
+    if data is None:
+        slimmer.check_size(len(buffer))
     slimmer.result.data = buffer[:] if data is None else data
     return slimmer.result
 
@@ -128,10 +153,24 @@ def cut_large_data(buffer: Buffer, token: str, threshold: int = THRESHOLD) -> Sl
 class _Slimmer:
     """One walk over a file."""
 
-    def __init__(self, buffer: Buffer, token: str, threshold: int) -> None:
+    def __init__(self, buffer: Buffer, token: str, threshold: int, most: int) -> None:
         self._buffer = buffer
         self._threshold = threshold
+        self._most = most
+        self._cut = 0
+        self._left = MOST_FIELDS
         self.result = Slimmed(b"", token)
+
+    def check_size(self, size: int) -> None:
+        """Refuse so many bytes beside the data that is cut out.
+
+        Raises:
+            WireSizeError: they are too many.
+        """
+        if size > self._most:
+            raise WireSizeError(
+                f"it has {size} bytes beside the raw data of its tensors, the limit is {self._most}"
+            )
 
     def message(self, kind: _Kind, start: int, end: int, depth: int) -> bytes | None:
         """The message between `start` and `end` without large data; None if it holds none."""
@@ -140,9 +179,10 @@ class _Slimmer:
         if kind is _Kind.TENSOR:
             return self._tensor(start, end)
         chunks: list[bytes] = []
-        kept = start
+        kept, before = start, self._cut
         children = _CHILDREN[kind]
         for found in self._fields(start, end):
+            self._count()
             child = children.get(found.number) if found.wire == _BYTES else None
             if child is None or found.end - found.body < self._threshold:
                 continue
@@ -150,13 +190,23 @@ class _Slimmer:
             if slim is not None:
                 chunks += [self._buffer[kept : found.start], bytes_field(found.number, slim)]
                 kept = found.end
-        return b"".join([*chunks, self._buffer[kept:end]]) if chunks else None
+                self.check_size(kept - start - (self._cut - before))
+        if not chunks:
+            return None
+        self.check_size(end - start - (self._cut - before))
+        return b"".join([*chunks, self._buffer[kept:end]])
+
+    def _count(self) -> None:
+        """Count a field of a message that is entered."""
+        self._left -= 1
+        if self._left < 0:
+            raise WireSizeError(f"its messages have more than {MOST_FIELDS} fields")
 
     def _tensor(self, start: int, end: int) -> bytes | None:
         """The tensor between `start` and `end` without large data; None if it holds none."""
         chunks: list[bytes] = []
         cuts: list[Cut] = []
-        kept = start
+        kept, cut_bytes = start, 0
         for count, found in enumerate(self._fields(start, end)):
             if count >= _MAX_TENSOR_FIELDS:
                 return None
@@ -164,10 +214,14 @@ class _Slimmer:
             cut = _CUT_FIELDS.get(found.number) if found.wire == _BYTES else None
             if cut is not None and size >= self._threshold:
                 cuts.append(Cut(cut, found.body, size))
+                cut_bytes += size
+                self.check_size(found.end - start - cut_bytes)
                 chunks.append(self._buffer[kept : found.start])
                 kept = found.end
         if not cuts:
             return None
+        self.check_size(end - start - cut_bytes)
+        self._cut += cut_bytes
         return b"".join([*chunks, self._buffer[kept:end], *map(self._marker, cuts)])
 
     def _marker(self, cut: Cut) -> bytes:

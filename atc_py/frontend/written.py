@@ -96,12 +96,14 @@ def write_onnx(
         _refuse_own_data(file, data)
         message.move_weights(data.name)
     with ExitStack() as stack:
-        # The model's name is taken last: it must not say where weights are that are not there yet.
+        # Neither gets its name before both are written, and the model gets its own last: it must
+        # not say where weights are that are not there yet.
         model = stack.enter_context(atomic_write(output))
         if data is not None:
-            with atomic_write(data) as beside:
-                message.write_weights(beside)
+            beside = stack.enter_context(atomic_write(data))
+            message.write_weights(beside)
         message.write(model)
+        model.flush()
     written = message.size + sum(size for _, size in message.moved)
     return Written(written, data)
 

@@ -13,6 +13,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, TypeAlias
 
 from atc_py.dtypes import DType
+from atc_py.ir.outputs import Outputs
 from atc_py.ir.phases import Phase
 from atc_py.ir.types import TensorType
 from atc_py.ordering import producers_first
@@ -191,10 +192,19 @@ class Graph:
         self.phase = phase
         self.memory: MemoryPlan | None = None
         self.inputs: list[Value] = []
-        self.outputs: list[Value] = []
+        self._outputs = Outputs()
         self.output_names: list[str] = []
         self.nodes: list[Node] = []
         self._taken: dict[str, int] = {}
+
+    @property
+    def outputs(self) -> Outputs:
+        """The values handed out; they change in place, or all at once by assignment."""
+        return self._outputs
+
+    @outputs.setter
+    def outputs(self, values: Iterable[Value]) -> None:
+        self._outputs = Outputs(values)
 
     def fresh_name(self, wanted: str) -> str:
         """`wanted`, or `wanted.1`, `wanted.2` ... where it is taken; the result is then taken."""
@@ -253,11 +263,11 @@ class Graph:
     def replace_value(self, old: Value, new: Value) -> None:
         """Let nodes and graph outputs use `new` where they used `old`."""
         old.replace_by(new)
-        self.outputs = [new if value is old else value for value in self.outputs]
+        self._outputs.replace(old, new)
 
     def is_output(self, value: Value) -> bool:
         """Whether the graph hands out `value`."""
-        return any(value is output for output in self.outputs)
+        return value in self._outputs
 
     def constants(self) -> Iterator[Value]:
         """The constants in use, each once, in the order of first use."""

@@ -11,6 +11,7 @@ from atc_py.ir.literal_parser import read_attribute, read_data, read_dtype, read
 from atc_py.ir.phases import Phase
 from atc_py.ir.types import TensorType
 from atc_py.shapes import MAX_RANK
+from atc_py.storage import BLOCKED_FORMATS, Storage
 
 if TYPE_CHECKING:
     from atc_py.ir.graph import AttrValue
@@ -22,6 +23,7 @@ _Row = TypeVar("_Row")
 
 _PHASES = {phase.label: phase for phase in Phase}
 _FORMATS = {fmt.value: fmt for fmt in Format}
+_STORED = {fmt.value: fmt for fmt in BLOCKED_FORMATS}
 _ENGINES = {engine.value: engine for engine in Engine}
 
 _MAX_EXTENT = 2**63 - 1
@@ -171,7 +173,7 @@ class _Parser:
         return types
 
     def _type(self) -> TensorType:
-        """A type: dtype, extents, format."""
+        """A type: dtype, extents, format, storage."""
         at = self._at
         dtype = read_dtype(at)
         opening = at.expect("[")
@@ -184,7 +186,21 @@ class _Parser:
         at.expect("]")
         if len(dims) > MAX_RANK:
             raise at.error(f"at most {MAX_RANK} axes are allowed, found {len(dims)}", opening)
-        return TensorType(dtype, tuple(dims), self._one_of(_FORMATS, "format"))
+        form = self._one_of(_FORMATS, "format")
+        return TensorType(dtype, tuple(dims), form, self._storage())
+
+    def _storage(self) -> Storage | None:
+        """`@FRACTAL_Z(2)`, or nothing for row by row."""
+        at = self._at
+        if at.token.kind != "label":
+            return None
+        token = at.take()
+        form = self._row(_STORED, token.text[1:], "storage", token)
+        if not at.accept("("):
+            return Storage(form)
+        groups = read_integer(at, "a number of groups", (1, _MAX_EXTENT))
+        at.expect(")")
+        return Storage(form, groups)
 
     def _engine(self) -> Engine | None:
         """`engine=aicore` or nothing."""
@@ -272,7 +288,11 @@ class _Parser:
     def _one_of(self, table: dict[str, _Row], what: str) -> _Row:
         """The row of `table` that the next word names."""
         token = self._at.expect_kind("word", f"a word for the {what}")
-        row = table.get(token.text)
+        return self._row(table, token.text, what, token)
+
+    def _row(self, table: dict[str, _Row], name: str, what: str, token: Token) -> _Row:
+        """The row of `table` called `name`, which stands in `token`."""
+        row = table.get(name)
         if row is None:
             raise self._at.error(f"unknown {what} {token}", token, f"known are {', '.join(table)}")
         return row

@@ -20,11 +20,13 @@ class PlacedTensor:
 
     Attributes:
         name: for messages.
-        dims: its extents; None for one that only the run knows.
+        dims: extents of what is stored; None for one that only the run knows.
         itemsize: bytes of an element.
         spot: where the plan puts it.
         source: WEIGHTS of a constant, INPUT of what is fed, None of what a node computes.
         handed_out: whether it is an output of the model.
+        storage: how its elements are ordered; two tensors of one storage and the same extents have
+            their elements at the same places.
     """
 
     name: str
@@ -33,6 +35,7 @@ class PlacedTensor:
     spot: Spot
     source: Home | None = None
     handed_out: bool = False
+    storage: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,6 +77,8 @@ class _Sweep:
         self._launches: dict[int, list[PlacedNode]] = defaultdict(list)
         self._lives: dict[int, _Life] = {}
         self._early: list[tuple[int | None, str]] = []
+        self._heirs: dict[int, frozenset[int]] = {}
+        self._readers: dict[int, list[tuple[PlacedNode, dict[int, list[int]]]]] = {}
         for position, tensor in enumerate(placement.tensors):
             if tensor.source is not None:
                 self._live(position, 0)
@@ -91,6 +93,7 @@ class _Sweep:
             ),
             key=lambda life: (life.first, life.tensor),
         )
+        self._in_arena = {life.tensor for life in self._arena}
 
     def _live(self, position: int, moment: int) -> None:
         """A tensor begins at `moment`."""
@@ -182,22 +185,45 @@ class _Sweep:
         """Whether the launch that makes `new` may write it over `old`, which it reads last."""
         if not old.first < old.last == new.first or old.nbytes != new.nbytes:
             return False
+        return new.tensor in self._heirs_of(old)
+
+    def _heirs_of(self, old: _Life) -> frozenset[int]:
+        """As `_written_over`, worked out once."""
+        if old.tensor not in self._heirs:
+            self._heirs[old.tensor] = self._written_over(old)
+        return self._heirs[old.tensor]
+
+    def _written_over(self, old: _Life) -> frozenset[int]:
+        """What the last launch that reads `old` may write over it; nothing where one may not."""
         follows = {old.tensor}
-        for node in self._launches[new.first]:
-            touched = [t for t in node.reads if self._root[t] in follows]
-            if node.is_view or not touched:
+        for node, reads in self._reading(old.last):
+            touched = [tensor for root in follows & reads.keys() for tensor in reads[root]]
+            if not touched:
                 continue
             if not node.in_place or len(node.writes) != 1:
-                return False
+                return frozenset()
             if any(not self._alike(tensor, node.writes[0]) for tensor in touched):
-                return False
+                return frozenset()
             follows.add(node.writes[0])
-        return new.tensor in follows
+        return frozenset(follows)
+
+    def _reading(self, moment: int) -> list[tuple[PlacedNode, dict[int, list[int]]]]:
+        """The nodes of a launch that are no views, each with what it reads by what that shows."""
+        if moment not in self._readers:
+            found: list[tuple[PlacedNode, dict[int, list[int]]]] = []
+            for node in self._launches[moment]:
+                reads: dict[int, list[int]] = defaultdict(list)
+                for tensor in () if node.is_view else node.reads:
+                    reads[self._root[tensor]].append(tensor)
+                found.append((node, dict(reads)))
+            self._readers[moment] = found
+        return self._readers[moment]
 
     def _alike(self, first: int, second: int) -> bool:
-        """Whether two tensors have the same extents and size of elements."""
+        """Whether two tensors have the same extents, storage and size of elements."""
         one, other = self._placement.tensors[first], self._placement.tensors[second]
-        return (one.dims, one.itemsize) == (other.dims, other.itemsize)
+        facts = ((each.dims, each.storage, each.itemsize) for each in (one, other))
+        return len(set(facts)) == 1
 
     def missized(self, widest: Moment) -> Iterator[tuple[int | None, str]]:
         """Sizes of the plan that are not the ones that follow."""
@@ -235,15 +261,28 @@ class _Sweep:
     def _taken_over(self) -> set[int]:
         """Operands over which a result may be written, each for one result."""
         taken: set[int] = set()
-        in_arena = {life.tensor for life in self._arena}
+        olds: dict[int, list[int]] = {}
+        moment = -1
         for new in self._arena:
-            reads = (t for node in self._launches[new.first] for t in node.reads)
-            for old in dict.fromkeys(self._root[tensor] for tensor in reads):
-                free = old in in_arena and old not in taken
-                if free and self._may_take_over(self._lives[old], new):
+            if new.first != moment:
+                moment = new.first
+                olds = self._candidates(moment)
+            for old in olds.get(new.tensor, ()):
+                if old not in taken and self._may_take_over(self._lives[old], new):
                     taken.add(old)
                     break
         return taken
+
+    def _candidates(self, moment: int) -> dict[int, list[int]]:
+        """By what a launch writes, the operands over which it may, in the order it reads them."""
+        found: dict[int, list[int]] = defaultdict(list)
+        reads = (tensor for node in self._launches[moment] for tensor in node.reads)
+        for old in dict.fromkeys(self._root[tensor] for tensor in reads):
+            life = self._lives[old]
+            if old in self._in_arena and life.first < life.last == moment:
+                for heir in self._heirs_of(life):
+                    found[heir].append(old)
+        return found
 
     def nbytes(self) -> dict[int, int]:
         """Bytes of each tensor in the arena."""

@@ -1,4 +1,4 @@
-"""Types of values: dtype, shape and format of a tensor."""
+"""Types of values: dtype, shape, format and storage of a tensor."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.formats import Format
 from atc_py.shapes import Dims, Shape, closed_shape, element_count
+from atc_py.storage import Storage, stored_shape
 
 if TYPE_CHECKING:
     from atc_py.dtypes import DType
@@ -22,11 +23,13 @@ class TensorType:
         dtype: element type.
         dims: extents, outermost axis first; None for one that only the run knows.
         format: what the axes mean.
+        storage: how the elements lie in memory; None for row by row.
     """
 
     dtype: DType
     dims: Dims
     format: Format = Format.ND
+    storage: Storage | None = None
 
     @property
     def rank(self) -> int:
@@ -56,14 +59,38 @@ class TensorType:
         """
         return element_count(self.shape) * self.dtype.itemsize
 
+    @property
+    def stored_dims(self) -> Dims:
+        """Extents of the array in which the tensor lies, padding included.
+
+        Raises:
+            ImpossibleStorageError: a tensor of this type cannot lie in its storage.
+        """
+        return stored_shape(self.dims, self.format, self.storage, self.dtype)
+
+    @property
+    def stored_nbytes(self) -> int:
+        """Bytes that the tensor takes in its storage, padding included, without alignment.
+
+        Raises:
+            ImpossibleStorageError: a tensor of this type cannot lie in its storage.
+            OpenShapeError: an extent of the storage is open.
+        """
+        return element_count(closed_shape(self.stored_dims)) * self.dtype.itemsize
+
     def with_dtype(self, dtype: DType) -> TensorType:
-        """The same shape and format with another dtype."""
+        """The same shape, format and storage with another dtype."""
         return replace(self, dtype=dtype)
 
     def with_format(self, fmt: Format) -> TensorType:
-        """The same dtype and shape in another format."""
+        """The same dtype, shape and storage in another format."""
         return replace(self, format=fmt)
+
+    def with_storage(self, storage: Storage | None) -> TensorType:
+        """The same tensor in another storage; None for row by row."""
+        return replace(self, storage=storage)
 
     def __str__(self) -> str:
         extents = ",".join("?" if extent is None else str(extent) for extent in self.dims)
-        return f"{self.dtype.value}[{extents}] {self.format.value}"
+        place = "" if self.storage is None else f"@{self.storage}"
+        return f"{self.dtype.value}[{extents}] {self.format.value}{place}"

@@ -29,6 +29,7 @@ from atc_py.ir.structure import (
     check_producers,
     check_uses,
 )
+from atc_py.storage import why_impossible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -40,6 +41,11 @@ __all__ = ["AttributeRow", "OperandRow", "OperatorRow", "Rules", "verify_graph"]
 
 
 def _any_dtypes(_node: Node) -> str | None:
+    """Accepts every node."""
+    return None
+
+
+def _any_storage(_node: Node) -> str | None:
     """Accepts every node."""
     return None
 
@@ -57,12 +63,15 @@ class Rules:
         rows: the row of the operator with a name, or None where there is no such operator.
         dtypes_ok: what is wrong with the dtypes of a node on its engine, or None. It is asked
             from phase `typed` on, and only about nodes with an engine and the right operands.
+        storage_ok: what is wrong with the storage of a node's operands and results, or None. It is
+            asked of phase `placed`, when all conversions stand.
         unsound_places: what is wrong with the memory plan of a graph of phase `placed`; asked
             where nothing else is wrong.
     """
 
     rows: Callable[[str], OperatorRow | None]
     dtypes_ok: Callable[[Node], str | None] = _any_dtypes
+    storage_ok: Callable[[Node], str | None] = _any_storage
     unsound_places: Callable[[Graph], Iterable[Finding]] = _any_places
 
 
@@ -156,6 +165,32 @@ def _check_formats(graph: Graph, _rules: Rules) -> Iterator[Finding]:
             yield _node_at(value), message
 
 
+def _check_storage(graph: Graph, _rules: Rules) -> Iterator[Finding]:
+    """A value that is not stored row by row has a type that its storage takes."""
+    for value in _all_values(graph):
+        kind = value.type
+        if kind.storage is None:
+            continue
+        reason = why_impossible(kind.dims, kind.format, kind.storage)
+        if reason is not None:
+            message = f"%{value.name} of type {kind} cannot be stored so: {reason}"
+            yield _node_at(value), message
+
+
+def _check_conversions(graph: Graph, rules: Rules) -> Iterator[Finding]:
+    """Every node takes its operands as they are stored; what the model hands out lies in rows."""
+    for node in graph.nodes:
+        message = rules.storage_ok(node)
+        if message is not None:
+            yield node, message
+    for value in graph.outputs:
+        if value.type.storage is not None:
+            yield (
+                value.producer,
+                f"the output %{value.name} must lie row by row, found {value.type}",
+            )
+
+
 def _all_values(graph: Graph) -> dict[Value, None]:
     """Every value that the graph can reach, each once."""
     return dict.fromkeys([*graph.values(), *graph.outputs])
@@ -168,7 +203,7 @@ def _node_at(value: Value) -> Node | None:
     return next(iter(value.consumers), None)
 
 
-_RANKS = {Format.NCHW: 4, Format.NHWC: 4, Format.NC1HWC0: 5}
+_RANKS = {Format.NCHW: 4, Format.NHWC: 4, Format.NC1HWC0: 5, Format.C1HWNCOC0: 6}
 
 _STRUCTURE = (
     check_names,
@@ -184,6 +219,6 @@ _Check: TypeAlias = "Callable[[Graph, Rules], Iterator[Finding]]"
 _CHECKS: dict[Phase, tuple[_Check, ...]] = {
     Phase.LOWERED: (_check_structure, _check_signatures, _check_types),
     Phase.TYPED: (_check_engines,),
-    Phase.LAID_OUT: (_check_formats,),
-    Phase.PLACED: (),
+    Phase.LAID_OUT: (_check_formats, _check_storage),
+    Phase.PLACED: (_check_conversions,),
 }

@@ -78,7 +78,7 @@ def _run(program: Path, jobs: Sequence[Job], folder: Path) -> list[Outcome]:
         lines.append(f"job {job.kernel} {job.row} {job.cores} {job.workspace}")
         for at, array in enumerate(job.inputs):
             path = folder / f"{program.name}-{number}-in{at}"
-            array.tofile(path)
+            path.write_bytes(array.tobytes())
             lines.append(f"in {path}")
         for at, facts in enumerate(job.outputs):
             lines.append(f"out {facts.nbytes} {folder / f'{program.name}-{number}-out{at}'}")

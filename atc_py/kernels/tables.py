@@ -51,7 +51,7 @@ def kernel_tables(listed: KernelList) -> list[Table]:
             each["name"],
             each["op"],
             each["family"],
-            "complete" if each["complete"] else "skeleton",
+            _state(each),
             str(sum(len(row["nodes"]) for row in each["rows"])),
             str(each["lines"]),
         )
@@ -72,6 +72,12 @@ def kernel_tables(listed: KernelList) -> list[Table]:
         for row in each["rows"]
     )
     return [Table("Kernels", head, lines), Table("Plans", plans, rows)]
+
+
+def _state(kernel: Mapping[str, Any]) -> str:
+    """`complete`, `complete, by rows` where operands lie in blocks that it does not address."""
+    state = "complete" if kernel["complete"] else "skeleton"
+    return f"{state}, by rows" if kernel.get("addresses") == "origin" else state
 
 
 def _shapes(shapes: Sequence[Sequence[int | None]]) -> str:

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import Enum
 from os import cpu_count
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from atc_py.device.sim.loading import build_program
 from atc_py.emit.writing import write_kernels
 from atc_py.kernels.agreement import agreement
 from atc_py.kernels.expected import expected_of
-from atc_py.kernels.listing import kernel_texts, read_kernels
+from atc_py.kernels.index import check_fit
+from atc_py.kernels.listing import index_place, kernel_texts, read_kernels
 from atc_py.kernels.program import Job, run_jobs
 from atc_py.kernels.samples import case_of
+from atc_py.kernels.storing import packed_inputs, stored_outputs, unpacked_result
+from atc_py.work_folder import work_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from atc_py.device.sim.program import Program, Step
+    from atc_py.kernels.index import KernelEntry
     from atc_py.kernels.listing import KernelList
     from atc_py.kernels.program import Outcome
     from atc_py.kernels.samples import Case
@@ -63,7 +66,7 @@ class Checked:
         text: why it is not right, or not run.
     """
 
-    kernel: Mapping[str, Any]
+    kernel: KernelEntry
     row: int
     verdict: Verdict
     ulps: float = 0.0
@@ -85,12 +88,14 @@ def verify_kernels(
         on_done: told how many kernels of how many are done.
 
     Raises:
-        AtcError: the model makes no sense to the simulator, or its list of kernels is not there.
+        AtcError: the model makes no sense to the simulator, or its list of kernels is not there
+            or does not fit the model.
     """
     listed = read_kernels(model)
     program = build_program(model, merged=False)
-    with tempfile.TemporaryDirectory(prefix="atc-py-kernels-") as name:
-        folder = Path(name)
+    nodes = {step.node.name: (len(step.inputs), len(step.outputs)) for step in program.steps}
+    check_fit(listed.kernels, nodes, index_place(model))
+    with work_folder() as folder:
         write_kernels(kernel_texts(model), folder)
         batches = [
             listed.kernels[start : start + _BATCH]
@@ -119,7 +124,7 @@ class _Work:
     folder: Path
     seed: int
 
-    def batch(self, number: int, kernels: Sequence[Mapping[str, Any]]) -> list[Checked]:
+    def batch(self, number: int, kernels: Sequence[KernelEntry]) -> list[Checked]:
         """Build and run some kernels; where they do not build together, one by one."""
         name = f"batch{number}"
         refused = self.compiler.build(self.folder, kernels, self.listed.buffers, name)
@@ -134,7 +139,7 @@ class _Work:
             for checked in self.batch(1000 * (number + 1) + at, [kernel])
         ]
 
-    def _run(self, kernels: Sequence[Mapping[str, Any]], program: Path) -> list[Checked]:
+    def _run(self, kernels: Sequence[KernelEntry], program: Path) -> list[Checked]:
         """Run what can be run of the kernels of one program."""
         steps = {step.node.name: step for step in self.program.steps}
         rows = [(kernel, at, row) for kernel in kernels for at, row in enumerate(kernel["rows"])]
@@ -150,7 +155,7 @@ class _Work:
         jobs = [
             Job(
                 kernel["name"], at, row["cores"], row["workspace_bytes"],
-                case.inputs, case.outputs,
+                packed_inputs(kernel, case.inputs), stored_outputs(kernel, case.outputs),
             )
             for case, (kernel, at, row) in zip(cases, rows, strict=True)
             if case is not None
@@ -166,7 +171,7 @@ class _Work:
         return checked
 
 
-def _left_out(kernel: Mapping[str, Any], step: Step) -> str:
+def _left_out(kernel: KernelEntry, step: Step) -> str:
     """Why a kernel is not run on a set of shapes; empty where it is."""
     if not kernel["complete"]:
         return "skeleton"
@@ -175,16 +180,20 @@ def _left_out(kernel: Mapping[str, Any], step: Step) -> str:
     return ""
 
 
-def _held(kernel: Mapping[str, Any], row: int, outcome: Outcome, case: Case) -> Checked:
+def _held(kernel: KernelEntry, row: int, outcome: Outcome, case: Case) -> Checked:
     """What a kernel computed beside what the simulator did."""
     if outcome.faults:
         return Checked(kernel, row, Verdict.FAULT, text=outcome.faults[0])
     exact = all(part.numbers == "exact" for part in case.parts)
     expected, noise = expected_of(case)
     ulps, differing = 0.0, 0
-    for port, found, wanted, off in zip(
-        kernel["outputs"], outcome.results, expected, noise, strict=True
+    for port, stored, facts, wanted, off in zip(
+        kernel["outputs"], outcome.results, case.outputs, expected, noise, strict=True
     ):
+        found, stray = unpacked_result(kernel, port, stored, facts)
+        if stray:
+            text = f"{stray} elements of the padding of {port['name']} are not zero"
+            return Checked(kernel, row, Verdict.DIFFERS, text=text)
         found_agreement = agreement(found, wanted, off)
         differing += found_agreement.differing
         ulps = max(ulps, found_agreement.ulps)

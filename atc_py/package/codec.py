@@ -9,6 +9,7 @@ import msgspec
 
 from atc_py.diag import Place
 from atc_py.diag.codes import NOT_OM, OM_CONTENT, OM_VERSION
+from atc_py.json_text import MAX_DEPTH, is_deep
 from atc_py.package.names import MODEL, REPORT
 from atc_py.package.schema import FORMAT, READ_VERSIONS, OmModel
 
@@ -70,9 +71,17 @@ def decode_report(data: bytes, file: str) -> dict[str, object]:
     """The report in `data`, the `report.json` of `file`.
 
     Raises:
-        AtcError: OM_CONTENT where it is not a JSON object.
+        AtcError: OM_CONTENT where it is not a JSON object, or is nested too deeply.
     """
-    return _decode(data, dict[str, object], Place(file=file, field=REPORT))
+    place = Place(file=file, field=REPORT)
+    report = _decode(data, dict[str, object], place)
+    if is_deep(report):
+        raise OM_CONTENT.error(
+            f"{REPORT} is nested more than {MAX_DEPTH} times",
+            place=place,
+            help="convert the ONNX model again",
+        )
+    return report
 
 
 def _decode(data: bytes, type_: type[_T], place: Place) -> _T:

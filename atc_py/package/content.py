@@ -25,6 +25,12 @@ __all__ = ["check_description", "check_members", "check_names"]
 _MOST_BYTES = 2**62
 """Beyond this numpy cannot make an array, not even an empty one."""
 
+_LARGEST_TEXT = 256 << 20
+"""Bytes of a member that is no weight; model.json has some 500 for each node."""
+
+_LARGEST_LAUNCH = 256
+"""Nodes of one scope; the compiler makes launches of 17, and proofs grow with their square."""
+
 _DTYPES = [dtype.value for dtype in DType]
 _FORMATS = [fmt.value for fmt in Format]
 _ENGINES = [engine.value for engine in Engine]
@@ -49,8 +55,13 @@ class _Reporter:
 
 
 def check_names(entries: Iterable[Entry], file: str, sink: Sink) -> None:
-    """Hold the members' names: each once, harmless, and the two documents among them."""
+    """Hold the members' names (each once, harmless, both documents among them) and their sizes."""
     report = _Reporter(file, sink)
+    entries = list(entries)
+    for entry in entries:
+        if entry.size > _LARGEST_TEXT and not entry.name.startswith(WEIGHTS):
+            message = f"{entry.name!r} must have at most {_LARGEST_TEXT} bytes, found {entry.size}"
+            report.add(entry.name, message)
     counts = Counter(entry.name for entry in entries)
     for name, count in counts.items():
         if count > 1:
@@ -93,6 +104,7 @@ def check_description(model: OmModel, file: str, sink: Sink) -> None:
             _make(field, port.tensor, made, report)
             if None in model.tensors[port.tensor].shape:
                 report.add(field, "an input must have known extents")
+    _check_scopes(model, report)
     for position, node in enumerate(model.nodes):
         _check_node(f"nodes[{position}]", node, (made, count), report)
     for position, port in enumerate(model.outputs):
@@ -101,6 +113,17 @@ def check_description(model: OmModel, file: str, sink: Sink) -> None:
             _use(field, port.tensor, made, report)
     for position in sorted(set(range(count)) - made):
         report.add(f"tensors[{position}]", "a tensor must have a source; found none")
+
+
+def _check_scopes(model: OmModel, report: _Reporter) -> None:
+    """Hold the nodes of each launch to what a launch may have."""
+    counts = Counter(node.scope for node in model.nodes if node.scope)
+    for scope, count in counts.items():
+        if count > _LARGEST_LAUNCH:
+            message = (
+                f"a launch has at most {_LARGEST_LAUNCH} nodes; {count} have the scope {scope}"
+            )
+            report.add("nodes", message)
 
 
 def _check_tensor(field: str, tensor: OmTensor, model: OmModel, report: _Reporter) -> None:

@@ -13,6 +13,7 @@ from atc_py.package.schema import (
     OmNode,
     OmOrigin,
     OmPort,
+    OmStorage,
     OmTensor,
 )
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from atc_py.ir import AttrValue, Graph, Node, Value
     from atc_py.package.contents import PackageContents
     from atc_py.package.schema import OmAttribute
+    from atc_py.storage import Storage
 
 __all__ = ["describe"]
 
@@ -67,7 +69,13 @@ def _tensor(value: Value, member: str | None) -> OmTensor:
         shape=list(type_.dims),
         format=type_.format.value,
         member=member,
+        storage=None if type_.storage is None else _storage(type_.storage),
     )
+
+
+def _storage(storage: Storage) -> OmStorage:
+    """How a tensor lies."""
+    return OmStorage(storage.format.value, storage.groups)
 
 
 def _node(node: Node, number: Mapping[Value, int], kernel: str | None) -> OmNode:

@@ -12,6 +12,8 @@ from atc_py.ir.memory import Home
 from atc_py.ir.placement import PlacedNode, PlacedTensor, Placement
 from atc_py.ir.placement_proof import prove
 from atc_py.package.schema import OmMemory
+from atc_py.package.storage import storage_of
+from atc_py.package.stored import stored_dims
 from atc_py.target import find_operator
 
 if TYPE_CHECKING:
@@ -87,11 +89,12 @@ def proof_of(model: OmModel, memory: OmMemory) -> Proof:
     tensors = [
         PlacedTensor(
             tensor.name,
-            tuple(tensor.shape),
+            stored_dims(tensor),
             _itemsize(tensor.dtype),
             _spot(memory.places[position]),
             Home.WEIGHTS if tensor.member is not None else Home.INPUT if position in fed else None,
             position in handed_out,
+            str(storage_of(tensor) or ""),
         )
         for position, tensor in enumerate(model.tensors)
     ]

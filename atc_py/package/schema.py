@@ -21,13 +21,14 @@ __all__ = [
     "OmNode",
     "OmOrigin",
     "OmPort",
+    "OmStorage",
     "OmTensor",
 ]
 
 FORMAT = "atc-py offline model"
-FORMAT_VERSION = 2
-READ_VERSIONS = (1, FORMAT_VERSION)
-"""Versions that are read: version 2 brought the memory plan."""
+FORMAT_VERSION = 3
+READ_VERSIONS = (1, 2, FORMAT_VERSION)
+"""Versions that are read: version 2 brought the memory plan, version 3 storage formats."""
 
 OmAttribute: TypeAlias = bool | int | float | str | list[int | float]
 """Attributes as JSON holds them; a dtype is its name."""
@@ -41,10 +42,19 @@ class OmOrigin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     op_type: str
 
 
+class OmStorage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """The blocked format in which a tensor lies, and the groups of a filter."""
+
+    format: str
+    groups: int = 1
+
+
 class OmTensor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A tensor; `member` names the archive member with its data when it is a constant.
 
-    An extent of `shape` is null where only the run knows it.
+    An extent of `shape` is null where only the run knows it. `shape` and `format` are what the
+    tensor means; `storage` is how it lies in the device's memory, null for row by row. The member
+    of a constant has its elements as `shape` orders them, whatever the storage.
     """
 
     name: str
@@ -52,6 +62,7 @@ class OmTensor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     shape: list[int | None]
     format: str
     member: str | None = None
+    storage: OmStorage | None = None
 
 
 class OmPort(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

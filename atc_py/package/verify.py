@@ -14,6 +14,7 @@ from atc_py.package.integrity import damaged_headers, damaged_members, read_dire
 from atc_py.package.memory import check_memory
 from atc_py.package.names import MODEL, REPORT
 from atc_py.package.npy import npy_header
+from atc_py.package.storage import check_storage
 from atc_py.shapes import closed_shape, element_count, format_shape
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ def verify(data: mmap, file: str) -> Verified:
     sink = Sink()
     check_members(model, entries.values(), file, sink)
     check_description(model, file, sink)
+    sink.raise_errors()
+    check_storage(model, file, sink)
     sink.raise_errors()
     check_memory(model, file, sink)
     sink.extend(_disagreeing_weights(data, entries, model, file))

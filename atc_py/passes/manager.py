@@ -20,6 +20,7 @@ from atc_py.passes.fusion.fuse_pad_conv import FusePadConvPass
 from atc_py.passes.fusion.fuse_pad_pool import FusePadPoolPass
 from atc_py.passes.fusion.fuse_rms_norm import FuseRmsNormPass
 from atc_py.passes.fusion.fuse_scale_into_weights import FuseScaleIntoWeightsPass
+from atc_py.passes.fusion.fuse_softmax import FuseSoftmaxPass
 from atc_py.passes.fusion.fuse_swish import FuseSwishPass
 from atc_py.passes.fusion.fuse_transpose_matmul import FuseTransposeMatmulPass
 from atc_py.passes.fusion.merge_common_nodes import MergeCommonNodesPass
@@ -32,6 +33,9 @@ from atc_py.passes.fusion.remove_identities import RemoveIdentitiesPass
 from atc_py.passes.fusion.rewrite_depthwise_conv import RewriteDepthwiseConvPass
 from atc_py.passes.fusion.split_grouped_conv import SplitGroupedConvPass
 from atc_py.passes.layout.assign_formats import AssignFormatsPass
+from atc_py.passes.layout.assign_storage import AssignStoragePass
+from atc_py.passes.layout.insert_trans_data import InsertTransDataPass
+from atc_py.passes.layout.merge_trans_data import MergeTransDataPass
 from atc_py.passes.memory.plan_memory import PlanMemoryPass
 from atc_py.passes.precision.assign_precision import AssignPrecisionPass
 from atc_py.passes.precision.cancel_casts import CancelCastsPass
@@ -64,6 +68,7 @@ PIPELINE: tuple[type[Pass], ...] = (
     Float16QuantScalesPass,
     FuseLayerNormPass,
     FuseRmsNormPass,
+    FuseSoftmaxPass,
     FuseGeluPass,
     FuseSwishPass,
     FuseHardSwishPass,
@@ -85,6 +90,9 @@ PIPELINE: tuple[type[Pass], ...] = (
     CancelCastsPass,
     FoldConstantCastsPass,
     AssignFormatsPass,
+    AssignStoragePass,
+    InsertTransDataPass,
+    MergeTransDataPass,
     MergeConvElemwisePass,
     MergeMatmulElemwisePass,
     MergeElemwisePass,

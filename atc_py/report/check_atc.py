@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from atc_py.check.findings import Standing
 from atc_py.diag import Words
 from atc_py.diag.codes import UNKNOWN_OPERATOR, UNSUPPORTED_OPSET
+from atc_py.json_text import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,7 +33,7 @@ def check_atc(document: Document) -> str:
     """The object for one model, a list of objects for several."""
     models = [_model(model, document.lang) for model in document.models]
     whole = models[0] if len(models) == 1 else models
-    return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
+    return escaped(json.dumps(whole, indent=2, ensure_ascii=False)) + "\n"
 
 
 def _model(model: Model, language: str) -> Json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections import Counter
 from itertools import takewhile
 from pathlib import PurePath
@@ -10,8 +11,9 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 
 from atc_py.diag import Place
-from atc_py.diag.codes import BAD_BASELINE, FILE_NOT_FOUND, FILE_UNREADABLE
+from atc_py.diag.codes import BAD_BASELINE
 from atc_py.report.check_document import VERSION, BaselineCount
+from atc_py.user_files import read_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
 __all__ = ["Baseline", "read_baseline"]
 
 _Key: TypeAlias = tuple[str, str]
+
+_MOST_BYTES = 1 << 28
+"""Some 300,000 findings."""
 
 _HELP = "write it with `atc-py check MODEL --format json --output FILE`"
 
@@ -96,7 +101,7 @@ def read_baseline(path: Path) -> Baseline:
     """The findings of the report in a JSON file.
 
     Raises:
-        AtcError: FILE_NOT_FOUND, FILE_UNREADABLE, or BAD_BASELINE where it is another file.
+        AtcError: as `atc_py.user_files.read_bytes` does; BAD_BASELINE where it is another file.
     """
     report = _decoded(path)
     if report.version != VERSION:
@@ -111,21 +116,10 @@ def read_baseline(path: Path) -> Baseline:
 
 def _decoded(path: Path) -> _Report:
     """The parts of the file that matter."""
-    if path.is_char_device() or path.is_block_device():
-        message = f"cannot read the baseline {path}: it is a device, not a file"
-        raise FILE_UNREADABLE.error(message, place=Place(str(path)), help=_HELP)
+    data = read_bytes(path, _MOST_BYTES).removeprefix(BOM_UTF8)
     try:
-        return msgspec.json.decode(path.read_bytes(), type=_Report)
-    except FileNotFoundError as error:
-        raise FILE_NOT_FOUND.error(
-            f"there is no baseline {path}", place=Place(str(path)), help=_HELP
-        ) from error
-    except (OSError, ValueError) as error:
-        if isinstance(error, OSError):
-            reason = error.strerror or str(error)
-            raise FILE_UNREADABLE.error(
-                f"cannot read the baseline {path}: {reason}", place=Place(str(path))
-            ) from error
+        return msgspec.json.decode(data, type=_Report)
+    except ValueError as error:
         raise _bad(path, str(error)) from error
     except RecursionError as error:
         raise _bad(path, "it is nested too deeply") from error

@@ -10,6 +10,7 @@ import msgspec
 
 from atc_py import __version__
 from atc_py.check.findings import Standing, fingerprint_of
+from atc_py.json_text import format_json
 from atc_py.report.check_document import (
     VERSION,
     Document,
@@ -60,7 +61,7 @@ def check_document(
 
 def check_json(document: Document) -> str:
     """The document as JSON, indented."""
-    return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
+    return format_json(document)
 
 
 def check_json_schema() -> str:
@@ -70,7 +71,7 @@ def check_json_schema() -> str:
         # Python 3.13 takes the indentation off docstrings, older ones leave it.
         part["description"] = inspect.cleandoc(part["description"])
     whole = {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
-    return msgspec.json.format(msgspec.json.encode(whole), indent=2).decode() + "\n"
+    return format_json(whole)
 
 
 def _text(text: str) -> str:

@@ -11,6 +11,7 @@ from urllib.parse import quote
 from atc_py.check.findings import Standing
 from atc_py.diag import COLON, ExitCode
 from atc_py.diag.codes import find_code
+from atc_py.json_text import escaped
 from atc_py.report.check_words import node_text
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def check_sarif(document: Document) -> str:
         },
     }
     log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
-    return json.dumps(log, indent=2, ensure_ascii=False) + "\n"
+    return escaped(json.dumps(log, indent=2, ensure_ascii=False)) + "\n"
 
 
 def _numbered(names: Iterable[str]) -> dict[str, int]:

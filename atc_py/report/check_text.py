@@ -18,7 +18,7 @@ from atc_py.report.check_words import (
     shape_option,
     verdict_text,
 )
-from atc_py.report.escape import visible
+from atc_py.report.escape import clipped, visible
 from atc_py.report.tables import Table, plain_lines
 
 if TYPE_CHECKING:
@@ -34,6 +34,8 @@ __all__ = ["check_blocks", "check_text", "finding_lines", "verdict_lines"]
 
 _MOST_LINES = 8
 """Lines of nodes that a group shows."""
+_MOST_GROUPS = 100
+"""Groups, and rows of the table of operators; real models have a handful."""
 _MOST_NODES = 4
 """Nodes that a line names."""
 
@@ -77,15 +79,20 @@ def _headline(group: Group, language: str) -> str:
     """`error[ATC4012 attr-out-of-range]: strides of Conv must be in [1, 63]`."""
     first = group.first
     level = LEVELS[Standing(first.level)].in_language(language)
-    return f"{level}[{first.code} {first.name}]: {visible(group.headline)}"
+    return f"{level}[{first.code} {first.name}]: {clipped(group.headline)}"
 
 
 def finding_lines(model: Model, language: str, *, verbose: bool = False) -> Iterator[str]:
     """The findings of a model by rule, an empty line before each rule."""
     shown = [found for found in model.all_findings if verbose or not found.known]
-    for group in groups(shown):
+    gathered = groups(shown)
+    most = len(gathered) if verbose else _MOST_GROUPS
+    for group in gathered[:most]:
         yield ""
         yield from _group_lines(group, language, verbose=verbose)
+    if gathered[most:]:
+        yield ""
+        yield _more_line(sum(len(group.findings) for group in gathered[most:]), language)
 
 
 def _model(document: Document, model: Model, *, verbose: bool) -> Iterator[Block]:
@@ -95,7 +102,7 @@ def _model(document: Document, model: Model, *, verbose: bool) -> Iterator[Block
     yield from finding_lines(model, language, verbose=verbose)
     if model.operators:
         yield ""
-        yield _operators(model, language)
+        yield _operators(model, language, verbose=verbose)
     if model.shape_hint:
         yield ""
         yield HEADINGS["hint"].in_language(language)
@@ -122,7 +129,7 @@ def _group_lines(group: Group, language: str, *, verbose: bool) -> Iterator[str]
     first, colon = group.first, COLON.in_language(language)
     if first.source:
         yield f"  {HEADINGS['rule'].in_language(language)}{colon}{visible(first.source)}"
-    yield f"  {HEADINGS['help'].in_language(language)}{colon}{visible(first.help)}"
+    yield f"  {HEADINGS['help'].in_language(language)}{colon}{clipped(first.help)}"
 
 
 def _sighting_line(sighting: Sighting, language: str, *, verbose: bool) -> str:
@@ -133,12 +140,12 @@ def _sighting_line(sighting: Sighting, language: str, *, verbose: bool) -> str:
     if len(findings) == most + 1:
         most += 1
     text = COMMA.in_language(language).join(
-        visible(node_text(found, language)) for found in findings[:most]
+        clipped(node_text(found, language)) for found in findings[:most]
     )
     rest = len(findings) - most
     if rest > 0:
         text += f" and {rest} more" if language == "en" else f" 等另外 {rest} 个"
-    observed = visible(observed_text(findings[0], language))
+    observed = clipped(observed_text(findings[0], language))
     return COLON.in_language(language).join(part for part in (text, observed) if part)
 
 
@@ -149,18 +156,35 @@ def _rest_line(count: int, language: str) -> str:
     return f"  …… 另有 {count} 个节点；--verbose 可列出全部"
 
 
-def _operators(model: Model, language: str) -> Table:
+def _more_line(count: int, language: str) -> str:
+    """What groups that are not shown come to."""
+    if language == "en":
+        return (
+            f"... and {count} more {'finding' if count == 1 else 'findings'}; --verbose names all"
+        )
+    return f"…… 另有 {count} 条检查结果；--verbose 可列出全部"
+
+
+def _operators(model: Model, language: str, *, verbose: bool) -> Table:
     """Operators with their nodes by verdict."""
     mark = HEADINGS["not_listed"].in_language(language)
     standings = _standings([model])
+    most = len(model.operators) if verbose else _MOST_GROUPS
     rows = tuple(
         (
             row.op if row.listed else f"{row.op} ({mark})",
             str(row.nodes),
             *_cells(row.counts, standings),
         )
-        for row in model.operators
+        for row in model.operators[:most]
     )
+    if rest := model.operators[most:]:
+        counts: Counter[str] = Counter()
+        for row in rest:
+            counts.update(row.counts)
+        nodes = sum(row.nodes for row in rest)
+        label = f"... {len(rest)} more" if language == "en" else f"…… 另有 {len(rest)} 种"
+        rows += ((label, str(nodes), *_cells(counts, standings)),)
     columns = _columns(("operator",), standings, language)
     return Table(HEADINGS["operators"].in_language(language), columns, rows)
 

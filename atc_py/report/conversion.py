@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from atc_py.report.conversion_check import finding_json
 from atc_py.report.diagnostics import diagnostic_json
 from atc_py.report.fusions import fusions_json
+from atc_py.report.layout import conversions_text
 from atc_py.report.memory import memory_row
 from atc_py.report.profile_text import time_text
 from atc_py.report.quantised_layers import quantised_json, quantised_rows
@@ -57,6 +58,7 @@ class Facts:
         weights_in: bytes of weights in the ONNX file and the files beside it.
         passes: in the order in which they ran.
         precision: the dtypes of each node with the rule that chose them, and the casts, as JSON.
+        layout: how values are stored, and each TransData with its reason, as JSON.
         fusions: what each pass found that a user may switch off.
         launches: kernel launches of a run.
         launches_unfused: kernels of the graph as it was lowered, before any pass.
@@ -72,6 +74,7 @@ class Facts:
     weights_in: int
     passes: tuple[PassEffect, ...]
     precision: Mapping[str, object] = field(default_factory=dict)
+    layout: Mapping[str, object] = field(default_factory=dict)
     fusions: tuple[FusionEffect, ...] = ()
     launches: int = 0
     launches_unfused: int = 0
@@ -89,6 +92,7 @@ class Facts:
             "weights_in": self.weights_in,
             "passes": {effect.name: effect.changes for effect in self.passes},
             "precision": dict(self.precision),
+            "layout": dict(self.layout),
             "launches": self.launches,
             "launches_unfused": self.launches_unfused,
             "fusion_result": fusions_json(self.fusions),
@@ -189,6 +193,7 @@ def _summary(done: Conversion) -> Table:
         ("passes (changes)", changed or "none"),
         *quantised_rows(done.check),
         ("launches", _launches_text(facts)),
+        ("conversions left", conversions_text(facts.target_operators)),
         ("kernel stubs", str(facts.kernels)),
         ("weights", f"{before} in the ONNX file, {after} compiled"),
         *memory_row(done.memory),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from atc_py.report.escape import visible
+from atc_py.report.escape import clipped
 
 if TYPE_CHECKING:
     from atc_py.diag import Code, Diagnostic
@@ -18,15 +18,16 @@ def diagnostic_text(diagnostic: Diagnostic) -> str:
 
     A finding without a help of its own shows what its code's page says.
 
-    Control characters that a model's names may carry are shown as escapes.
+    Control characters that a model's names may carry are shown as escapes, and of what is too long
+    to read the ends.
     """
     code = diagnostic.code
-    lines = [f"{code.severity.value}[{code.id} {code.name}]: {visible(diagnostic.message)}"]
+    lines = [f"{code.severity.value}[{code.id} {code.name}]: {clipped(diagnostic.message)}"]
     if diagnostic.place is not None and str(diagnostic.place):
-        lines.append(f"  --> {visible(str(diagnostic.place))}")
+        lines.append(f"  --> {clipped(str(diagnostic.place))}")
     if diagnostic.rule is not None:
-        lines.append(f"  rule: {visible(diagnostic.rule)}")
-    lines.append(f"  help: {visible(diagnostic.help or code.remedy)}")
+        lines.append(f"  rule: {clipped(diagnostic.rule)}")
+    lines.append(f"  help: {clipped(diagnostic.help or code.remedy)}")
     return "\n".join(lines)
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-__all__ = ["visible"]
+__all__ = ["clipped", "visible"]
+
+_MOST = 2000
+"""Characters of one piece of a text report; names in models may have millions."""
 
 
 def visible(text: str) -> str:
@@ -14,3 +17,12 @@ def visible(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def clipped(text: str, most: int = _MOST) -> str:
+    """`text` made visible, and without its middle where it has more characters than `most`."""
+    half = most // 2
+    if len(text) <= most:
+        return visible(text)
+    left_out = len(text) - 2 * half
+    return f"{visible(text[:half])} ...({left_out} characters)... {visible(text[-half:])}"

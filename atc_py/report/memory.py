@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from atc_py.dtypes import DType
 from atc_py.package.memory import proof_of
+from atc_py.package.storage import storage_of
+from atc_py.package.stored import stored_nbytes
 from atc_py.report.tables import Table, format_bytes
-from atc_py.shapes import element_count, format_shape
+from atc_py.shapes import format_shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -141,17 +142,15 @@ def memory_facts(model: OmModel) -> MemoryFacts | None:
 
 
 def _nbytes(tensors: Iterable[OmTensor]) -> int:
-    """Bytes of the elements; what has open extents counts nothing."""
-    return sum(
-        element_count(extent or 0 for extent in tensor.shape) * DType(tensor.dtype).itemsize
-        for tensor in tensors
-    )
+    """Bytes of the tensors as stored; what has open extents counts nothing."""
+    return sum(stored_nbytes(tensor) for tensor in tensors)
 
 
 def _arena_tensor(model: OmModel, memory: OmMemory, position: int, nbytes: int) -> ArenaTensor:
     """One of the tensors of the widest moment."""
     tensor, place = model.tensors[position], memory.places[position]
-    type_ = f"{tensor.dtype} {format_shape(tensor.shape)}"
+    storage = storage_of(tensor)
+    type_ = f"{tensor.dtype} {format_shape(tensor.shape)}" + (f" in {storage}" if storage else "")
     return ArenaTensor(tensor.name, type_, int(place), nbytes)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict, cast
+
+import msgspec
 
 from atc_py.diag import Place
 from atc_py.diag.codes import OM_CONTENT
@@ -11,32 +13,74 @@ from atc_py.report.tables import Table
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["precision_json", "precision_tables"]
+    from atc_py.diag import AtcError
+
+__all__ = ["PrecisionRecord", "precision_json", "precision_tables"]
 
 
-def precision_json(report: Mapping[str, object], file: str) -> Mapping[str, Any]:
+class _Dtypes(TypedDict):
+    """Dtypes of inputs, null where one is absent, and of outputs."""
+
+    inputs: list[str | None]
+    outputs: list[str | None]
+
+
+class _Node(TypedDict):
+    """What was decided of one node."""
+
+    name: str
+    op: str
+    engine: str | None
+    origin: _Dtypes
+    chosen: _Dtypes
+    rule: str
+
+
+_Cast = TypedDict(
+    "_Cast", {"name": str, "tensor": str, "from": str, "to": str, "reason": str}
+)  # `from` cannot be a name in a class
+
+
+class PrecisionRecord(TypedDict):
+    """The record, as the precision pass writes it into the report."""
+
+    nodes: list[_Node]
+    casts: list[_Cast]
+
+
+def precision_json(report: Mapping[str, object], file: str) -> PrecisionRecord:
     """The record of precision in an offline model's report.
 
     Raises:
-        AtcError: OM_CONTENT where the report has none.
+        AtcError: OM_CONTENT where the report has none, or one that does not follow its schema.
     """
     found = report.get("precision")
-    if not isinstance(found, dict) or not {"nodes", "casts"} <= found.keys():
-        raise OM_CONTENT.error(
-            "the report has no record of precision",
-            place=Place(file),
-            help="convert the model again with this version of atc-py",
-        )
-    return found
+    if not isinstance(found, dict):
+        raise _unusable("the report has no record of precision", file)
+    try:
+        msgspec.convert(found, PrecisionRecord)
+    except msgspec.ValidationError as error:
+        message = f"the report has no record of precision that follows its schema: {error}"
+        raise _unusable(message, file) from error
+    return cast("PrecisionRecord", found)
 
 
-def precision_tables(found: Mapping[str, Any]) -> list[Table]:
+def _unusable(message: str, file: str) -> AtcError:
+    """A report without a record that can be shown."""
+    return OM_CONTENT.error(
+        message,
+        place=Place(file, field="report.json"),
+        help="convert the model again with this version of atc-py",
+    )
+
+
+def precision_tables(found: PrecisionRecord) -> list[Table]:
     """The record as tables: nodes, then casts."""
     nodes = tuple(
         (
             each["name"],
             each["op"],
-            each["engine"],
+            each["engine"] or "-",
             _dtypes(each["origin"]),
             _dtypes(each["chosen"]),
             each["rule"],
@@ -54,9 +98,9 @@ def precision_tables(found: Mapping[str, Any]) -> list[Table]:
     ]
 
 
-def _dtypes(sides: Mapping[str, Any]) -> str:
+def _dtypes(sides: _Dtypes) -> str:
     """`float32,float32 > float32`; a dtype that all of a side have stands once."""
-    return " > ".join(_side(sides[name]) for name in ("inputs", "outputs"))
+    return f"{_side(sides['inputs'])} > {_side(sides['outputs'])}"
 
 
 def _side(dtypes: list[str | None]) -> str:

@@ -95,6 +95,7 @@ def _row(cost: NetworkCost, at: int, kernel: Kernel) -> dict[str, object]:
         "op": kernel.op,
         "name": ", ".join(kernel.origins) or kernel.name,
         "shapes": kernel.shapes,
+        "formats": kernel.formats if kernel.has_blocks else "",
         "bound": bound_text(span),
         "kind": span.bound.replace("-", ""),
         "numbers": (

@@ -8,6 +8,7 @@ import json
 from typing import TYPE_CHECKING
 
 from atc_py.report.diagnostics import diagnostic_json
+from atc_py.report.escape import visible
 from atc_py.target.rates import device_memory
 
 if TYPE_CHECKING:
@@ -101,6 +102,7 @@ def _kernel(cost: NetworkCost, kernel: Kernel) -> dict[str, object]:
         "engine": kernel.engine,
         "dtype": kernel.dtype,
         "shapes": kernel.shapes,
+        "formats": kernel.formats,
         "origins": list(kernel.origins),
         "start": kernel.start,
         "time": {"low": span.low, "expected": span.expected, "high": span.high},
@@ -140,5 +142,5 @@ def profile_csv(done: Profile) -> str:
 
 
 def _cell(text: str) -> str:
-    """A text that no spreadsheet takes for a formula."""
-    return f"'{text}" if text[:1] in {"=", "+", "-", "@", "\t", "\r"} else text
+    """A text that no spreadsheet takes for a formula, and no terminal for a command."""
+    return f"'{visible(text)}" if text[:1] in {"=", "+", "-", "@", "\t", "\r"} else visible(text)

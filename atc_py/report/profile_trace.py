@@ -73,6 +73,7 @@ def _slices(kernel: Kernel) -> Iterator[dict[str, Any]]:
     start = kernel.start + cost.overhead
     about = {
         "name": kernel.name, "computes": list(kernel.origins), "shapes": kernel.shapes,
+        "formats": kernel.formats,
         "dtype": kernel.dtype, "bound": cost.bound, "utilisation": cost.utilisation,
         "low_us": cost.low * _MICRO, "high_us": cost.high * _MICRO,
     }  # fmt: skip

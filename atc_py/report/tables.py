@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from atc_py.report.escape import visible
+from atc_py.report.escape import clipped
 from atc_py.report.wrapping import columns
 
 __all__ = ["Table", "format_bytes", "format_seconds", "plain_lines"]
+
+_MOST = 400
+"""Characters of a cell: each row is as wide as the widest."""
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 _STEP = 1024
@@ -33,8 +36,8 @@ class Table:
 
     def visible(self) -> Table:
         """The table as it may be shown: names from files cannot command the terminal."""
-        rows = tuple(tuple(visible(cell) for cell in row) for row in self.rows)
-        return Table(visible(self.title), self.columns, rows)
+        rows = tuple(tuple(clipped(cell, _MOST) for cell in row) for row in self.rows)
+        return Table(clipped(self.title), self.columns, rows)
 
 
 def plain_lines(table: Table) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atc_py.spec.document import Problem
+from atc_py.spec.levels import check_rewrites
 from atc_py.spec.model import AttributeType
 from atc_py.spec.references import check_references
 
@@ -33,6 +34,7 @@ def find_problems(spec: OpSpec) -> Iterator[Problem]:
     yield from _operands(spec)
     yield from _attributes(spec)
     yield from check_references(spec)
+    yield from check_rewrites(spec)
 
 
 def _opsets(spec: OpSpec) -> Iterator[Problem]:

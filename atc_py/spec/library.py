@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from atc_py.resources import op_specs_dir
 from atc_py.spec.folder import read_folder
 from atc_py.spec.loader import load_spec
 from atc_py.spec.names import folded, stem_of
+from atc_py.spelling import nearest
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -123,7 +123,7 @@ class Library:
     def near(self, name: str, count: int = 3) -> tuple[str, ...]:
         """Operators with names like `name`, nearest first."""
         stems = [folded(entry.stem) for entry in self.index()]
-        close = difflib.get_close_matches(folded(name), dict.fromkeys(stems), count, _LIKENESS)
+        close = nearest(folded(name), dict.fromkeys(stems), count, _LIKENESS)
         found = [self._by_stem(match) for match in close]
         return tuple(spec.op for spec in found if spec is not None)
 

@@ -9,17 +9,15 @@ from atc_py.diag import Severity
 from atc_py.diag.codes import DOUBTFUL_SPEC
 from atc_py.spec.document import Problem
 from atc_py.spec.folder import place_order, read_folder
+from atc_py.spec.levels import check_levels
 from atc_py.spec.loader import problem_at
 from atc_py.spec.model import compressed
-from atc_py.spec.rewrites import REWRITES
-from atc_py.spec.rules import Level
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from atc_py.diag import Diagnostic
-    from atc_py.spec.document import DataPath
     from atc_py.spec.folder import SpecFile
     from atc_py.spec.model import Attribute, Operand, OpSpec
 
@@ -105,7 +103,7 @@ def _findings(file: SpecFile, onnx: Definitions) -> Iterator[Diagnostic]:
     """What is wrong with one specification."""
     spec = file.spec
     versions = () if spec.custom else onnx.versions(spec.op)
-    errors = [*_rewrites(spec), *_example(spec)]
+    errors = [*check_levels(spec), *_example(spec)]
     if not spec.custom:
         errors += _names(spec, versions) if versions else [_unknown(spec)]
     for problem in errors:
@@ -118,41 +116,6 @@ def _unknown(spec: OpSpec) -> Problem:
     """ONNX does not have the operator."""
     help_ = "correct the spelling, or write custom: true instead of opsets"
     return Problem(("op",), f"ONNX has no operator {spec.op}", help_)
-
-
-def _rewrites(spec: OpSpec) -> Iterator[Problem]:
-    """Levels and names of rewrites that do not go together."""
-    for section, key, rows in (
-        ("inputs", "otherwise", [(row.otherwise, row.rewrite) for row in spec.inputs]),
-        ("outputs", "otherwise", [(row.otherwise, row.rewrite) for row in spec.outputs]),
-        ("attributes", "otherwise", [(row.otherwise, row.rewrite) for row in spec.attributes]),
-        ("constraints", "level", [(row.level, row.rewrite) for row in spec.constraints]),
-    ):
-        for position, (level, rewrite) in enumerate(rows):
-            yield from _rewrite((section, position), key, level, rewrite)
-    for position, rule in enumerate(spec.constraints):
-        if rule.deviation is not None and rule.level is not Level.ACCURACY:
-            message = f"deviation is given, but level is {rule.level.value}"
-            where: DataPath = ("constraints", position, "deviation")
-            yield Problem(where, message, "write level: accuracy, or delete the key", key=True)
-    for position, row in enumerate(spec.inputs):
-        if row.beyond is not None:
-            path: DataPath = ("inputs", position, "beyond")
-            yield from _rewrite(path, "rewrite", Level.REWRITE, row.beyond.rewrite)
-
-
-def _rewrite(path: DataPath, key: str, level: Level, name: str | None) -> Iterator[Problem]:
-    """One row's level and rewrite."""
-    known = f"rewrites: {', '.join(REWRITES)}"
-    if level is Level.REWRITE and name is None:
-        message = f"{key}: rewrite does not say which rewrite"
-        yield Problem((*path, key), message, f"add the key rewrite; {known}", key=True)
-    if level is not Level.REWRITE and name is not None:
-        message = f"rewrite is given, but {key} is {level.value}"
-        help_ = f"write {key}: rewrite, or delete the key rewrite"
-        yield Problem((*path, "rewrite"), message, help_, key=True)
-    if name is not None and name not in REWRITES:
-        yield Problem((*path, "rewrite"), f"no rewrite is called {name!r}", known)
 
 
 def _example(spec: OpSpec) -> Iterator[Problem]:

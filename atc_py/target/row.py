@@ -7,6 +7,7 @@ from enum import Enum
 from typing import TypeAlias
 
 from atc_py.dtypes import DType
+from atc_py.target.layouts import Layout, layout_of_family
 
 __all__ = [
     "Attribute",
@@ -134,6 +135,7 @@ class TargetOp:
         selects: every element of its results is an element of its inputs, but for its sign and its
             fraction, or a constant, so that nothing is rounded; taken for granted of MOVE and
             LOCAL operators.
+        takes: which storage formats its kernels take; None for what its family has.
     """
 
     name: str
@@ -148,6 +150,12 @@ class TargetOp:
     family: str = ""
     selects: bool = False
     formula: str = ""
+    takes: Layout | None = None
+
+    @property
+    def layout(self) -> Layout:
+        """Which storage formats its AI Core kernel takes."""
+        return self.takes or layout_of_family(self.family)
 
     @property
     def launches_kernel(self) -> bool:

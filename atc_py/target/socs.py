@@ -43,6 +43,8 @@ class Soc:
         requant: whether there is a kernel that goes from int32 to int8 in one step.
         requant_s16: whether there are kernels that go from int32 to int8 over int16.
         quant_int4: whether AscendQuant gives int4.
+        fractal_copies: whether copies into L1 turn rows of a matrix into fractals, and those out of
+            L0C turn them back; elsewhere the cube takes and gives FRACTAL_NZ alone.
         gm_align: bytes; tensors in device memory start at multiples. Transfers are split into
             pieces of at most 512 bytes and are fastest at addresses that are multiples of it.
     """
@@ -67,6 +69,7 @@ class Soc:
     requant: bool = False
     requant_s16: bool = False
     quant_int4: bool = False
+    fractal_copies: bool = False
     gm_align: int = 512
 
     def has(self, resource: Resource | None) -> bool:
@@ -80,7 +83,7 @@ def _a2(name: str, cores: int, mhz: int, l2_kib: int) -> Soc:
     """A row of the split-core generation (Atlas A2 and A3)."""
     return Soc(
         name, "dav-c220-cube", cores, 2 * cores, 4, mhz, l2_kib, 64, 128, 512, 192, 32, 32,
-        cube_float32=True, bfloat16=True, requant=True,
+        cube_float32=True, bfloat16=True, requant=True, fractal_copies=True,
     )  # fmt: skip
 
 
@@ -96,7 +99,7 @@ def _m300(name: str, mhz: int, rate: int) -> Soc:
     """A row of the small inference generation around Ascend310B."""
     return Soc(
         name, "dav-m300", 1, 1, 4, mhz, 4096, 64, 128, 1024, 248, rate, rate,
-        bfloat16=True, requant=True,
+        bfloat16=True, requant=True, fractal_copies=True,
     )  # fmt: skip
 
 
@@ -110,7 +113,7 @@ def _c100(name: str, cores: int, mhz: int) -> Soc:
 
 _SIM = Soc(
     "sim", "sim", 8, 7, 8, 1060, 16384, 64, 256, 1024, 256, 17, 17,
-    cube_float32=True, requant=True, requant_s16=True, quant_int4=True,
+    cube_float32=True, requant=True, requant_s16=True, quant_int4=True, fractal_copies=True,
 )  # fmt: skip
 
 _M100 = Soc(
@@ -120,7 +123,7 @@ _M100 = Soc(
 
 _C310 = Soc(
     "Ascend910_95", "dav-c310", 32, 64, 6, 1650, 131072, 64, 256, 512, 248, 31, 31,
-    cube_float32=True, bfloat16=True, quant_float32=True,
+    cube_float32=True, bfloat16=True, quant_float32=True, fractal_copies=True,
 )  # fmt: skip
 
 _S200 = Soc(

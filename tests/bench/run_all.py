@@ -18,9 +18,11 @@ from typing import TYPE_CHECKING
 from tests.bench.checking import checking
 from tests.bench.comparing import comparing
 from tests.bench.emitting import emitting
+from tests.bench.growing import growing
 from tests.bench.integers import integers
 from tests.bench.measuring import MIB, ROUNDS, cheapest, measure, say, say_costs
 from tests.bench.networks import networks
+from tests.bench.one_core import one_core
 from tests.bench.planning import planning
 
 if TYPE_CHECKING:
@@ -52,9 +54,11 @@ def main() -> None:
         checking(Path(folder) / "deep.onnx")
         inference(Path(folder) / "resnet50.onnx")
     networks()
+    one_core()
     comparing()
     integers()
     planning()
+    growing()
     emitting()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from typing import TYPE_CHECKING
 
@@ -74,13 +75,13 @@ def test_list_tells_nodes_state_plan_and_buffers(atc: Atc, model: str) -> None:
 
 def test_nodes_that_are_launched_together_are_one_kernel(atc: Atc, tmp_path: Path) -> None:
     nodes = [
-        helper.make_node("MatMul", ["x", "w"], ["a"], name="product"),
+        helper.make_node("Mul", ["x", "w"], ["a"], name="product"),
         helper.make_node("Relu", ["a"], ["b"], name="rectifier"),
         helper.make_node("Add", ["b", "r"], ["y"], name="residual"),
     ]
     infos = {
         name: helper.make_tensor_value_info(name, TensorProto.FLOAT16, shape)
-        for name, shape in {"x": [3, 8], "w": [8, 5], "r": [3, 5], "y": [3, 5]}.items()
+        for name, shape in {"x": [3, 5], "w": [3, 5], "r": [3, 5], "y": [3, 5]}.items()
     }
     graph = helper.make_graph(nodes, "net", [infos["x"], infos["w"], infos["r"]], [infos["y"]])
     opsets = [helper.make_opsetid("", 13)]
@@ -89,9 +90,9 @@ def test_nodes_that_are_launched_together_are_one_kernel(atc: Atc, tmp_path: Pat
     done = atc("kernels", str(path))
     assert done.out.startswith("1 kernels for sim, 1 complete; they serve 3 nodes\n")
     (kernel,) = atc("kernels", str(path), "--format", "json").json["kernels"]
-    assert kernel["op"] == "MatMulV2+Relu+Add"
+    assert kernel["op"] == "Mul+Relu+Add"
     assert [link["reads"] for link in kernel["links"]] == [[None], [None, "then2_x2"]]
-    assert kernel["rows"][0]["read_bytes"] == 2 * (3 * 8 + 8 * 5 + 3 * 5)
+    assert kernel["rows"][0]["read_bytes"] == 2 * (3 * 5 + 3 * 5 + 3 * 5)
     verified = atc("kernels", "--verify", str(path))
     assert verified.status == 0
 
@@ -102,6 +103,7 @@ def test_json_has_plans_bytes_and_buffers(atc: Atc, model: str) -> None:
     (relu,) = [each for each in listed["kernels"] if each["op"] == "Relu"]
     assert [row["read_bytes"] for row in relu["rows"]] == [420, 420]
     assert relu["numbers"] == "exact"
+    assert [port["position"] for port in relu["inputs"]] == [0]
     assert sum(each["bytes"] for each in relu["rows"][0]["buffers"]) <= listed["buffers"]["ub"]
 
 
@@ -202,6 +204,15 @@ def test_folder_of_templates_that_is_not_there_is_refused(
     done = atc(command, model, "--templates", "nowhere")
     assert done.status != 0
     assert "there is no folder of templates 'nowhere'" in done.err
+
+
+@pytest.mark.parametrize("command", ["kernels", "profile", "info", "run"])
+@pytest.mark.parametrize("name", ["pipe.om", "pipe.onnx"])
+def test_pipe_is_refused_unopened(atc: Atc, tmp_path: Path, command: str, name: str) -> None:
+    os.mkfifo(tmp_path / name)
+    done = atc(command, name)
+    assert done.status == 3
+    assert name in done.err
 
 
 def test_file_that_is_no_model_is_refused(atc: Atc, tmp_path: Path) -> None:

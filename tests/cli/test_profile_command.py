@@ -52,7 +52,7 @@ def test_text_has_total_range_operators_and_kernels(atc: Atc, model: Path) -> No
     done = atc("profile", model)
     assert done.status == 0
     assert re.search(r"time +[\d.]+ µs \(between [\d.]+ µs and [\d.]+ µs\)", done.out)
-    assert re.search(r"kernels +3 for 4 operators", done.out)
+    assert re.search(r"kernels +5 for 6 operators", done.out)
     for words in ("Operators", "Conv2D+Relu", "use of peak", "pipes busy", "not measured"):
         assert words in done.out
 
@@ -75,7 +75,8 @@ def test_json_and_csv_have_every_kernel(atc: Atc, model: Path) -> None:
     assert sum(float(row["time_us"]) for row in rows) == pytest.approx(
         document["time"]["expected"] * 1e6, abs=0.01
     )
-    conv = document["kernels"][1]
+    (conv,) = [each for each in document["kernels"] if each["op"] == "Conv2D+Relu"]
+    assert conv["formats"] == "NC1HWC0;FRACTAL_Z -> NC1HWC0"
     assert conv["macs"] == 8 * 32 * 32 * 27
     assert conv["origins"] == ["conv", "act"]
     assert {"bound", "utilisation", "bytes_read", "pipes", "compute_bound"} <= conv.keys()
@@ -110,12 +111,12 @@ def test_trace_has_cores_pipes_transfers_and_memory(atc: Atc, model: Path) -> No
     ]  # fmt: skip
     slices = [event for event in events if event["ph"] == "X"]
     assert {names[event["pid"]] for event in slices} == set(list(names.values())[:3])
-    assert {event["name"] for event in slices} == {"Cast", "Conv2D+Relu"}
+    assert {event["name"] for event in slices} == {"Cast", "Conv2D+Relu", "TransData"}
     counters = [event for event in events if event["ph"] == "C"]
     assert max(event["args"]["results"] for event in counters) > 0
     assert counters[-1]["args"]["results"] == 0
     reads = [e for e in slices if names[e["pid"]] == "transfers" and e["name"] == "Conv2D+Relu"]
-    assert reads[0]["args"]["bytes"] == 3 * 32 * 32 * 2 + 8 * 27 * 2
+    assert reads[0]["args"]["bytes"] == 16 * 32 * 32 * 2 + 16 * 16 * 9 * 2, "blocks are padded"
 
 
 def assert_is_trace(document: dict[str, Any]) -> None:
@@ -217,7 +218,7 @@ def test_report_goes_to_a_file(atc: Atc, model: Path) -> None:
 
 def test_convert_tells_kernels_before_and_the_estimated_time(atc: Atc, model: Path) -> None:
     done = atc("convert", model)
-    assert re.search(r"launches +3 for 4 nodes; 2 kernels before any pass", done.out)
+    assert re.search(r"launches +5 for 6 nodes; 2 kernels before any pass", done.out)
     assert re.search(r"estimated time +[\d.]+ µs \(between", done.out)
     found = atc("convert", model, "--json").json
     profiled = atc("profile", model, "--format=json").json["socs"][0]["time"]

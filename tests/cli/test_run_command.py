@@ -10,6 +10,9 @@ import onnx
 import pytest
 from onnx import numpy_helper
 
+from atc_py.cli import run as run_command
+from atc_py.device.backend import STORAGE_MODES
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -86,6 +89,21 @@ def test_profile_shows_operators(atc: Atc, om: Path) -> None:
     done = atc("run", om, "--random", 0, "--profile")
     assert "Conv2D" in done.out
     assert "Time on this machine by operator" in done.out
+
+
+def test_stored_tensors_give_the_same_bits(atc: Atc, om: Path) -> None:
+    for storage in ("logical", "exact"):
+        assert atc("run", om, "--random", 0, "--storage", storage, "-o", storage).status == 0
+    assert Path("exact/y.npy").read_bytes() == Path("logical/y.npy").read_bytes()
+    done = atc("run", om, "--random", 0, "--storage", "exact", "--profile")
+    assert "TransData" in done.out
+
+
+def test_ways_to_store_are_those_of_devices(atc: Atc, om: Path) -> None:
+    assert run_command._STORAGE == STORAGE_MODES
+    done = atc("run", om, "--random", 0, "--storage", "packed")
+    assert done.status == 2
+    assert "'packed' is not one of 'logical', 'exact'" in done.err
 
 
 def test_run_json(atc: Atc, om: Path) -> None:

@@ -45,6 +45,7 @@ def test_fused_node_stands_for_its_last_origin(tmp_path: Path) -> None:
     done = compared(convolution_with_norm(), tmp_path)
     layers = {(layer.op, layer.value) for layer in done.layers}
     assert {("Conv2D", "b"), ("Relu", "y")} <= layers
+    assert {("TransData", "x"), ("TransData", "y")} <= layers
     assert "c" not in {value for _, value in layers}
     (alone,) = done.original_alone
     assert (alone.name, alone.reason) == ("n_c", "fused into the node behind it")

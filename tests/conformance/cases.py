@@ -34,6 +34,7 @@ __all__ = [
     "Outcome",
     "Verdict",
     "agrees",
+    "arrays_of",
     "cases",
     "compiled_outcome",
     "outcome_of",
@@ -126,10 +127,10 @@ def _differences(
     narrow = any(tensor.dtype == "float16" for tensor in model.description.tensors)
     dtypes = {port.name: port.dtype for port in (*model.inputs, *model.outputs)}
     for data in sorted(case.glob("test_data_set_*")):
-        stored = zip(names, _arrays(data, "input"), strict=False)
+        stored = zip(names, arrays_of(data, "input"), strict=False)
         feeds = {name: _typed(array, dtypes[name]) for name, array in stored}
         found = model.run(prepare(feeds))
-        for output, array in zip(proto.graph.output, _arrays(data, "output"), strict=True):
+        for output, array in zip(proto.graph.output, arrays_of(data, "output"), strict=True):
             expected = _typed(array, dtypes[output.name])
             result = found[output.name]
             if agrees(result, expected, narrow=narrow):
@@ -171,7 +172,7 @@ def _through_float16(array: Array) -> Array:
         return array.astype(np.float16).astype(array.dtype)
 
 
-def _arrays(folder: Path, kind: str) -> list[Array]:
+def arrays_of(folder: Path, kind: str) -> list[Array]:
     """The inputs or outputs of a data set, in order."""
     paths = sorted(folder.glob(f"{kind}_*.pb"), key=lambda path: int(path.stem.split("_")[1]))
     return [numpy_helper.to_array(onnx.load_tensor(path)) for path in paths]

@@ -209,7 +209,7 @@ def test_file_that_is_no_table_is_refused(
 
 def test_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
     (tmp_path / "binary.csv").write_bytes(b"\xff\xfe\x00")
-    for name, code in (("none.csv", "file-not-found"), ("binary.csv", "file-unreadable")):
+    for name, code in (("none.csv", "file-not-found"), ("binary.csv", "file-not-text")):
         with pytest.raises(AtcError) as caught:
             read_measurements(tmp_path / name)
         assert caught.value.diagnostics[0].code.name == code

@@ -31,8 +31,8 @@ def compiled(tmp_path: Path, model: onnx.ModelProto, **options: object) -> OmMod
 
 
 def test_kernels_of_one_scope_are_one_launch_and_keep_results_on_the_chip(tmp_path: Path) -> None:
-    merged = compiled(tmp_path, chain())
-    apart = compiled(tmp_path, chain(), disable_pass=["merge-conv-elemwise"])
+    merged = compiled(tmp_path, chain(), disable_pass=["assign-storage"])
+    apart = compiled(tmp_path, chain(), disable_pass=["assign-storage", "merge-conv-elemwise"])
     one, two = (network_cost(each) for each in (merged, apart))
     assert [kernel.op for kernel in one.kernels] == ["Cast", "Conv2D+Relu", "Cast"]
     assert [kernel.op for kernel in two.kernels] == ["Cast", "Conv2D", "Relu", "Cast"]
@@ -45,11 +45,24 @@ def test_kernels_of_one_scope_are_one_launch_and_keep_results_on_the_chip(tmp_pa
 
 
 def test_weights_inputs_and_results_are_told_apart(tmp_path: Path) -> None:
-    cast, conv, back = (placed.launch for placed in launches_of(compiled(tmp_path, chain())))
+    model = compiled(tmp_path, chain(), disable_pass=["assign-storage"])
+    cast, conv, back = (placed.launch for placed in launches_of(model))
     assert [each.source for each in cast.reads] == [Source.FED]
     assert [each.source for each in conv.reads] == [Source.RESULT, Source.WEIGHTS]
     assert [each.nbytes for each in conv.reads] == [3 * 32 * 32 * 2, 8 * 3 * 3 * 3 * 2]
     assert [each.source for each in back.writes] == [Source.FED]
+
+
+def test_kernels_move_what_is_stored(tmp_path: Path) -> None:
+    model = compiled(tmp_path, chain())
+    _, pack, conv, unpack, _ = (placed.launch for placed in launches_of(model))
+    rows, blocks = 3 * 32 * 32 * 2, 16 * 32 * 32 * 2
+    assert [each.nbytes for each in (*pack.reads, *pack.writes)] == [rows, blocks]
+    assert [each.nbytes for each in conv.reads] == [blocks, 9 * 16 * 16 * 2]
+    assert [each.nbytes for each in (*unpack.reads, *unpack.writes)] == [blocks, 8 * 32 * 32 * 2]
+    names = {kernel.op: kernel.formats for kernel in network_cost(model).kernels}
+    assert names["Conv2D+Relu"] == "NC1HWC0;FRACTAL_Z -> NC1HWC0"
+    assert names["TransData"] == "NC1HWC0 -> ND"
 
 
 def test_views_launch_nothing_and_hand_on_what_they_show(tmp_path: Path) -> None:

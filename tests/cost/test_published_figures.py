@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from atc_py.cost.estimate import estimate
+from atc_py.dtypes import DType
 from atc_py.target import find_soc
 from atc_py.target.rates import rates_of
 from tests.cost.launches import bert_base, elementwise, matmul, resnet50
@@ -59,7 +60,40 @@ def test_peak_of_hot_chips_31_is_within_the_range_of_a_large_product(
 
 
 @pytest.mark.parametrize(
-    ("soc", "gigabytes"), [("Ascend310P3", 144), ("Ascend910A", 1024), ("Ascend910B1", 1421)]
+    ("soc", "teraops"), [("Ascend310P3", 139), ("Ascend310", 22), ("Ascend910A", 524)]
+)
+def test_large_product_of_int8_comes_near_twice_the_peak(soc: str, teraops: float) -> None:
+    launch = matmul(LARGE, LARGE, LARGE, dtype=DType.INT8)
+    least, expected, most = rates([launch], soc, 2 * LARGE**3 / 1e12)
+    assert most == pytest.approx(teraops, rel=0.02)
+    assert least < 0.5 * teraops < expected < 0.85 * teraops
+
+
+@pytest.mark.parametrize(("soc", "teraops"), [("Ascend910A", 512), ("Ascend310", 16)])
+def test_int8_peak_of_hot_chips_31_is_within_the_range(soc: str, teraops: float) -> None:
+    launch = matmul(LARGE, LARGE, LARGE, dtype=DType.INT8)
+    least, _, most = rates([launch], soc, 2 * LARGE**3 / 1e12)
+    assert least < teraops < most
+
+
+@pytest.mark.parametrize(("soc", "terabytes"), [("Ascend910A", 1.2), ("Ascend910B1", 1.6)])
+def test_device_memory_is_somewhat_slower_than_its_modules_are_sold_for(
+    soc: str, terabytes: float
+) -> None:
+    """1.2 TB/s of the Ascend 910: Hot Chips 31; 1.6 TB/s of Atlas A2: Ascend C documentation."""
+    found = find_soc(soc)
+    assert 0.8 < found.gm_read * found.aicores * found.mhz * 1e6 / (terabytes * 1e12) < 0.95
+
+
+def test_l2_cache_of_atlas_a2_is_several_times_as_fast_as_its_memory() -> None:
+    """About 7 TB/s beside 1.6 TB/s: Ascend C documentation, best practice of L2 cache tiling."""
+    soc = find_soc("Ascend910B1")
+    assert rates_of(soc).l2_read / soc.gm_read == pytest.approx(7 / 1.6, rel=0.25)
+
+
+@pytest.mark.parametrize(
+    ("soc", "gigabytes"),
+    [("Ascend310P3", 144), ("Ascend310", 91), ("Ascend910A", 1024), ("Ascend910B1", 1421)],
 )
 def test_device_memory_has_the_published_rate(soc: str, gigabytes: float) -> None:
     found = find_soc(soc)

@@ -83,3 +83,27 @@ def test_observer_sees_every_node_where_launches_are_not_merged() -> None:
     found, launches, seen = _run(_model([1, 1, 1]), merged=False)
     assert len(launches) == len(seen) == 3
     assert found.tobytes() == _run(_model([1, 1, 1]))[0].tobytes()
+
+
+def test_repeated_operand_is_read_anew_in_every_run() -> None:
+    """It lies where it lay before, so the launch is the one that the first run made ready."""
+    builder = ModelBuilder()
+    x, w, m = (
+        builder.input(name, "float16", shape)
+        for name, shape in (("x", [2, 3, 8, 8]), ("w", [2, 3, 8, 8]), ("m", [1, 1, 8, 8]))
+    )
+    (mask,) = builder.node("Neg", [m], [("float16", [1, 1, 8, 8])])
+    (product,) = builder.node("BatchMatMulV2", [x, w], [("float16", [2, 3, 8, 8])])
+    (y,) = builder.node("Add", [product, mask], [("float16", [2, 3, 8, 8])])
+    builder.output("y", y)
+    built = builder.build()
+    nodes = [msgspec.structs.replace(node, scope=1) for node in built.description.nodes[1:]]
+    nodes.insert(0, built.description.nodes[0])
+    model = MemoryModel(msgspec.structs.replace(built.description, nodes=nodes), built.arrays)
+    device, results = SimModel(model), []
+    for number in (1, 2):
+        zeros = np.zeros((2, 3, 8, 8), np.float16)
+        mask_of_run = np.full((1, 1, 8, 8), number, np.float16)
+        results.append(device.run({"x": zeros, "w": zeros, "m": mask_of_run})["y"])
+    device.close()
+    assert [set(found.reshape(-1).tolist()) for found in results] == [{-1.0}, {-2.0}]

@@ -9,7 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from atc_py.device.sim.numerics import carrier_dtype, from_carrier, round_to_grid, to_carrier
+from atc_py.device.sim.numerics import (
+    ROUNDED_AT_ONCE,
+    Kind,
+    carrier_dtype,
+    from_carrier,
+    round_to_grid,
+    rounding,
+    to_carrier,
+)
 from atc_py.dtypes import DType
 from tests.device.models import ModelBuilder, random_array, run_model, run_operator
 
@@ -44,6 +52,47 @@ def neighbours(x: NDArray[np.float32]) -> NDArray[np.float32]:
 @DTYPES
 def test_rounding_keeps_all_values_of_the_grid(dtype: DType) -> None:
     assert_rounds_like_numpy(grid(dtype), dtype)
+
+
+def assert_kind_rounds_like_numpy(x: NDArray[np.float32], dtype: DType, kind: Kind) -> None:
+    """Compare bits of values of which something is known, rounded where they lie, twice over."""
+    scratch, found = np.empty(ROUNDED_AT_ONCE, np.uint32), np.empty_like(x)
+    with np.errstate(over="ignore", invalid="ignore"):
+        expected = x.astype(dtype.numpy).astype(np.float32)
+        launch = rounding(found, dtype, scratch, kind)
+        for _ in range(2):
+            np.copyto(found, x)
+            launch()
+    np.testing.assert_array_equal(found.view(np.uint32), expected.view(np.uint32))
+
+
+@DTYPES
+def test_rounding_of_positive_values_is_that_of_any(dtype: DType) -> None:
+    values = np.sort(grid(dtype)[np.isfinite(grid(dtype))])
+    middles = ((values[:-1].astype(np.float64) + values[1:]) / 2).astype(np.float32)
+    around = neighbours(np.concatenate([values, middles]))
+    positive = np.abs(around[np.abs(around) < 65520])
+    assert_kind_rounds_like_numpy(positive, dtype, Kind.POSITIVE)
+    every_mantissa = np.arange(0x38000000, 0x39000000, 13, dtype=np.uint32).view(np.float32)
+    assert_kind_rounds_like_numpy(every_mantissa, dtype, Kind.POSITIVE)
+
+
+@DTYPES
+def test_rounding_of_sums_and_differences_is_that_of_any(dtype: DType) -> None:
+    finite = grid(dtype)[np.isfinite(grid(dtype))]
+    rng = np.random.default_rng(7)
+    left, right = (rng.choice(finite, 100_000) for _ in range(2))
+    near = round_to_grid(np.ldexp(left / 8, rng.integers(0, 3, left.size)), dtype)
+    with np.errstate(over="ignore"):
+        sums = np.concatenate([left + right, left - near, finite, finite - finite])
+    exact = sums[np.abs(sums) < 65520]
+    assert_kind_rounds_like_numpy(exact, dtype, Kind.SUMS)
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_rounding_of_a_kind_keeps_infinities_and_nan(kind: Kind) -> None:
+    odd = np.array([np.nan, np.inf, 65520, 65519, 1, 0, 2.0**-24], np.float32)
+    assert_kind_rounds_like_numpy(odd, DType.FLOAT16, kind)
 
 
 @DTYPES

@@ -15,7 +15,7 @@ from atc_py.device.sim import loading
 from atc_py.device.sim.backend import SimBackend
 from atc_py.device.sim.kernel import Call, Kernel, find_kernel
 from atc_py.diag import AtcError
-from atc_py.diag.codes import BAD_RUN_INPUT, DEVICE_FAILED, MISSING_RUN_INPUT
+from atc_py.diag.codes import BAD_RUN_INPUT, DEVICE_FAILED, DEVICE_MEMORY, MISSING_RUN_INPUT
 from atc_py.package.schema import OmTensor
 from tests.device.models import (
     Array,
@@ -294,7 +294,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
 
     sound = find_kernel("Add")
     assert sound is not None
-    broken = dataclasses.replace(sound, run=run)
+    broken = dataclasses.replace(sound, run=run, bind=None)
 
     def find(op: str) -> Kernel | None:
         return broken if op == "Add" else find_kernel(op)
@@ -317,7 +317,7 @@ def test_failing_kernel_is_reported_with_its_node(
     with pytest.raises(AtcError) as caught:
         device.run(handle, {"x": X, "y": X})
     (finding,) = caught.value.diagnostics
-    assert finding.code is DEVICE_FAILED
+    assert finding.code is (DEVICE_MEMORY if isinstance(error, MemoryError) else DEVICE_FAILED)
     assert message in finding.message
     assert str(finding.place) == 'node 0 "Add_0" (Add)'
     assert device.profile(handle) == ()
@@ -337,8 +337,10 @@ def test_result_that_no_memory_holds_is_reported_with_its_node() -> None:
     model = builder.build()
     with pytest.raises(AtcError) as caught:
         run_model(model, {"x": np.zeros((1, 1), np.float32)})
-    assert caught.value.diagnostics[0].code is DEVICE_FAILED
-    assert "memory ran out" in caught.value.diagnostics[0].message
+    (finding,) = caught.value.diagnostics
+    assert finding.code is DEVICE_MEMORY
+    assert "most of all needs the Add here, whose results are 1.0 EiB" in finding.message
+    assert str(finding.place) == 'node 0 "Add_0" (Add)'
 
 
 def test_profile_has_every_node_of_the_last_run(device: SimBackend) -> None:

@@ -9,7 +9,7 @@ from atc_py.device.sim.kernel import Call, Rounding, Workspace, find_kernel
 from atc_py.device.sim.node import NodeFacts, TensorFacts
 from atc_py.device.sim.numerics import round_to_grid
 from atc_py.device.sim.parallel import Workers
-from atc_py.device.sim.tables import look_up, table_of
+from atc_py.device.sim.tables import looking_up, table_of
 from atc_py.dtypes import DType
 from atc_py.target import TargetOp, operators
 
@@ -53,7 +53,7 @@ def test_table_gives_the_bits_of_the_kernel(row: TargetOp) -> None:
             kernel.run(Call(_node(row, size), (x.copy(),), (wanted,), Workspace(), WORKER))
         round_to_grid(wanted, DType.FLOAT16, wanted)
         found = x.copy()
-        look_up(table, found, found, Workspace())
+        looking_up(table, found, found, Workspace())()
         numbers = ~np.isnan(wanted)
         np.testing.assert_array_equal(found[numbers].view("u4"), wanted[numbers].view("u4"))
         assert np.isnan(found[~numbers]).all()

@@ -247,6 +247,22 @@ WRONG = {
         + " Nd2NzParams nd; nd.nValue = 1; nd.dValue = 1; nd.srcDValue = 65536; DataCopy(a, gm, nd);",
         "srcDValue must be 1 to 65535",
     ),
+    "no-rows-of-blocks": (
+        QUEUES + L1 + "DataCopy(a, gm, DataCopyParams{0, 1, 0, 0});",
+        "DataCopy takes 1 to 4095 runs",
+    ),
+    "empty-rows-of-blocks": (
+        QUEUES + L1 + "DataCopy(a, gm, DataCopyParams{1, 0, 0, 0});",
+        "DataCopy takes runs of at least a block",
+    ),
+    "rows-of-blocks-past-the-operand": (
+        QUEUES + L1 + "DataCopy(a, gm, DataCopyParams{2, 1, 5000, 0});",
+        "operand overrun: elements up to 80032",
+    ),
+    "rows-of-blocks-past-the-buffer": (
+        QUEUES + L1 + "DataCopy(a, gm, DataCopyParams{2, 1, 0, 31});",
+        "buffer overrun: elements up to 528 of a tensor of 256",
+    ),
     "no-rows-to-l1": (
         QUEUES
         + L1

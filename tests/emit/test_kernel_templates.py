@@ -9,27 +9,34 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import pytest
 from jinja2 import Environment
 
 from atc_py.diag import AtcError
+from atc_py.dtypes import DType
 from atc_py.emit.family import families
 from atc_py.emit.kernels import KernelSet, emit_kernels
 from atc_py.ir import Engine, Graph
 from atc_py.resources import templates_dir
 from atc_py.target import find_soc
+from tests.emit.families.blocks import image, matrix, stored
 
 if TYPE_CHECKING:
     from atc_py.diag import Diagnostic
-    from atc_py.ir import AttrValue
+    from atc_py.ir import AttrValue, TensorType
     from atc_py.shapes import Shape
     from tests.emit.conftest import AddNode
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "kernels"
+F16 = DType.FLOAT16
 MAP, CHANNELS = (2, 32, 10, 12), (32,)
-SHOWN: dict[str, tuple[str, list[Shape | None], list[Shape], dict[str, AttrValue]]] = {
+CHANNELS_OF_ALL = (32, 1, 1)
+Shown: TypeAlias = (
+    "tuple[str, list[Shape | TensorType | None], list[Shape | TensorType], dict[str, AttrValue]]"
+)
+SHOWN: dict[str, Shown] = {
     "activation": ("PRelu", [MAP, CHANNELS], [MAP], {}),
     "binary": ("Add", [MAP] * 2, [MAP], {}),
     "cast": ("Cast", [MAP], [MAP], {}),
@@ -70,9 +77,39 @@ SHOWN: dict[str, tuple[str, list[Shape | None], list[Shape], dict[str, AttrValue
         {"spatial_scale": 0.25, "pooled_height": 7, "pooled_width": 7},
     ),
     "select": ("SelectV2", [MAP, MAP, (32, 1, 1)], [MAP], {}),
+    "trans_data": (
+        "TransData",
+        [MAP],
+        [image(F16, *MAP)],
+        {"src_format": "NCHW", "dst_format": "NC1HWC0"},
+    ),
     "unary": ("ClipByValue", [MAP, (), ()], [MAP], {}),
 }
 """One kernel of each family of this folder, and skeletons of others."""
+
+IN_BLOCKS: dict[str, Shown] = {
+    "binary": ("RealDiv", [image(F16, *MAP), CHANNELS_OF_ALL], [image(F16, *MAP)], {}),
+    "conv": (
+        "Conv2D",
+        [image(F16, *MAP), stored(F16, (48, 32, 3, 3), "FRACTAL_Z"), (48,)],
+        [image(F16, 2, 48, 10, 12)],
+        {"pads": (1,) * 4},
+    ),
+    "matmul": (
+        "MatMulV2",
+        [matrix(F16, 48, 80), matrix(F16, 80, 100), (100,)],
+        [matrix(F16, 48, 100)],
+        {},
+    ),
+    "pool": (
+        "MaxPoolV3",
+        [image(F16, *MAP)],
+        [image(F16, 2, 32, 5, 6)],
+        {"ksize": (1, 1, 3, 3), "strides": (1, 1, 2, 2), "pads": (1, 1, 1, 1)},
+    ),
+    "quant": ("AscendQuant", [image(F16, *MAP)], [image(DType.INT8, *MAP)], {"scale": 2.0}),
+}
+"""One kernel of each family that takes blocks."""
 
 SIM = find_soc("sim")
 
@@ -87,7 +124,7 @@ def own(tmp_path: Path) -> Path:
 
 def _shown(graph: Graph, add_node: AddNode) -> KernelSet:
     """One kernel of each family, one with links, and one for the AI CPU; one has several nodes."""
-    for shown in SHOWN.values():
+    for shown in (*SHOWN.values(), *IN_BLOCKS.values()):
         add_node(graph, *shown)
     add_node(graph, "Add", [MAP, (32, 1, 1)], [MAP])
     add_node(graph, *SHOWN["binary"])
@@ -126,7 +163,8 @@ def test_every_template_is_used() -> None:
     """By a family, as the parent or the macros of another template, or by the project."""
     folder = templates_dir() / "kernels"
     texts = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.cpp.j2")}
-    named = {f"{family.template}.cpp.j2" for family in families().values()}
+    found = [(family, family.blocked) for family in families().values()]
+    named = {f"{each.template}.cpp.j2" for pair in found for each in pair if each is not None}
     named |= {f"{name}.cpp.j2" for name in ("aicpu", "skeleton", "recurrent", "host_kernels")}
     named |= {name for name in texts if any(f'"{name}"' in text for text in texts.values())}
     assert set(texts) - named - {"conv.cpp.j2", "matmul.cpp.j2"} == set()

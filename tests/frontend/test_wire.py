@@ -14,9 +14,15 @@ from hypothesis import strategies as st
 from onnx import helper, numpy_helper
 
 from atc_py.diag import AtcError
-from atc_py.diag.codes import BAD_TENSOR, FILE_NOT_FOUND, FILE_UNREADABLE, NOT_ONNX
+from atc_py.diag.codes import (
+    BAD_TENSOR,
+    FILE_NOT_FOUND,
+    FILE_TOO_LARGE,
+    FILE_UNREADABLE,
+    NOT_ONNX,
+)
 from atc_py.frontend import mapped, read_model
-from atc_py.frontend.wire import CutField, WireError, cut_large_data
+from atc_py.frontend.wire import CutField, WireError, WireSizeError, cut_large_data, opening
 from tests.frontend import onnx_files
 
 if TYPE_CHECKING:
@@ -299,3 +305,39 @@ def test_name_that_is_not_text_is_refused(tmp_path: Path) -> None:
     path.write_bytes(data)
     error = onnx_files.fails(lambda: read_model(path), NOT_ONNX)
     assert "not UTF-8" in str(error)
+
+
+def test_attribute_of_two_gigabytes_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    size = 2**31
+    path = onnx_files.save(small_model(), tmp_path)
+    name = opening(1, 1) + b"a" + b"\xa0\x01\x03"
+    attribute = len(name) + len(opening(4, size)) + size
+    node = len(opening(5, attribute)) + attribute
+    graph = len(opening(1, node)) + node
+    with path.open("ab") as file:  # a second graph field, which protobuf would join to the first
+        file.write(opening(7, graph) + opening(1, node) + opening(5, attribute))
+        file.write(name + opening(4, size))
+        file.truncate(file.tell() + size)  # a hole, which takes no room on the disk
+    tracemalloc.start()
+    error = onnx_files.fails(lambda: read_model(path), FILE_TOO_LARGE)
+    assert tracemalloc.get_traced_memory()[1] < 2**24
+    tracemalloc.stop()
+    assert "beside the raw data of its tensors" in str(error)
+
+
+def test_data_that_is_cut_out_does_not_count() -> None:
+    tensors = {"w": np.ones(100_000, np.float32), "v": np.ones(100_000, np.float32)}
+    proto = onnx_files.model([helper.make_node("Add", ["w", "v"], ["y"])], {}, ["y"], tensors)
+    data = proto.SerializeToString()
+    assert len(cut_large_data(data, "token:", most=1000).cuts) == 2
+    with pytest.raises(WireSizeError):
+        cut_large_data(data, "token:", most=20)
+
+
+def test_fields_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    nodes = [helper.make_node("Relu", ["x"], ["y"], name="n" * 50)] * 100
+    data = onnx_files.model(nodes, {"x": (onnx_files.FLOAT, [2])}, ["y"]).SerializeToString()
+    assert cut_large_data(data, "token:").cuts == []
+    monkeypatch.setattr("atc_py.frontend.wire.MOST_FIELDS", 100)
+    with pytest.raises(WireSizeError, match="more than 100 fields"):
+        cut_large_data(data, "token:")

@@ -26,6 +26,7 @@ from atc_py.ir import (
 from atc_py.ir.parser import parse_graph
 from atc_py.ir.printer import DENSE_LIMIT, print_graph
 from atc_py.ir.verifier import Rules, verify_graph
+from atc_py.storage import Storage
 from atc_py.target import find_operator
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "ir.md"
@@ -95,6 +96,29 @@ def test_network_is_parsed_into_its_parts() -> None:
     assert nothing.output.type == TensorType(DType.BOOL, (0, 2), Format.FRACTAL_NZ)
     assert graph.outputs == [split.outputs[0], graph.inputs[0]]
     assert graph.output_names == ["prob", "x"]
+
+
+@pytest.mark.parametrize(
+    ("text", "storage"),
+    [
+        ("float16[1,64,56,56] NCHW", None),
+        ("float16[1,64,56,56] NCHW@NC1HWC0", Storage(Format.NC1HWC0)),
+        ("float16[64,32,3,3] NCHW@FRACTAL_Z", Storage(Format.FRACTAL_Z)),
+        ("float16[64,32,3,3] NCHW@FRACTAL_Z(2)", Storage(Format.FRACTAL_Z, 2)),
+        ("int8[64,1,3,3] NCHW@C1HWNCoC0(64)", Storage(Format.C1HWNCOC0, 64)),
+        ("float16[4,?,9] ND@FRACTAL_NZ", Storage(Format.FRACTAL_NZ)),
+    ],
+)
+def test_storage_stands_behind_the_format(text: str, storage: Storage | None) -> None:
+    whole = f"graph @g phase lowered {{\n  input %x : {text}\n  input %y : int8[] ND\n}}\n"
+    graph = parse_graph(whole)
+    assert graph.inputs[0].type.storage == storage
+    assert print_graph(graph) == whole
+
+
+def test_one_group_is_no_group() -> None:
+    graph = parse_graph("graph @g phase lowered { input %x : int8[1,1,1,1] NCHW @FRACTAL_Z ( 1 ) }")
+    assert graph.inputs[0].type.storage == Storage(Format.FRACTAL_Z)
 
 
 def test_parsed_names_are_taken() -> None:

@@ -28,13 +28,17 @@ from atc_py.ir.literals import integer_range
 from atc_py.ir.parser import parse_graph
 from atc_py.ir.printer import print_graph
 from atc_py.ir.verifier import Rules, verify_graph
+from atc_py.storage import BLOCKED_FORMATS, Storage
 
 if TYPE_CHECKING:
     from atc_py.ir import AttrValue, ConstData, Node, Value
 
 NAMES = st.from_regex(r"[A-Za-z0-9_][A-Za-z0-9_.]{0,6}", fullmatch=True) | st.text(max_size=6)
 SHAPES = st.lists(st.integers(0, 5), max_size=4).map(tuple)
-TYPES = st.builds(TensorType, st.sampled_from(DType), SHAPES, st.sampled_from(Format))
+STORAGES = st.builds(Storage, st.sampled_from(BLOCKED_FORMATS), st.integers(1, 1 << 40))
+TYPES = st.builds(
+    TensorType, st.sampled_from(DType), SHAPES, st.sampled_from(Format), st.none() | STORAGES
+)
 INT64 = st.integers(*integer_range(DType.INT64))
 ATTRIBUTES: st.SearchStrategy[AttrValue] = st.one_of(
     st.booleans(),
@@ -162,7 +166,7 @@ graph @"light resnet" phase typed {
   const %o : int64[0] ND = opaque "fold"
   %y = Conv2D(%x, %w, _, %b, %o) {a=true, d=int8, e=[], f=1.5, p=[3,3], q=[nan,-inf], s="x"} : \
 float16[1] ND  engine=aicore  name="n"  from [0 "conv1" Conv, 1 "" Relu]
-  %a, %"b/0" = SplitVD(%y) : float16[] ND, float16[1,32] NHWC
+  %a, %"b/0" = SplitVD(%y) : float16[] ND, float16[1,32] NHWC@FRACTAL_Z(2)
   output %a as "prob"
 }
 """

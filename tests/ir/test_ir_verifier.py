@@ -309,6 +309,27 @@ def test_laid_out_value_has_the_rank_of_its_format(type_: str, rank: int | None)
     assert of_text(text, "typed") == []
 
 
+@pytest.mark.parametrize(
+    ("type_", "reason"),
+    [
+        ("int8[1,2,3,4] NCHW@NC1HWC0", None),
+        ("int8[1,?,3,4] NCHW@NC1HWC0", None),
+        ("int8[4,2,3,4] NCHW@FRACTAL_Z(2)", None),
+        ("int8[3,2] ND@FRACTAL_NZ", None),
+        ("int8[3] ND@FRACTAL_NZ", "FRACTAL_NZ is for row-by-row tensors of at least 2 axes"),
+        ("int8[1,2,3,4] ND@NC1HWC0", "NC1HWC0 is for NCHW or NHWC, found ND of 1x2x3x4"),
+        ("int8[5,2,3,4] NCHW@FRACTAL_Z(2)", "5 output channels do not divide into 2 groups"),
+    ],
+)
+def test_laid_out_value_has_a_storage_that_its_type_takes(type_: str, reason: str | None) -> None:
+    text = f"%y = One(%x) : {type_}  engine=aicore"
+    wanted = f"One 'One:y': %y of type {type_} cannot be stored so: {reason}"
+    for phase in ("laid_out", "placed"):
+        found = of_text(text, phase)
+        assert [message[: len(wanted)] for message in found] == ([wanted] if reason else [])
+    assert of_text(text, "typed") == []
+
+
 def test_format_of_an_unused_input_is_checked() -> None:
     graph = parse_graph("graph @g phase laid_out { input %x : int8[2] NCHW }")
     assert messages(graph) == ["%x must have 4 axes in format NCHW, found int8[2] NCHW"]

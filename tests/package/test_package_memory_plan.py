@@ -12,6 +12,7 @@ from atc_py.diag.codes import OM_CONTENT, OM_PLAN
 from atc_py.ir import Graph, Phase
 from atc_py.ir.parser import parse_graph
 from atc_py.package.reader import open_model
+from atc_py.package.schema import FORMAT_VERSION
 from atc_py.passes.memory.plan_memory import plan_memory
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def described(om: Path) -> dict[str, Any]:
 def test_plan_is_part_of_the_description(om: Path) -> None:
     found = described(om)
     assert found["memory"] == {**PLAN, "places": PLACES}
-    assert found["format_version"] == 2
+    assert found["format_version"] == FORMAT_VERSION
 
 
 def test_model_of_the_version_before_has_no_plan_and_is_read(seal: Seal) -> None:

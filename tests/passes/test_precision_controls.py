@@ -15,7 +15,7 @@ from atc_py.diag.codes import (
     BAD_CONTROL_FILE,
     BAD_OPTION,
     FILE_NOT_FOUND,
-    FILE_UNREADABLE,
+    FILE_NOT_TEXT,
     KEPT_NARROWER,
     NO_16_BIT_KERNEL,
     NO_BFLOAT16,
@@ -159,13 +159,13 @@ def test_missing_file_is_named(tmp_path: Path) -> None:
     assert "nothing.cfg" in fault(
         PrecisionOptions(keep_dtype=tmp_path / "nothing.cfg"), FILE_NOT_FOUND
     )
-    fault(PrecisionOptions(keep_dtype=tmp_path), FILE_UNREADABLE)
+    fault(PrecisionOptions(keep_dtype=tmp_path), FILE_NOT_FOUND)
 
 
 def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "keep.cfg"
     path.write_bytes(b"\xff\xfe\x00rel")
-    assert "UTF-8" in fault(PrecisionOptions(keep_dtype=path), BAD_CONTROL_FILE)
+    assert "UTF-8" in fault(PrecisionOptions(keep_dtype=path), FILE_NOT_TEXT)
 
 
 @pytest.mark.parametrize("head", ["relu::", "OpType::Relu:"])

@@ -10,7 +10,7 @@ import pytest
 
 from atc_py.check.findings import ModelCheck, Standing
 from atc_py.diag import AtcError
-from atc_py.diag.codes import BAD_BASELINE, FILE_NOT_FOUND, FILE_UNREADABLE
+from atc_py.diag.codes import BAD_BASELINE, FILE_NOT_FOUND
 from atc_py.report.check_baseline import Baseline, read_baseline
 from atc_py.report.check_document import BaselineCount
 from atc_py.report.check_json import check_document, check_json, check_json_schema
@@ -174,7 +174,7 @@ def test_baseline_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
     assert gone.value.diagnostics[0].code is FILE_NOT_FOUND
     with pytest.raises(AtcError) as folder:
         read_baseline(tmp_path)
-    assert folder.value.diagnostics[0].code is FILE_UNREADABLE
+    assert folder.value.diagnostics[0].code is FILE_NOT_FOUND
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from atc_py.check.findings import ModelCheck, Standing
+from atc_py.check.findings import ModelCheck, NodeCount, Standing
 from atc_py.diag import LANGUAGES, Words
 from atc_py.report import check_words
 from atc_py.report.check_baseline import Baseline
@@ -228,3 +228,23 @@ def test_every_word_has_both_languages() -> None:
     for table in tables:
         assert all(words.en and words.zh for words in table.values())
     assert set(check_words.LEVELS) == set(check_words.COLUMNS) == set(Standing)
+
+
+def test_groups_over_a_hundred_are_counted_unless_verbose() -> None:
+    sentences = [Words.same(f"rule {number}") for number in range(150)]
+    findings = [replace(STRIDES, allowed=each, rule=each.en) for each in sentences]
+    check = model_check(*(at(each, node, f"n{node}") for node, each in enumerate(findings)))
+    text = text_of(check)
+    assert text.count("error[") == 100
+    assert "\n... and 50 more findings; --verbose names all\n" in text
+    assert text_of(check, verbose=True).count("error[") == 150
+    assert "另有 50 条检查结果" in text_of(check, language="zh")
+
+
+def test_operators_over_a_hundred_are_summed_unless_verbose() -> None:
+    counts = {Standing.ERROR: 2}
+    operators = tuple(NodeCount(f"Op{number}", False, counts) for number in range(103))  # noqa: FBT003
+    check = model_check(operators=operators)
+    rows = block(text_of(check), "Operators")
+    assert rows[-1].split() == ["...", "3", "more", "6", "-", "6"]
+    assert len(block(text_of(check, verbose=True), "Operators")) == len(rows) + 2

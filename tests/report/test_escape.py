@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atc_py.report.escape import visible
+from atc_py.report.escape import clipped, visible
 from atc_py.report.tables import Table, plain_lines
 
 
@@ -20,3 +20,13 @@ def test_control_characters_become_escapes() -> None:
 def test_columns_are_as_wide_as_what_is_shown() -> None:
     lines = plain_lines(Table("t\x1b", ("a", "b"), (("\n", "x"), ("long", "y"))))
     assert lines == [r"t\x1b", "  a     b", r"  \n    x", "  long  y"]
+
+
+def test_long_text_is_shown_without_its_middle() -> None:
+    assert clipped("a" * 2000) == "a" * 2000
+    assert clipped("a\n" * 5000, 4) == r"a\n ...(9996 characters)... a\n"
+
+
+def test_columns_are_never_as_wide_as_a_hostile_name() -> None:
+    lines = plain_lines(Table("t", ("a", "b"), (("n" * 10**6, "x"), ("short", "y"))))
+    assert max(map(len, lines)) < 500

@@ -115,6 +115,12 @@ FAULTS = {
     ),
     "no dtypes": ("[float16, float32]", "¦[]", "length >= 1", "list of"),
     "unknown attribute type": ("type: ints", "type: ¦inst", "'inst'", "int | float"),
+    "unknown rewrite": (
+        "otherwise: rewrite}",
+        "otherwise: rewrite, rewrite: ¦nowhere}",
+        "no rewrite is called 'nowhere'",
+        "add-bias",
+    ),
     "unknown level": ("level: aicpu", "level: ¦slow", "'slow'", "error | rewrite | aicpu"),
     "unknown precision mode": (
         "when: {",

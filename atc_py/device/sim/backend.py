@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from atc_py.device.sim.exact import ExactModel
 from atc_py.device.sim.session import SimModel
 from atc_py.diag.codes import DEVICE_FAILED
 
@@ -28,7 +29,7 @@ class SimBackend:
 
     def __init__(self) -> None:
         self._is_open = False
-        self._models: list[SimModel] = []
+        self._models: list[SimModel | ExactModel] = []
 
     def open(self) -> None:
         """Make the device ready; nothing is held yet."""
@@ -42,6 +43,18 @@ class SimBackend:
         """
         self._require_open()
         loaded = SimModel(model)
+        self._models.append(loaded)
+        return loaded
+
+    def load_exact(self, model: LoadedModel) -> ExactModel:
+        """Check a model and pack its constants; its tensors lie in memory as on the real device.
+
+        Raises:
+            AtcError: OM_CONTENT with every finding; DEVICE_MEMORY when it is too large;
+                DEVICE_FAILED when the device is not open.
+        """
+        self._require_open()
+        loaded = ExactModel(model)
         self._models.append(loaded)
         return loaded
 
@@ -75,7 +88,7 @@ class SimBackend:
         if not self._is_open:
             raise DEVICE_FAILED.error("device 'sim' is not open", help="call open() first")
 
-    def _own(self, handle: DeviceModel) -> SimModel:
+    def _own(self, handle: DeviceModel) -> SimModel | ExactModel:
         """`handle` as one of the models that are loaded here."""
         self._require_open()
         for model in self._models:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+from atc_py.device.sim.kernel import in_turn, shared
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -10,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from atc_py.device.sim.kernel import Call
+    from atc_py.device.sim.kernel import Call, Launch, Part
 
     Formula: TypeAlias = Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], None]
 
@@ -36,30 +39,37 @@ def by_blocks(call: Call, formula: Formula) -> None:
             last = min(first + _BLOCK, stop)
             values = target[first:last]
             formula(source[first:last], values, scratch[: last - first])
-            if call.finish is not None:
-                call.finish(values, ((target.size,), (slice(first, last),)))
+            call.finish(values, ((target.size,), (slice(first, last),)))
 
     call.workers.split(source.size, part, least=_BLOCK)
 
 
-def by_pairs(call: Call, function: np.ufunc) -> None:
-    """`out = function(x1, x2)`, on flat blocks unless one of the two is repeated along axes."""
+def by_pairs(call: Call, function: np.ufunc) -> Launch:
+    """What makes `out = function(x1, x2)`, on flat blocks unless an operand repeats along axes."""
     x1, x2, out = call.input(0), call.input(1), call.out
     if not {x1.size, x2.size} <= {out.size, 1}:
-        function(x1, x2, out=out)
-        if call.finish is not None:
-            call.finish(out, (out.shape, (...,)))
-        return
+        return _pair(call, function, (x1, x2), out, (out.shape, (...,)))
     left, right, target = x1.reshape(-1), x2.reshape(-1), out.reshape(-1)
     size = target.size
 
-    def part(start: int, stop: int) -> None:
-        for first in range(start, stop, _BLOCK):
-            here = slice(first, min(first + _BLOCK, stop))
-            a = left[here] if left.size == size else left
-            b = right[here] if right.size == size else right
-            function(a, b, out=target[here])
-            if call.finish is not None:
-                call.finish(target[here], ((size,), (here,)))
+    def block(first: int, stop: int) -> Launch:
+        here = slice(first, min(first + _BLOCK, stop))
+        operands = tuple(each[here] if each.size == size else each for each in (left, right))
+        return _pair(call, function, operands, target[here], ((size,), (here,)))
 
-    call.workers.split(size, part, least=_BLOCK)
+    def part(start: int, stop: int) -> Launch:
+        return in_turn([block(first, stop) for first in range(start, stop, _BLOCK)])
+
+    return shared(call.workers, size, part, least=_BLOCK)
+
+
+def _pair(
+    call: Call,
+    function: np.ufunc,
+    operands: tuple[NDArray[Any], ...],
+    out: NDArray[Any],
+    part: Part,
+) -> Launch:
+    """What makes a part of the result and finishes it."""
+    launch = partial(function, *operands, out=out)
+    return launch if call.finishing is None else in_turn([launch, call.finishing(out, part)])

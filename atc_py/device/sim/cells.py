@@ -6,9 +6,9 @@ GRU. A sequence that is shorter than the longest of its batch stops at its own l
 behind that are 0 and its state stays. One of length 0 has the state 0, whatever it began with, as
 in onnxruntime; ONNX does not say.
 
-States and gates are [units, batch] here: the weights are then the left matrix of the product,
-which BLAS reads as they lie instead of packing them anew in every step, and each gate is one
-piece of memory.
+Gates are [gates, batch, units] here: the state is multiplied with the weights of each gate, small
+matrices that BLAS reads as they lie instead of packing them anew in every step, and each gate is
+one piece of memory. Gates keep the order of the weights.
 """
 
 from __future__ import annotations
@@ -32,15 +32,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Peepholes", "Rule", "Sequences", "run_gru", "run_lstm"]
 
-_ZRH = (0, 1, 2)
-"""The order of a GRU's gates, here as everywhere."""
-
-_COLUMNS_AT_ONCE = 8
-"""Columns of a matrix in Fortran order that are turned at once: whole lines of the cache are read,
-and as many written as it holds. All columns at once take four times as long."""
-
 _PRODUCTS_IN_PLACE = 1_000_000
 """Multiplications up to which OpenBLAS multiplies small matrices as they lie."""
+
+_COLUMNS_AT_ONCE = 8
+"""Columns of a matrix that are turned at once: whole lines of the cache are read, and as many
+written as it holds. All columns at once take four times as long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +50,7 @@ class Rule:
         coupled: LSTM: the forget gate is 1 minus the input gate.
         reset_after: GRU: the reset gate is applied behind the product with the state.
         forget_bias: LSTM: added to the forget gate.
-        order: LSTM: where the gates i, o, f and c stand among the weights' columns.
+        order: LSTM: where the gates i, o, f and c stand among the weights' gates.
     """
 
     activations: tuple[Activation, ...]
@@ -96,34 +93,33 @@ class Sequences:
     workers: Workers
 
     def start(self, state: Array | None, hidden: int) -> Array:
-        """The state [batch, hidden] before the first step as [hidden, batch], a copy."""
-        batch = self.x.shape[1]
+        """The state [batch, hidden] before the first step, a copy."""
         if state is None:
-            return np.zeros((hidden, batch), self.x.dtype)
+            return np.zeros((self.x.shape[1], hidden), self.x.dtype)
         if self.lengths is None:
-            return np.array(state.T, order="C")
-        begun: Array = np.where(self.lengths > 0, state.T, state.dtype.type(0))
+            return np.array(state, order="C")
+        begun: Array = np.where((self.lengths > 0)[:, None], state, state.dtype.type(0))
         return begun
 
     def steps(self) -> Iterator[tuple[int, Array | None]]:
-        """Steps in order; with each, where sequences still run [batch], None for everywhere."""
+        """Steps in order; with each, where sequences still run [batch, 1], None for everywhere."""
         count, lengths = len(self.x), self.lengths
         if lengths is not None and np.any((lengths < 0) | (lengths > count)):
             raise ValueError(f"sequence lengths must be in [0, {count}], found {lengths.tolist()}")
         for step in reversed(range(count)) if self.reverse else range(count):
             running = None if lengths is None else lengths > step
-            yield step, None if running is None or running.all() else running
+            yield step, None if running is None or running.all() else running[:, None]
 
-    def times(self, weights: Array, bias: Array, order: tuple[int, ...]) -> Array:
+    def times(self, weights: Array, bias: Array, gates: int) -> Array:
         """What the input adds to the gates: weights times the input of each step, plus bias.
 
         Args:
             weights: [gates * hidden, input].
             bias: [gates * hidden].
-            order: where each gate of the result stands among those of the weights.
+            gates: how many.
 
         Returns:
-            [steps, gates * hidden, batch].
+            [steps, gates, batch, hidden].
         """
         steps, batch, width = self.x.shape
         inputs = self.x.reshape(steps * batch, width)
@@ -134,11 +130,8 @@ class Sequences:
             np.add(product[start:stop], bias, out=product[start:stop])
 
         self.workers.split(len(inputs), part, least=PRODUCTS_AT_ONCE // max(weights.size, 1) + 1)
-        gates = product.reshape(steps, batch, len(order), -1)
-        result = np.empty((steps, len(order), gates.shape[3], batch), self.x.dtype)
-        for target, source in enumerate(order):
-            result[:, target] = gates[:, :, source].swapaxes(1, 2)
-        return result.reshape(steps, -1, batch)
+        by_gate = product.reshape(steps, batch, gates, len(weights) // gates).swapaxes(1, 2)
+        return np.ascontiguousarray(by_gate)
 
 
 def run_lstm(
@@ -167,29 +160,55 @@ def run_lstm(
     hidden = from_state.shape[1]
     bias = np.zeros(4 * hidden, out.dtype) if given is None else np.array(given)
     bias[rule.order[2] * hidden :][:hidden] += out.dtype.type(rule.forget_bias)
-    from_state = _in_order(from_state, rule.order)
-    gates_of_x = sequences.times(from_input, bias, rule.order)
+    gates_of_x = sequences.times(from_input, bias, 4)
     units, cells = (sequences.start(part, hidden) for part in state)
     cell = _LstmCell(rule, peepholes, np.empty(gates_of_x.shape[1:], out.dtype))
+    product = _StateProduct.of(from_state, cell.gates)
     for step, running in sequences.steps():
-        _multiply(from_state, units, cell.gates)
-        np.add(cell.gates, gates_of_x[step], out=cell.gates)
+        product.fill(units)
+        np.add(cell.gates, gates_of_x[step], cell.gates)
         next_units, next_cells = cell.step(cells)
-        out[step] = _where_running(running, next_units).T
+        if running is None:
+            np.copyto(out[step], next_units)
+        else:
+            out[step] = np.where(running, next_units, 0)
         units, cells = _moved(running, next_units, units), _moved(running, next_cells, cells)
-        yield step, units.T, cells.T
+        yield step, units, cells
 
 
-def _in_order(weights: Array, order: tuple[int, ...]) -> Array:
-    """A copy in C order of weights [gates * hidden, n] whose gate k is the one at order[k]."""
-    result = np.empty(weights.shape, weights.dtype)
-    wide = weights.shape[1] if weights.flags.c_contiguous else _COLUMNS_AT_ONCE
-    gates = result.reshape(len(order), -1, weights.shape[1])
-    sources = weights.reshape(gates.shape)
-    for gate, at in zip(gates, order, strict=True):
-        for start in range(0, weights.shape[1], wide):
-            gate[:, start : start + wide] = sources[at, :, start : start + wide]
-    return result
+@dataclass(frozen=True, slots=True)
+class _StateProduct:
+    """Weights of the state and the gates that it adds to, in as many pieces as BLAS likes.
+
+    Beyond a size BLAS first packs its operands, which here takes longer than the product itself.
+
+    Attributes:
+        weights: [gates, pieces, hidden, hidden / pieces], a copy.
+        gates: [gates, pieces, batch, hidden / pieces], a view of what is filled.
+    """
+
+    weights: Array
+    gates: Array
+
+    @staticmethod
+    def of(weights: Array, gates: Array) -> _StateProduct:
+        """Of weights [gates * hidden, hidden] and gates [gates, batch, hidden]."""
+        (count, batch, hidden), pieces = gates.shape, 1
+        while (
+            batch * hidden * (hidden // pieces) > _PRODUCTS_IN_PLACE and hidden % (2 * pieces) == 0
+        ):
+            pieces *= 2
+        source = weights.reshape(count, pieces, hidden // pieces, hidden).swapaxes(2, 3)
+        copy = np.empty(source.shape, source.dtype)
+        wide = hidden if source.strides[3] == source.itemsize else _COLUMNS_AT_ONCE
+        for start in range(0, source.shape[3], wide):
+            copy[..., start : start + wide] = source[..., start : start + wide]
+        cut = gates.reshape(count, batch, pieces, hidden // pieces)
+        return _StateProduct(copy, cut.swapaxes(1, 2))
+
+    def fill(self, state: Array) -> None:
+        """Gates from the state [batch, hidden]."""
+        np.matmul(state, self.weights, self.gates)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +218,7 @@ class _LstmCell:
     Attributes:
         rule: how gates are computed.
         peepholes: or None.
-        gates: [4 hidden, batch], what goes into the gates i, o, f, c; a step writes over it.
+        gates: [4, batch, hidden], what goes into the gates; a step writes over it.
     """
 
     rule: Rule
@@ -207,31 +226,32 @@ class _LstmCell:
     gates: Array
 
     def step(self, cells: Array) -> tuple[Array, Array]:
-        """Units and cells [hidden, batch] behind the step, from the cells before it."""
-        f, g, h = self.rule.activations
-        hidden, bounded = len(cells), self.rule.bounded
-        new = g(bounded(self.gates[3 * hidden :]))
+        """Units and cells [batch, hidden] behind the step, from the cells before it."""
+        (f, g, h), order = self.rule.activations, self.rule.order
+        gates = self.rule.bounded(self.gates) if self.peepholes is None else self.gates
         if self.peepholes is None:
-            opened = f(bounded(self.gates[: 3 * hidden]))
-            kept, outward, left = (opened[at * hidden :][:hidden] for at in range(3))
+            new = g(gates[order[3]])
+            opened = f(gates)  # the gate c for nothing: one call instead of three
+            kept, outward, left = (opened[at] for at in order[:3])
         else:
+            new = g(self.rule.bounded(gates[order[3]]))
             kept, outward, left = self._peeping(self.peepholes, cells)
         if self.rule.coupled:
             left = 1 - kept
         next_cells = left * cells
-        np.multiply(kept, new, out=new)
-        np.add(next_cells, new, out=next_cells)
+        np.multiply(kept, new, new)
+        np.add(next_cells, new, next_cells)
         if self.peepholes is not None:
-            outward += self.peepholes.into_output[:, None] * next_cells
-            outward = f(bounded(outward))
+            outward += self.peepholes.into_output * next_cells
+            outward = f(self.rule.bounded(outward))
         return np.multiply(outward, h(next_cells)), next_cells
 
     def _peeping(self, peepholes: Peepholes, cells: Array) -> tuple[Array, Array, Array]:
         """The input gate, what goes into the output gate so far, and the forget gate."""
-        f, hidden, bounded = self.rule.activations[0], len(cells), self.rule.bounded
-        into, outward, forget = (self.gates[at * hidden :][:hidden] for at in range(3))
-        into += peepholes.into_input[:, None] * cells
-        forget += peepholes.into_forget[:, None] * cells
+        f, bounded = self.rule.activations[0], self.rule.bounded
+        into, outward, forget = (self.gates[at] for at in self.rule.order[:3])
+        into += peepholes.into_input * cells
+        forget += peepholes.into_forget * cells
         return f(bounded(into)), outward, f(bounded(forget))
 
 
@@ -261,15 +281,22 @@ def run_gru(
         np.zeros(3 * hidden, out.dtype) if part is None else np.array(part) for part in biases
     )
     bias[: 2 * hidden] += state_bias[: 2 * hidden]
-    gates_of_x = sequences.times(from_input, bias, _ZRH)
-    late_bias, gates = state_bias[2 * hidden :, None], np.empty(gates_of_x.shape[1:], out.dtype)
-    cell = _GruCell(rule, _in_order(from_state, _ZRH), late_bias, gates)
+    gates_of_x = sequences.times(from_input, bias, 3)
+    gates = np.empty(gates_of_x.shape[1:], out.dtype)
+    late_bias = np.broadcast_to(state_bias[2 * hidden :], gates.shape[1:]).copy()
+    split = 3 if rule.reset_after else 2  # the gate h takes another state
+    early = _StateProduct.of(from_state[: split * hidden], gates[:split])
+    late = _StateProduct.of(from_state[split * hidden :], gates[split:])
+    cell = _GruCell(rule, early, late, late_bias, gates)
     units = sequences.start(state, hidden)
     for step, running in sequences.steps():
         next_units = cell.step(gates_of_x[step], units)
-        out[step] = _where_running(running, next_units).T
+        if running is None:
+            np.copyto(out[step], next_units)
+        else:
+            out[step] = np.where(running, next_units, 0)
         units = _moved(running, next_units, units)
-        yield step, units.T
+        yield step, units
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,58 +305,37 @@ class _GruCell:
 
     Attributes:
         rule: how gates are computed.
-        weights: of the state [3 hidden, hidden], gates in the order z, r, h.
-        late_bias: of the state for the gate h [hidden, 1]; the other gates' come with the input.
-        gates: [3 hidden, batch], what the state adds; a step writes over it.
+        early: the product of the state for the gates z and r, and h where that is reset behind it.
+        late: that of the state that was reset, else.
+        late_bias: of the state for the gate h [batch, hidden]; the others' come with the input.
+        gates: [3, batch, hidden], what the state adds; a step writes over it.
     """
 
     rule: Rule
-    weights: Array
+    early: _StateProduct
+    late: _StateProduct
     late_bias: Array
     gates: Array
 
     def step(self, gates_of_x: Array, units: Array) -> Array:
-        """Units [hidden, batch] behind the step, from those before it."""
+        """Units [batch, hidden] behind the step, from those before it."""
         f, g = self.rule.activations
-        hidden, bounded = len(units), self.rule.bounded
-        early, late = self.gates[: 2 * hidden], self.gates[2 * hidden :]
+        bounded, early, late = self.rule.bounded, self.gates[:2], self.gates[2]
+        self.early.fill(units)
+        np.add(early, gates_of_x[:2], early)
+        update, reset = f(bounded(early))
         if self.rule.reset_after:
-            _multiply(self.weights, units, self.gates)
+            np.add(late, self.late_bias, late)
+            np.multiply(late, reset, late)
         else:
-            _multiply(self.weights[: 2 * hidden], units, early)
-        np.add(early, gates_of_x[: 2 * hidden], out=early)
-        opened = f(bounded(early))
-        update, reset = opened[:hidden], opened[hidden:]
-        if self.rule.reset_after:
-            np.add(late, self.late_bias, out=late)
-            np.multiply(late, reset, out=late)
-        else:
-            _multiply(self.weights[2 * hidden :], np.multiply(reset, units, out=reset), late)
-            np.add(late, self.late_bias, out=late)
-        np.add(late, gates_of_x[2 * hidden :], out=late)
+            self.late.fill(np.multiply(reset, units, reset))
+            np.add(late, self.late_bias, late)
+        np.add(late, gates_of_x[2], late)
         new = g(bounded(late))
         change = units - new
-        np.multiply(change, update, out=change)
-        np.add(change, new, out=change)
+        np.multiply(change, update, change)
+        np.add(change, new, change)
         return change
-
-
-def _multiply(weights: Array, state: Array, out: Array) -> None:
-    """`out = weights @ state`, in as many pieces of the weights as make BLAS multiply in place.
-
-    Beyond a size it first packs its operands, which here takes longer than the product itself.
-    """
-    rows, hidden = weights.shape
-    pieces = 1
-    while rows // pieces * out.shape[1] * hidden > _PRODUCTS_IN_PLACE and rows % (2 * pieces) == 0:
-        pieces *= 2
-    stacked = weights.reshape(pieces, rows // pieces, hidden)
-    np.matmul(stacked, state, out=out.reshape(*stacked.shape[:2], out.shape[1]))
-
-
-def _where_running(running: Array | None, after: Array) -> Array:
-    """The results of a step [units, batch]: 0 where a sequence has ended."""
-    return after if running is None else np.where(running, after, 0)
 
 
 def _moved(running: Array | None, after: Array, before: Array) -> Array:

@@ -18,12 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from atc_py.device.sim.blocks import by_blocks
-from atc_py.device.sim.kernel import Call, Kernel, Rounding
-from atc_py.device.sim.numerics import is_rounded, round_to_grid
+from atc_py.device.sim.kernel import Call, Kernel, Rounding, in_turn, shared
+from atc_py.device.sim.numerics import Kind, is_rounded
 from atc_py.device.sim.parallel import Workers
 from atc_py.device.sim.program import Step
-from atc_py.device.sim.tables import look_up, table_of
+from atc_py.device.sim.tables import LOOKED_UP_AT_ONCE, looking_up, table_of
 from atc_py.shapes import element_count
 from atc_py.target import Unit, find_operator
 
@@ -32,13 +31,21 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from atc_py.device.sim.kernel import Part
+    from atc_py.device.sim.kernel import Launch, Part
     from atc_py.device.sim.node import NodeFacts
+    from atc_py.dtypes import DType
 
 __all__ = ["chained"]
 
 _ELEMENTWISE = frozenset({"unary", "binary"})
 """Families of kernels that are functions of each element."""
+
+
+_SUMS = frozenset({"Add", "Sub"})
+"""Operators that add two numbers."""
+
+_BOUNDS = frozenset({"ClipByValue", "Relu"})
+"""Operators that hold a number to bounds of its dtype."""
 
 
 def chained(steps: Sequence[Step], scopes: Sequence[int]) -> list[Step]:
@@ -98,6 +105,33 @@ class _Link:
             return None
         return table_of(self.node, self.kernel, _one_worker())
 
+    @property
+    def is_bound(self) -> bool:
+        """Whether it holds values to other numbers of their dtype."""
+        first, *bounds = self.operands or (0,)
+        return self.node.op in _BOUNDS and first is None and None not in bounds
+
+    def launch(self, call: Call, values: NDArray[Any], part: Part) -> Launch:
+        """What applies it to a part of the chain's result, in place.
+
+        A part of an operand that has to be copied, or that its kernel copies to have it in order,
+        is taken by every launch anew: data change.
+        """
+        if any(
+            at is not None
+            and not _is_in_order(_operand(call.input(at), values, part), call.input(at))
+            for at in self.operands
+        ):
+            return lambda: self._on_part(call, values, part)()  # noqa: PLW0108  (anew each time)
+        return self._on_part(call, values, part)
+
+    def _on_part(self, call: Call, values: NDArray[Any], part: Part) -> Launch:
+        """What applies it to a part, with operands as they are now."""
+        inputs = tuple(
+            values if at is None else _operand(call.input(at), values, part) for at in self.operands
+        )
+        return self.kernel.launch(Call(self.node, inputs, (values,), call.workspace, _one_worker()))
+
 
 @dataclass(frozen=True, slots=True)
 class _Chain:
@@ -119,35 +153,69 @@ class _Chain:
 
     def run(self, call: Call) -> None:
         """Launch the head on the memory of the last result; it finishes its parts."""
+        self.bind(call)()
+
+    def bind(self, call: Call) -> Launch:
+        """What `run` does, over and over."""
         out = call.out.reshape(self.node.outputs[0].shape)
-        finish = partial(self._finish, call)
+        finishing = partial(self._finishing, call)
         head = Call(
-            self.node, call.inputs[: self.inputs], (out,), call.workspace, call.workers, finish
+            self.node, call.inputs[: self.inputs], (out,), call.workspace, call.workers, finishing
         )
         table = None if self.lead is None else self.lead.table
         if table is None:
-            self.kernel.run(head)
-        else:
-            by_blocks(head, lambda x, values, _: look_up(table, x, values, call.workspace))
+            return self.kernel.launch(head)
+        source, target = head.x.reshape(-1), out.reshape(-1)
 
-    def _finish(self, call: Call, values: NDArray[Any], part: Part) -> None:
-        """Round a part of the head's result and apply the links to it, in place."""
+        def part(start: int, stop: int) -> Launch:
+            values, place = target[start:stop], ((target.size,), (slice(start, stop),))
+            found = looking_up(table, source[start:stop], values, call.workspace)
+            return in_turn([found, finishing(values, place)])
+
+        return shared(call.workers, target.size, part, least=LOOKED_UP_AT_ONCE)
+
+    def _finishing(self, call: Call, values: NDArray[Any], part: Part) -> Launch:
+        """What rounds a part of the head's result and applies the links to it, in place.
+
+        A bound, which lies on the grid, may be held before rounding as well as behind it.
+        """
         dtype = self.node.outputs[0].dtype
-        rounded = is_rounded(dtype)
         looked_up = self.lead is not None and self.lead.table is not None
-        if rounded and self.kernel.rounding is Rounding.BOUNDARY and not looked_up:
-            round_to_grid(values, dtype, values)
+        launches: list[Launch] = []
+        kind = None if looked_up else _kind_of_results(self.node, self.kernel)
         for link in self.links:
+            if kind is not None and not link.is_bound:
+                launches.append(call.rounding(values, dtype, kind))
+                kind = None
             if link.table is not None:
-                look_up(link.table, values, values, call.workspace)
+                launches.append(looking_up(link.table, values, values, call.workspace))
                 continue
-            inputs = tuple(
-                values if at is None else _operand(call.input(at), values, part)
-                for at in link.operands
-            )
-            link.kernel.run(Call(link.node, inputs, (values,), call.workspace, _one_worker()))
-            if rounded and link.kernel.rounding is Rounding.BOUNDARY:
-                round_to_grid(values, dtype, values)
+            launches.append(link.launch(call, values, part))
+            if kind is None:
+                kind = _kind_of_results(link.node, link.kernel)
+            elif link.node.op == "Relu":
+                kind = Kind.POSITIVE
+            else:
+                low = call.input(link.operands[1] or 0)
+                launches.append(_rounding_clipped(call, values, dtype, low))
+                kind = None
+        if kind is not None:
+            launches.append(call.rounding(values, dtype, kind))
+        return in_turn(launches)
+
+
+def _rounding_clipped(call: Call, values: NDArray[Any], dtype: DType, low: NDArray[Any]) -> Launch:
+    """What rounds values that are held to a bound `low`, which only the launch knows."""
+    bound = low.reshape(-1)
+    positive, other = (call.rounding(values, dtype, kind) for kind in (Kind.POSITIVE, Kind.ANY))
+    return lambda: (positive if bound[0] >= 0 else other)()  # noqa: PLW0108  (anew each time)
+
+
+def _kind_of_results(node: NodeFacts, kernel: Kernel) -> Kind | None:
+    """What is known of a kernel's results that are to be rounded; None where they are not."""
+    if kernel.rounding is not Rounding.BOUNDARY or not is_rounded(node.outputs[0].dtype):
+        return None
+    return Kind.SUMS if node.op in _SUMS else Kind.ANY
 
 
 @cache
@@ -164,6 +232,11 @@ def _operand(array: NDArray[Any], values: NDArray[Any], part: Part) -> NDArray[A
     if array.size == element_count(shape):
         return array.reshape(shape)[index].reshape(values.shape)
     return np.broadcast_to(array, shape)[index].reshape(values.shape)
+
+
+def _is_in_order(part: NDArray[Any], whole: NDArray[Any]) -> bool:
+    """Whether a part of an array is its own memory, one element after the other."""
+    return part.flags.c_contiguous and np.may_share_memory(part, whole)
 
 
 def _links(steps: Sequence[Step]) -> Iterator[_Link]:
@@ -218,6 +291,7 @@ def _chain(steps: Sequence[Step], links: tuple[_Link, ...]) -> Step:
     kernel = replace(
         head.kernel,
         run=chain.run,
+        bind=chain.bind,
         rounding=Rounding.ON_GRID,
         in_place=head.kernel.in_place and len(inputs) == len(head.inputs),
     )

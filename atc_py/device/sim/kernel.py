@@ -7,34 +7,43 @@ import pkgutil
 import threading
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 import numpy as np
 
+from atc_py.device.sim.numerics import ROUNDED_AT_ONCE, Kind, rounding
 from atc_py.device.sim.parallel import Workers
+from atc_py.memory_limit import format_size
 from atc_py.shapes import Shape, element_count
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import DTypeLike, NDArray
     from typing_extensions import Unpack
 
     from atc_py.device.sim.node import NodeFacts, TensorFacts
+    from atc_py.dtypes import DType
 
 __all__ = [
     "Call",
     "Kernel",
+    "Launch",
     "Part",
     "Rounding",
     "Traits",
     "Workspace",
     "find_kernel",
+    "in_turn",
     "kernel",
     "kernels",
+    "shared",
 ]
 
+
+Launch: TypeAlias = "Callable[[], object]"
+"""What computes a call, as often as it is made, from what the call's arrays hold by then."""
 
 Part: TypeAlias = "tuple[Shape, tuple[Any, ...]]"
 """Where a part of a result lies: extents that the result is seen with, and an index into them."""
@@ -58,15 +67,32 @@ class Workspace(threading.local):
     caches, which costs more than the memory.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, limit: int | None = None) -> None:
+        """Scratch memory, no piece of it larger than `limit` bytes."""
         self._buffers: dict[str, NDArray[np.uint8]] = {}
+        self._limit = limit
+
+    def require(self, nbytes: int, what: str) -> None:
+        """Refuse `what`, of `nbytes`, before it is made.
+
+        Raises:
+            MemoryError: that is over the limit.
+        """
+        if self._limit is not None and nbytes > self._limit:
+            limit = format_size(self._limit)
+            raise MemoryError(f"{what} would take {format_size(nbytes)}, the limit is {limit}")
 
     def take(self, name: str, shape: Shape, dtype: DTypeLike) -> NDArray[Any]:
-        """An array with undefined contents, valid until this thread takes `name` again."""
+        """An array with undefined contents, valid until this thread takes `name` again.
+
+        Raises:
+            MemoryError: it would be larger than the limit, or the system has no more.
+        """
         wanted = np.dtype(dtype)
         nbytes = element_count(shape) * wanted.itemsize
         buffer = self._buffers.get(name)
         if buffer is None or buffer.size < nbytes:
+            self.require(nbytes, f"scratch memory {name!r}")
             buffer = self._buffers[name] = np.empty(nbytes, np.uint8)
         return buffer[:nbytes].view(wanted).reshape(shape)
 
@@ -82,8 +108,8 @@ class Call:
             The first may be the memory of an input when the kernel is declared `in_place`.
         workspace: scratch memory.
         workers: threads to share the work with.
-        finish: what a kernel that `finishes` calls with each part of its result, a C-ordered array
-            that may be changed, and where the part lies; None where nothing is left to do.
+        finishing: what is left to do to a part of the result of a kernel that `finishes`: the
+            part, a C-ordered array that may be changed, and where it lies; None for nothing.
     """
 
     node: NodeFacts
@@ -91,11 +117,21 @@ class Call:
     outputs: tuple[NDArray[Any], ...]
     workspace: Workspace = field(default_factory=Workspace)
     workers: Workers = field(default_factory=lambda: Workers(1))
-    finish: Callable[[NDArray[Any], Part], None] | None = None
+    finishing: Callable[[NDArray[Any], Part], Launch] | None = None
 
     def onto(self, outputs: tuple[NDArray[Any], ...]) -> Call:
         """This launch with results to fill; `dataclasses.replace` takes several times as long."""
         return Call(self.node, self.inputs, outputs, self.workspace, self.workers)
+
+    def finish(self, values: NDArray[Any], part: Part) -> None:
+        """Do now what is left to do to a part of the result."""
+        if self.finishing is not None:
+            self.finishing(values, part)()
+
+    def rounding(self, values: NDArray[Any], dtype: DType, kind: Kind = Kind.ANY) -> Launch:
+        """What rounds `values`, in C order, in place to a dtype that is rounded."""
+        scratch = self.workspace.take("rounding", (ROUNDED_AT_ONCE,), np.uint32)
+        return rounding(values, dtype, scratch, kind)
 
     @property
     def x(self) -> NDArray[Any]:
@@ -143,6 +179,8 @@ class Kernel:
         joins: runs though inputs are dead, as long as one of them lives.
         finishes: hands every part of its one result to `Call.finish` on the thread that made it.
         keeps_shape: the extents that its parts are seen with are those of the result.
+        bind: works out beforehand, for launches of one call over and over, what does not depend on
+            the data: views, blocks, scratch memory. None where `run` is all there is.
     """
 
     op: str
@@ -156,6 +194,11 @@ class Kernel:
     joins: bool = False
     finishes: bool = False
     keeps_shape: bool = False
+    bind: Callable[[Call], Launch] | None = None
+
+    def launch(self, call: Call) -> Launch:
+        """What runs the kernel on `call`; a thread must not launch it while another one does."""
+        return partial(self.run, call) if self.bind is None else self.bind(call)
 
     @property
     def place(self) -> str:
@@ -174,9 +217,47 @@ class Traits(TypedDict, total=False):
     joins: bool
     finishes: bool
     keeps_shape: bool
+    bind: Callable[[Call], Launch] | None
 
 
 _KERNELS: dict[str, Kernel] = {}
+
+
+def in_turn(launches: Sequence[Launch]) -> Launch:
+    """What does all of `launches`, one after the other."""
+    if len(launches) == 1:
+        return launches[0]
+
+    def launch() -> None:
+        for each in launches:
+            each()
+
+    return launch
+
+
+def shared(
+    workers: Workers, total: int, build: Callable[[int, int], Launch], least: int = 1
+) -> Launch:
+    """What does items 0 to `total`, split among workers where that is worthwhile.
+
+    Args:
+        workers: the threads.
+        total: how many items there are.
+        build: gives what does the items from start to stop, in the scratch memory of the thread
+            that asks. It is asked once for each range and thread.
+        least: items below which a range is not worth handing out.
+    """
+    if not workers.shares(total, least):
+        return build(0, total)
+    built: dict[tuple[int, int, int], Launch] = {}
+
+    def action(start: int, stop: int) -> None:
+        key = threading.get_ident(), start, stop
+        if key not in built:
+            built[key] = build(start, stop)
+        built[key]()
+
+    return partial(workers.split, total, action, least)
 
 
 def kernel(

@@ -48,9 +48,8 @@ def types_in_run(step: Step, node: NodeFacts) -> tuple[TensorFacts, ...]:
     return types
 
 
-def empty_results(step: Step, node: NodeFacts) -> tuple[NDArray[Any], ...]:
-    """Arrays for the results of a late step, of their types in this run; raises NodeError."""
-    types = types_in_run(step, node)
+def empty_results(types: tuple[TensorFacts, ...]) -> tuple[NDArray[Any], ...]:
+    """Arrays for the results of a late step, of their types in this run."""
     return tuple(np.empty(facts.shape, carrier_dtype(facts.dtype)) for facts in types)
 
 

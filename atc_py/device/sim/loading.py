@@ -9,7 +9,7 @@ from atc_py.device.sim.chain import chained
 from atc_py.device.sim.kernel import find_kernel
 from atc_py.device.sim.memory import plan_memory
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts, UnknownNumbersError
-from atc_py.device.sim.program import Program, Step, freeing
+from atc_py.device.sim.program import Program, Step, freeing, without_moves
 from atc_py.diag import Place, Sink
 from atc_py.diag.codes import OM_CONTENT
 from atc_py.dtypes import DType, UnknownDTypeError
@@ -28,17 +28,19 @@ if TYPE_CHECKING:
 __all__ = ["build_program"]
 
 
-def build_program(model: LoadedModel, *, merged: bool = True) -> Program:
+def build_program(model: LoadedModel, *, merged: bool = True, moves: bool = False) -> Program:
     """Check `model` and make it ready to run.
 
     Args:
         model: its description and constants.
         merged: whether nodes of one scope are one step; else every node is one.
+        moves: whether nodes that store a tensor in another format are steps although nodes are
+            merged; they do nothing to the numbers.
 
     Raises:
         AtcError: OM_CONTENT, with every finding.
     """
-    return _Loader(model, merged=merged).load()
+    return _Loader(model, merged=merged, moves=moves or not merged).load()
 
 
 class _Loader:
@@ -48,9 +50,10 @@ class _Loader:
     inputs of the model, and outputs of the nodes before it.
     """
 
-    def __init__(self, model: LoadedModel, *, merged: bool) -> None:
+    def __init__(self, model: LoadedModel, *, merged: bool, moves: bool) -> None:
         self._model = model
         self._merged = merged
+        self._moves = moves
         self._description = model.description
         self._sink = Sink()
         self._tensors: list[TensorFacts] = []
@@ -70,7 +73,11 @@ class _Loader:
                 self._find(f"nothing computes the tensor behind output {name!r}", None)
         self._sink.raise_errors()
         known = [step for step in steps if step is not None]
-        scopes = [node.scope if self._merged else 0 for node in self._description.nodes]
+        if not self._moves:
+            known, stands_for = without_moves(known)
+            outputs = {name: stands_for.get(t, t) for name, t in outputs.items()}
+        nodes = self._description.nodes
+        scopes = [nodes[step.index].scope if self._merged else 0 for step in known]
         ready = freeing(chained(known, scopes), outputs.values())
         memory = plan_memory(ready, self._tensors, outputs.values())
         return Program(tuple(self._tensors), inputs, outputs, self._constants, ready, memory)

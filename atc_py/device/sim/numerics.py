@@ -13,10 +13,17 @@ apart. That is the spacing of float32 around c = 1.5 * 2^13 * e, so (x + c) - c 
 to even: the addition rounds, the subtraction is exact. Below 2^-14 the spacing stays 2^-24, which
 e = max(e, 2^-14) gives. Zeros come out without their sign, which is put back; blocks that hold
 values of 65520 and more, infinities or NaN go the slow way through numpy's conversion.
+
+Two kinds of values take less. For sums of two numbers on the grid, which are multiples of 2^-24,
+p = 8193 x rounded to float32 leaves p - (p - x), which is x rounded half to even (Veltkamp's
+splitting); zeros keep their sign. For x from 0 on, p = max(8193 x, 3 / 4) does the same: as long
+as 3 / 4 is larger, p - x lies where the spacing of float32 is 2^-24.
 """
 
 from __future__ import annotations
 
+from enum import Enum
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,11 +31,22 @@ import numpy as np
 from atc_py.dtypes import DType
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from numpy.typing import NDArray
 
-__all__ = ["carrier_dtype", "from_carrier", "is_rounded", "round_to_grid", "to_carrier"]
+__all__ = [
+    "ROUNDED_AT_ONCE",
+    "Kind",
+    "carrier_dtype",
+    "from_carrier",
+    "is_rounded",
+    "round_to_grid",
+    "rounding",
+    "to_carrier",
+]
 
-_BLOCK = 32 * 1024
+ROUNDED_AT_ONCE = 32 * 1024
 """Elements rounded at a time: input, scratch and output of a block stay in the L2 cache.
 
 One thread does it: passes over a block take microseconds, and handing the interpreter's lock to
@@ -43,15 +61,32 @@ _MAGNITUDE = np.uint32(0x7FFFFFFF)
 _TO_ANCHOR = np.uint32((13 << 23) + (1 << 22))  # added to the bits of e gives those of c
 _LEAST_NORMAL = 0x38800000  # 2^-14
 _LEAST_SUBNORMAL = 0x33800000  # 2^-24
-_LAST_BINADE = 0x47000000  # 2^15
 _OVERFLOW = 65520.0  # halfway between the largest float16 and the next that it lacks
+_SAFE_SQUARES = 2.0**31  # a sum of squares below it has no term of 65520 and more, and no NaN
 
-_FLOOR = np.full(_BLOCK, _LEAST_NORMAL, np.uint32)
+_FLOOR = np.full(ROUNDED_AT_ONCE, _LEAST_NORMAL, np.uint32)
 _FLOOR.flags.writeable = False  # an array, because numpy's maximum with a scalar is 3 times slower
+
+_SPLIT = np.float32(8193)
+_LEAST_SPLIT = np.full(ROUNDED_AT_ONCE, 0.75, np.float32)
+_LEAST_SPLIT.flags.writeable = False
 
 _BF16_LOW_BITS = np.uint32(16)
 _BF16_HALF = np.uint32(0x7FFF)
 _BF16_KEPT = np.uint32(0xFFFF0000)
+
+
+class Kind(Enum):
+    """What is known of values that are rounded; the module's docstring says what for.
+
+    ANY: nothing.
+    SUMS: each is the sum or difference of two values of the dtype.
+    POSITIVE: each is 0 or more, or NaN; zeros lose their sign.
+    """
+
+    ANY = "any"
+    SUMS = "sums"
+    POSITIVE = "positive"
 
 
 def is_rounded(dtype: DType) -> bool:
@@ -94,36 +129,102 @@ def round_to_grid(
     if not is_rounded(dtype):
         np.copyto(out, x)
         return out
-    round_block = _round_float16 if dtype is DType.FLOAT16 else _round_bfloat16
-    source, target = x.reshape(-1), out.reshape(-1)
-    scratch = np.empty(min(source.size, _BLOCK), np.uint32)
-    for start in range(0, source.size, _BLOCK):
-        block = source[start : start + _BLOCK]
-        round_block(block, target[start : start + _BLOCK], scratch[: block.size])
+    scratch = np.empty(min(x.size, ROUNDED_AT_ONCE), np.uint32)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for block in _blocks(x, out, scratch):
+            block.round(dtype)
     return out
 
 
-def _round_float16(
+def rounding(
+    x: NDArray[np.float32], dtype: DType, scratch: NDArray[np.uint32], kind: Kind = Kind.ANY
+) -> Callable[[], object]:
+    """What rounds `x` in place to `dtype`, as `round_to_grid` does, as often as it is called.
+
+    Infinities and NaN make numpy warn there, unless the caller has it ignore them.
+
+    Args:
+        x: float32 in C order, any shape.
+        dtype: FLOAT16 or BFLOAT16.
+        scratch: ROUNDED_AT_ONCE elements that nothing else uses during a call.
+        kind: what is known of x.
+    """
+    blocks = [*_blocks(x, x, scratch)]
+    if len(blocks) == 1:
+        return partial(blocks[0].round, dtype, kind)
+
+    def launch() -> None:
+        for block in blocks:
+            block.round(dtype, kind)
+
+    return launch
+
+
+class _Block:
+    """Elements that are rounded together, as the views that this takes."""
+
+    __slots__ = ("anchor", "bits", "floor", "least", "out", "rounded", "scratch", "x")
+
+    def __init__(
+        self, x: NDArray[np.float32], out: NDArray[np.float32], scratch: NDArray[np.uint32]
+    ) -> None:
+        self.x, self.out, self.scratch = x, out, scratch
+        self.bits, self.rounded = x.view(np.uint32), out.view(np.uint32)
+        self.anchor = scratch.view(np.float32)
+        self.floor, self.least = _FLOOR[: x.size], _LEAST_SPLIT[: x.size]
+
+    def round(self, dtype: DType, kind: Kind = Kind.ANY) -> None:
+        """Round to FLOAT16 or BFLOAT16."""
+        x = self.x
+        if dtype is DType.BFLOAT16:
+            _round_bfloat16(x, self.out, self.scratch)
+        elif not (x.dot(x) < _SAFE_SQUARES or np.abs(x).max() < _OVERFLOW):
+            self.out[...] = x.astype(np.float16)
+        elif kind is Kind.ANY:
+            self._round_any()
+        elif kind is Kind.SUMS:
+            self._round_sums()
+        else:
+            self._round_positive()
+
+    def _round_sums(self) -> None:
+        """Multiples of 2^-24."""
+        x, out, anchor = self.x, self.out, self.anchor
+        np.multiply(x, _SPLIT, anchor)
+        np.subtract(anchor, x, out)
+        np.subtract(anchor, out, out)
+
+    def _round_positive(self) -> None:
+        """Values from 0 on."""
+        x, out, anchor = self.x, self.out, self.anchor
+        np.multiply(x, _SPLIT, anchor)
+        np.maximum(anchor, self.least, out=anchor)
+        np.subtract(anchor, x, out)
+        np.subtract(anchor, out, out)
+
+    def _round_any(self) -> None:
+        """Whatever lies in the range."""
+        x, out, scratch, anchor = self.x, self.out, self.scratch, self.anchor
+        np.bitwise_and(self.bits, _EXPONENT, scratch)
+        low = np.minimum.reduce(scratch)
+        signs = self.bits & _SIGN if low < _LEAST_SUBNORMAL else None
+        if low < _LEAST_NORMAL:
+            np.maximum(scratch, self.floor, out=scratch)
+        np.add(scratch, _TO_ANCHOR, scratch)
+        np.add(x, anchor, out)
+        np.subtract(out, anchor, out)
+        if signs is not None:
+            np.bitwise_or(self.rounded, signs, self.rounded)
+
+
+def _blocks(
     x: NDArray[np.float32], out: NDArray[np.float32], scratch: NDArray[np.uint32]
-) -> None:
-    """Round one block; the module's docstring derives the arithmetic."""
-    bits = x.view(np.uint32)
-    np.bitwise_and(bits, _EXPONENT, out=scratch)
-    low, high = np.minimum.reduce(scratch), np.maximum.reduce(scratch)
-    if high >= _LAST_BINADE and not np.abs(x).max() < _OVERFLOW:
-        with np.errstate(over="ignore", invalid="ignore"):
-            out[...] = x.astype(np.float16)
-        return
-    signs = bits & _SIGN if low < _LEAST_SUBNORMAL else None
-    if low < _LEAST_NORMAL:
-        np.maximum(scratch, _FLOOR[: scratch.size], out=scratch)
-    np.add(scratch, _TO_ANCHOR, out=scratch)
-    anchor = scratch.view(np.float32)
-    np.add(x, anchor, out=out)
-    np.subtract(out, anchor, out=out)
-    if signs is not None:
-        rounded = out.view(np.uint32)
-        np.bitwise_or(rounded, signs, out=rounded)
+) -> Iterator[_Block]:
+    """`x` and `out`, which may be the same, cut into blocks."""
+    source, target = x.reshape(-1), out.reshape(-1)
+    for start in range(0, source.size, ROUNDED_AT_ONCE):
+        part = source[start : start + ROUNDED_AT_ONCE]
+        yield _Block(part, target[start : start + ROUNDED_AT_ONCE], scratch[: part.size])
 
 
 def _round_bfloat16(
@@ -133,8 +234,7 @@ def _round_bfloat16(
     bits = x.view(np.uint32)
     np.bitwise_and(bits, _MAGNITUDE, out=scratch)
     if np.maximum.reduce(scratch) > _EXPONENT:
-        with np.errstate(invalid="ignore"):
-            out[...] = x.astype(DType.BFLOAT16.numpy)
+        out[...] = x.astype(DType.BFLOAT16.numpy)
         return
     np.right_shift(bits, _BF16_LOW_BITS, out=scratch)
     np.bitwise_and(scratch, np.uint32(1), out=scratch)

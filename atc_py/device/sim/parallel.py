@@ -69,8 +69,8 @@ class Workers:
         Raises:
             BaseException: what `action` raised first, once no range is being worked on any more.
         """
-        parts = min(_PARTS * self.size, total // max(least, 1))
-        if not self._threads or parts < 2:  # noqa: PLR2004  (nothing to share)
+        parts = self._parts(total, least)
+        if parts == 1:
             action(0, total)
             return
         job = _Job(action, total, parts)
@@ -78,6 +78,14 @@ class Workers:
             self._jobs.put(job)
         job.work()
         job.wait()
+
+    def shares(self, total: int, least: int = 1) -> bool:
+        """Whether `split` would hand out more than one range; the same for the pool's lifetime."""
+        return self._parts(total, least) > 1
+
+    def _parts(self, total: int, least: int) -> int:
+        """How many ranges `split` hands out."""
+        return max(1, min(_PARTS * self.size, total // max(least, 1))) if self.size > 1 else 1
 
     def close(self) -> None:
         """Let the threads go."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from atc_py.diag import Place
+from atc_py.package.storage import TRANS_DATA
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from atc_py.device.sim.memory import MemoryPlan
     from atc_py.device.sim.node import NodeFacts, TensorFacts
 
-__all__ = ["Program", "Step", "freeing"]
+__all__ = ["Program", "Step", "freeing", "settled", "without_moves"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,12 @@ class Step:
             self.index, self.node, self.kernel, self.inputs, self.outputs, self.is_late, tensors
         )
 
+    def reading(self, inputs: tuple[int, ...]) -> Step:
+        """This step with other inputs, of the same types."""
+        return Step(
+            self.index, self.node, self.kernel, inputs, self.outputs, self.is_late, self.frees
+        )
+
     @property
     def place(self) -> Place:
         """Where a finding about this node lies."""
@@ -74,6 +81,25 @@ class Program:
     memory: MemoryPlan
 
 
+def without_moves(steps: Sequence[Step]) -> tuple[list[Step], dict[int, int]]:
+    """`steps` without those that change a storage format, and what stands for their results.
+
+    A carrier has its elements in their logical order whatever the format, so the result of such a
+    step is its input.
+    """
+    stands_for: dict[int, int] = {}
+    found: list[Step] = []
+    for step in steps:
+        if step.node.op == TRANS_DATA:
+            (source,), (target,) = step.inputs, step.outputs
+            stands_for[target] = stands_for.get(source, source)
+        elif stands_for.keys().isdisjoint(step.inputs):
+            found.append(step)
+        else:
+            found.append(step.reading(tuple(stands_for.get(t, t) for t in step.inputs)))
+    return found, stands_for
+
+
 def freeing(steps: Sequence[Step], kept: Iterable[int]) -> tuple[Step, ...]:
     """`steps`, each with the tensors that nobody reads after it; `kept` are read at the end."""
     read = set(kept)
@@ -83,3 +109,21 @@ def freeing(steps: Sequence[Step], kept: Iterable[int]) -> tuple[Step, ...]:
         found.append(step.freeing(tuple(each for each in mentioned if each not in read)))
         read.update(mentioned)
     return tuple(reversed(found))
+
+
+def settled(program: Program) -> frozenset[int]:
+    """The steps, by index, that read and fill the same arrays in every run.
+
+    Their results lie where they lay before, and nothing that they read is fed, shows what is fed,
+    or is made anew by a late step. In a model with gates there are none: any may be left out.
+    """
+    if any(step.kernel.gate is not None for step in program.steps):
+        return frozenset()
+    found: list[int] = []
+    moving = set(program.inputs.values())
+    for step in program.steps:
+        if not step.is_late and moving.isdisjoint(step.inputs):
+            found.append(step.index)
+        elif step.is_late or step.kernel.alias:
+            moving.update(step.outputs)
+    return frozenset(found)

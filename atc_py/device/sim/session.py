@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 from operator import is_not
 from threading import Lock
 from time import perf_counter
@@ -10,42 +10,35 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from atc_py.device.backend import NodeProfile
 from atc_py.device.sim.feeds import read_feeds
-from atc_py.device.sim.kernel import Call, Rounding, Workspace
+from atc_py.device.sim.kernel import Call, Workspace
 from atc_py.device.sim.late import (
     empty_results,
     held_results,
     typed_by_inputs,
     types_in_run,
 )
+from atc_py.device.sim.launch import bound, compute, failure_of, is_dead, profile_of
 from atc_py.device.sim.loading import build_program
-from atc_py.device.sim.node import NodeError
-from atc_py.device.sim.numerics import (
-    carrier_dtype,
-    from_carrier,
-    is_rounded,
-    round_to_grid,
-    to_carrier,
-)
+from atc_py.device.sim.numerics import carrier_dtype, from_carrier, is_rounded, to_carrier
 from atc_py.device.sim.parallel import Workers
+from atc_py.device.sim.program import settled
+from atc_py.device.sim.room import Room
 from atc_py.diag import AtcError
 from atc_py.diag.codes import DEVICE_FAILED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
-    from atc_py.device.backend import LoadedModel
-    from atc_py.device.sim.node import NodeFacts
+    from atc_py.device.backend import LoadedModel, NodeProfile
+    from atc_py.device.sim.kernel import Launch
+    from atc_py.device.sim.launch import Cost
     from atc_py.device.sim.program import Step
     from atc_py.package.schema import OmModel
 
 __all__ = ["SimModel"]
-
-_Cost: TypeAlias = "tuple[float, list[int]]"
-"""Seconds that a step took, and the elements of each of its results, 0 where it is dead."""
 
 Values: TypeAlias = "dict[int, NDArray[Any] | None]"
 """Carriers by the position of their tensors; None for what is dead in this run."""
@@ -63,20 +56,27 @@ class SimModel:
     Memory for results and scratch is taken in the first run and kept for the next ones; runs of
     one model therefore take turns. Nodes of one scope are one launch unless `merged` is false: then
     `observe` sees the result of every node. Results are the same.
+
+    Attributes:
+        description: what was loaded.
+        room: what its runs may take of the memory limit.
     """
 
     def __init__(self, model: LoadedModel, *, merged: bool = True) -> None:
         self.description: OmModel = model.description
         self._program = build_program(model, merged=merged)
-        self._costs: list[_Cost] = []
-        self._calls: dict[int, Call] = {}
+        self._costs: list[Cost] = []
+        self._calls: dict[int, tuple[Call, Launch | None]] = {}
         self._carriers: dict[int, NDArray[Any]] = {}
         self._slots: dict[int, NDArray[np.uint8]] = {}
         self._results: dict[int, NDArray[Any]] = {}
-        self._workspace = Workspace()
+        self.room = Room(self._program)
+        self._workspace = Workspace(self.room.limit)
         self._lock = Lock()
         # Without gates nothing is ever dead, and runs of many small kernels feel the question.
         self._has_gates = any(step.kernel.gate is not None for step in self._program.steps)
+        self._settled = settled(self._program)
+        self._ready: dict[int, tuple[Launch, list[int]]] = {}
 
     def run(
         self,
@@ -91,6 +91,7 @@ class SimModel:
                 is there. The array is the observer's only during the call: its memory is used
                 again. What the observer raises ends the run.
         """
+        self.room.require_plan()
         feeds = read_feeds(self._program, inputs)
         with self._lock, self._workers.running(), np.errstate(all="ignore"):
             values: Values = dict(feeds)
@@ -103,11 +104,7 @@ class SimModel:
     @property
     def profile(self) -> tuple[NodeProfile, ...]:
         """What each node cost in the last complete run, in their order; empty before the first."""
-        nodes = (step.node for step in self._program.steps[: len(self._costs)])
-        return tuple(
-            NodeProfile(node.name, node.op, node.engine, seconds, _output_bytes(node, sizes))
-            for node, (seconds, sizes) in zip(nodes, self._costs, strict=True)
-        )
+        return profile_of(self._program.steps, self._costs)
 
     def _output(self, name: str, tensor: int, values: Values) -> NDArray[Any]:
         """A result of the model in its true dtype."""
@@ -131,9 +128,13 @@ class SimModel:
         step: Step,
         values: Values,
         observe: Callable[[int, NDArray[Any]], None] | None,
-    ) -> _Cost:
+    ) -> Cost:
         """Launch a step, show its results, and let go of what nobody reads after it."""
-        seconds = self._timed(step, values)
+        ready = self._ready.get(step.index)
+        if ready is not None and observe is None:
+            launch, sizes = ready
+            return _timed(step, launch), sizes
+        seconds = _timed(step, partial(self._launch, step, values))
         made = [values[tensor] for tensor in step.outputs]
         if observe is not None:
             for tensor, array in zip(step.outputs, made, strict=True):
@@ -141,84 +142,68 @@ class SimModel:
                     observe(tensor, array)
         for tensor in step.frees:
             values.pop(tensor, None)
-        return seconds, [0 if array is None else array.size for array in made]
-
-    def _timed(self, step: Step, values: Values) -> float:
-        """Launch a step and say how many seconds it took.
-
-        Raises:
-            AtcError: DEVICE_FAILED with the node, whatever the kernel raised.
-        """
-        start = perf_counter()
-        try:
-            self._launch(step, values)
-        except AtcError:
-            raise
-        except MemoryError as error:
-            raise DEVICE_FAILED.error(
-                f"memory ran out; the node's results are {_results_text(step.node)}: {error}",
-                place=step.place,
-                help="run on a machine with more memory, or convert with a smaller input shape",
-            ) from error
-        except NodeError as error:
-            raise DEVICE_FAILED.error(
-                f"the data do not fit the node: {error}",
-                place=step.place,
-                help="its shapes follow from the data that the model was given; feed other data",
-            ) from error
-        except Exception as error:
-            raise DEVICE_FAILED.error(
-                f"the kernel stopped: {type(error).__name__}: {error}", place=step.place
-            ) from error
-        return perf_counter() - start
+        sizes = [0 if array is None else array.size for array in made]
+        known = self._calls.get(step.index)
+        if step.index in self._settled and known is not None and known[1] is not None:
+            self._ready[step.index] = known[1], sizes
+        return seconds, sizes
 
     def _launch(self, step: Step, values: Values) -> None:
         """Run a step's kernel on what reaches it; a step that is dead in this run does nothing."""
         inputs = tuple(self._value(t, values) if t >= 0 else None for t in step.inputs)
-        if self._has_gates and _is_dead(step, inputs):
+        if self._has_gates and is_dead(step, inputs):
             values.update(dict.fromkeys(step.outputs))
             return
-        call = self._call(step, inputs)
-        outputs = self._computed(step, call)
+        call, launch = self._bound(step, inputs)
+        outputs = call.outputs
+        if launch is not None:
+            launch()
+        else:
+            outputs = self._computed(step, call, values)
         values.update(zip(step.outputs, outputs, strict=True))
         if step.kernel.gate is not None:
             opened = zip(step.outputs, step.kernel.gate(call), strict=True)
             values.update((tensor, None) for tensor, is_open in opened if not is_open)
 
-    def _call(self, step: Step, inputs: tuple[NDArray[Any] | None, ...]) -> Call:
-        """What a step's kernel is called with: the last run's call where the arrays are the same.
+    def _bound(
+        self, step: Step, inputs: tuple[NDArray[Any] | None, ...]
+    ) -> tuple[Call, Launch | None]:
+        """What a step's kernel is called with, and what launches it; None of a late step.
 
-        They nearly always are, because results lie where they lay before.
+        Both are the last run's where the arrays are the same. They nearly always are, because
+        results lie where they lay before. What launches over and over is made in the second run:
+        scratch memory is as large by then as it gets.
         """
         if step.is_late:
             node = typed_by_inputs(step, inputs)
-            return Call(node, inputs, (), self._workspace, self._workers)
-        call = self._calls.get(step.index)
-        if call is None or any(map(is_not, call.inputs, inputs)):
-            outputs = () if step.kernel.alias else tuple(map(self._result, step.outputs))
-            call = Call(step.node, inputs, outputs, self._workspace, self._workers)
-            self._calls[step.index] = call
-        return call
+            return Call(node, inputs, (), self._workspace, self._workers), None
+        known = self._calls.get(step.index)
+        if known is not None and not any(map(is_not, known[0].inputs, inputs)):
+            if known[1] is None:
+                known = self._calls[step.index] = known[0], bound(step.kernel, known[0])
+            return known
+        call = Call(step.node, inputs, (), self._workspace, self._workers)
+        if step.kernel.alias:
+            call = call.onto(tuple(call.x.reshape(each.shape) for each in step.node.outputs))
+        else:
+            call = call.onto(tuple(map(self._result, step.outputs)))
+        self._calls[step.index] = call, None
+        if step.index in self._settled:
+            self._carriers.update(zip(step.outputs, call.outputs, strict=True))
+        return call, partial(compute, step.kernel, call)
 
-    def _computed(self, step: Step, call: Call) -> tuple[NDArray[Any], ...]:
-        """What a step's kernel makes, rounded to the grid of its dtype."""
+    def _computed(self, step: Step, call: Call, values: Values) -> tuple[NDArray[Any], ...]:
+        """What the kernel of a late step makes, rounded to the grid of its dtype."""
         kernel, node = step.kernel, call.node
         if kernel.alias:
-            facts = types_in_run(step, node) if step.is_late else node.outputs
-            return tuple(call.x.reshape(each.shape) for each in facts)
-        if step.is_late and kernel.results is not None:
+            return tuple(call.x.reshape(each.shape) for each in types_in_run(step, node))
+        if kernel.results is not None:
             return held_results(kernel.results(call), node.outputs)
-        if step.is_late:
-            call = call.onto(empty_results(step, node))
-        outputs = call.outputs
-        if not any(output.size for output in outputs):
-            return outputs
-        kernel.run(call)
-        if kernel.rounding is Rounding.BOUNDARY:
-            for each, output in zip(node.outputs, outputs, strict=True):
-                if is_rounded(each.dtype):
-                    round_to_grid(output, each.dtype, output)
-        return outputs
+        types = types_in_run(step, node)
+        self.room.require_results(step, types, values.values())
+        call = call.onto(empty_results(types))
+        compute(kernel, call)
+        return call.outputs
 
     def _value(self, tensor: int, values: Values) -> NDArray[Any] | None:
         """A tensor's carrier: fed, computed before, or a constant, converted at its first use.
@@ -265,18 +250,17 @@ class SimModel:
         return self._slots[index]
 
 
-def _is_dead(step: Step, inputs: Sequence[NDArray[Any] | None]) -> bool:
-    """Whether what a step needs is dead in this run: an input, or of one that joins all inputs."""
-    there = [tensor >= 0 for tensor in step.inputs]
-    alive = [array is not None for array in inputs]
-    return alive != there and not (step.kernel.joins and any(alive))
+def _timed(step: Step, launch: Launch) -> float:
+    """Launch a step and say how many seconds it took.
 
-
-def _output_bytes(node: NodeFacts, sizes: Sequence[int]) -> int:
-    """Bytes of results with `sizes` elements in the dtypes that the model declares."""
-    return sum(size * facts.dtype.itemsize for size, facts in zip(sizes, node.outputs, strict=True))
-
-
-def _results_text(node: NodeFacts) -> str:
-    """The types of a node's results, for a message."""
-    return ", ".join(str(facts) for facts in node.outputs)
+    Raises:
+        AtcError: DEVICE_MEMORY or DEVICE_FAILED with the node, whatever the kernel raised.
+    """
+    start = perf_counter()
+    try:
+        launch()
+    except AtcError:
+        raise
+    except Exception as error:
+        raise failure_of(step, error) from error
+    return perf_counter() - start

@@ -7,12 +7,12 @@ whose last 13 bits are 0, and the 19 bits before them are the place in the table
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from atc_py.device.sim.kernel import Call, Workspace
+from atc_py.device.sim.kernel import Call, Workspace, in_turn
 from atc_py.device.sim.node import NodeFacts, TensorFacts
 from atc_py.device.sim.numerics import round_to_grid
 from atc_py.dtypes import DType
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from atc_py.device.sim.kernel import Kernel
+    from atc_py.device.sim.kernel import Kernel, Launch
     from atc_py.device.sim.parallel import Workers
 
-__all__ = ["look_up", "table_of"]
+__all__ = ["LOOKED_UP_AT_ONCE", "looking_up", "table_of"]
 
 _CUT = np.uint32(13)
 _PLACES = 1 << (32 - 13)
@@ -33,6 +33,9 @@ _NUMBERS = 1 << 16
 
 _LEAST = 16 * 1024
 """Elements of a result below which working a table out costs more than it saves for long."""
+
+LOOKED_UP_AT_ONCE = 32 * 1024
+"""Elements that are looked up at a time: what lies between the passes stays in the L2 cache."""
 
 _KEPT = 64
 """Tables that are kept, a third of a megabyte each."""
@@ -82,12 +85,20 @@ def _table(_op: str, _attributes: str, maker: _Maker) -> NDArray[np.float32]:
     return maker.table()
 
 
-def look_up(
+def looking_up(
     table: NDArray[np.float32], values: NDArray[Any], out: NDArray[Any], workspace: Workspace
-) -> None:
-    """What the table has for carriers of float16, in C order; `out` may be `values` itself."""
-    codes = workspace.take("codes", values.shape, np.uint32)
-    np.right_shift(values.view(np.uint32), _CUT, out=codes)
-    places = workspace.take("places", values.shape, np.intp)
-    np.copyto(places, codes)
-    np.take(table, places, out=out, mode="wrap")
+) -> Launch:
+    """What looks up carriers of float16, in C order, in `table`; `out` may be `values` itself."""
+    codes = workspace.take("codes", (LOOKED_UP_AT_ONCE,), np.uint32)
+    places = workspace.take("places", (LOOKED_UP_AT_ONCE,), np.intp)
+    bits, results = values.reshape(-1).view(np.uint32), out.reshape(-1)
+    launches: list[Launch] = []
+    for start in range(0, bits.size, LOOKED_UP_AT_ONCE):
+        block = results[start : start + LOOKED_UP_AT_ONCE]
+        code, place = codes[: block.size], places[: block.size]
+        launches += (
+            partial(np.right_shift, bits[start : start + LOOKED_UP_AT_ONCE], _CUT, code),
+            partial(np.copyto, place, code),
+            partial(table.take, place, None, block, "wrap"),
+        )
+    return in_turn(launches)

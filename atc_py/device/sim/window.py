@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from atc_py.device.sim.kernel import in_turn
 from atc_py.device.sim.node import NodeError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from atc_py.device.sim.kernel import Workspace
+    from atc_py.device.sim.kernel import Launch, Workspace
     from atc_py.device.sim.node import NodeFacts
 
-__all__ = ["Axis", "Window", "padded", "spatial", "taps_of", "window_of"]
+__all__ = ["Axis", "Window", "padded", "padding", "spatial", "taps_of", "window_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,20 +141,32 @@ def padded(
         fill: value of the padding.
         workspace: where the copy lies, under the name "padded".
     """
+    result, launch = padding(x, window, outputs, fill, workspace)
+    launch()
+    return result
+
+
+def padding(
+    x: NDArray[Any], window: Window, outputs: tuple[int, int], fill: float, workspace: Workspace
+) -> tuple[NDArray[Any], Launch]:
+    """What `padded` gives, and what fills it from `x`, over and over."""
     extents = (window.height.covered(outputs[0]), window.width.covered(outputs[1]))
     top, left = window.height.before, window.width.before
     if not (top or left) and extents[0] <= x.shape[-2] and extents[1] <= x.shape[-1]:
-        return x
+        return x, in_turn([])
     rows = max(0, min(x.shape[-2], extents[0] - top))
     columns = max(0, min(x.shape[-1], extents[1] - left))
     result = workspace.take("padded", (*x.shape[:-2], *extents), x.dtype)
-    result[..., :top, :] = fill
-    result[..., top + rows :, :] = fill
     inside = result[..., top : top + rows, :]
-    inside[..., :left] = fill
-    inside[..., left + columns :] = fill
-    inside[..., left : left + columns] = x[..., :rows, :columns]
-    return result
+    borders = (
+        result[..., :top, :],
+        result[..., top + rows :, :],
+        inside[..., :left],
+        inside[..., left + columns :],
+    )
+    launches = [partial(np.copyto, border, fill) for border in borders if border.size]
+    launches.append(partial(np.copyto, inside[..., left : left + columns], x[..., :rows, :columns]))
+    return result, in_turn(launches)
 
 
 def taps_of(x: NDArray[Any], window: Window, outputs: tuple[int, int]) -> NDArray[Any]:

@@ -8,6 +8,8 @@ from atc_py.diag.diagnostic import ExitCode, Severity
 __all__ = [
     "BELOW_TARGET",
     "DEVICE_FAILED",
+    "DEVICE_MEMORY",
+    "DEVICE_TIMEOUT",
     "KERNEL_DIFFERS",
     "KERNEL_FAULT",
     "KERNEL_NOT_BUILT",
@@ -98,4 +100,20 @@ KERNEL_DIFFERS = add_code(
     "A kernel computes on the host other numbers than the simulator does.",
     "Integers, data movement and what is rounded once must be equal in all bits; everything else "
     "within 2 units in the last place of float16.",
+)
+DEVICE_MEMORY = add_code(
+    7020,
+    "device-memory",
+    ExitCode.DEVICE,
+    "A run would take more memory than --max-memory allows, or than there is: results, constants "
+    "as the simulated device holds them, and what a kernel works in.",
+    "Raise --max-memory, run on a machine with more memory, or convert with a smaller input shape.",
+)
+DEVICE_TIMEOUT = add_code(
+    7021,
+    "device-timeout",
+    ExitCode.DEVICE,
+    "The device did not answer within the time that --timeout gives it, and was stopped.",
+    "Give it more time with --timeout SECONDS, or none to wait for with --timeout 0; if it hangs, "
+    "ask who provides the back end.",
 )

@@ -21,7 +21,10 @@ __all__ = [
     "EXTERNAL_DATA_MISSING",
     "EXTERNAL_DATA_OUTSIDE",
     "FILE_NOT_FOUND",
+    "FILE_NOT_TEXT",
+    "FILE_TOO_LARGE",
     "FILE_UNREADABLE",
+    "MEMORY_LIMIT",
     "NOT_ONNX",
 ]
 
@@ -122,6 +125,21 @@ DOUBTFUL_SPEC = add_code(
     "Delete what the message names, unless the specification follows a list that has it.",
     Severity.WARNING,
 )
+FILE_NOT_TEXT = add_code(
+    2014,
+    "file-not-text",
+    ExitCode.FILE,
+    "A file that must be text is not UTF-8: it is binary, or was saved in another encoding.",
+    "Save the file as UTF-8, or check that it is the file that you mean.",
+)
+FILE_TOO_LARGE = add_code(
+    2015,
+    "file-too-large",
+    ExitCode.FILE,
+    "A file is larger than any of its kind, or never ends, as a device does. It was not read "
+    "further; docs/security.md lists the bounds.",
+    "Check that it is the file that you mean.",
+)
 BAD_CONTROL_FILE = add_code(
     2020,
     "bad-precision-file",
@@ -152,4 +170,13 @@ BAD_FACTORS = add_code(
     ExitCode.FILE,
     "A file for --factors is not one that --save-factors wrote, or a figure in it is impossible.",
     "Write it again with `atc-py profile --calibrate FILE.csv --save-factors FILE`.",
+)
+MEMORY_LIMIT = add_code(
+    2040,
+    "memory-limit",
+    ExitCode.FILE,
+    "The work would take more memory than --max-memory allows, or than there is: without the "
+    "option, three quarters of what the machine, the control group and `ulimit` leave the process. "
+    "Data that files ask for are sized before they are allocated.",
+    "Raise --max-memory, use a machine with more memory, or give smaller input shapes.",
 )

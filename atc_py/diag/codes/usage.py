@@ -11,6 +11,7 @@ __all__ = [
     "BAD_RUN_INPUT",
     "MISSING_RUN_INPUT",
     "NOT_IN_MODEL",
+    "NOT_TRUSTED",
     "NO_BFLOAT16",
     "OPTIONS_EXCLUDE",
     "REQUIRED_PASS",
@@ -97,4 +98,13 @@ NOT_IN_MODEL = add_code(
     "An option, or the file that it names, speaks of a node, operator, input or output that the "
     "model or the target does not have.",
     "Compare the name with the nearest ones in the message; nodes are named as in the ONNX file.",
+)
+NOT_TRUSTED = add_code(
+    1023,
+    "kernels-not-trusted",
+    ExitCode.USAGE,
+    "The kernels of an offline model were to be built and run on this machine. They are C++ that "
+    "the file carries and can do all that its user can.",
+    "Give --trust where you know who wrote the file, or verify the ONNX model, whose kernels come "
+    "from atc-py's own templates.",
 )

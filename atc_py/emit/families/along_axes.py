@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, replace
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from atc_py.dtypes import DType
 from atc_py.emit.family import Family
 from atc_py.emit.plan import Buffer, Plan
-from atc_py.emit.reduction import axes_tiling, folded
+from atc_py.emit.planes import PATTERN
+from atc_py.emit.reduction import AxesTiling, Folded, RowsTiling, axes_tiling, folded
 from atc_py.emit.tiling import DEPTH
+from atc_py.formats import Format
+from atc_py.shapes import element_count
+from atc_py.storage import Storage, c0_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from atc_py.emit.plan import KernelFacts, Launch
 
@@ -39,6 +45,7 @@ _TENSORS = 4
 _PARAMETERS = 2
 """Tensors of 32 bits that parameters of a normalisation need at most."""
 
+_IMAGE, _CHANNELS = 4, 1
 _WORK = 64
 """Elements of which a reduction keeps one in its working space."""
 
@@ -57,18 +64,59 @@ def _axes(launch: Launch) -> tuple[int, ...]:
 
 def _plan(launch: Launch) -> Plan:
     """Pieces as long as the unified buffer takes with all that is computed from them."""
+    room, buffers = _room(launch)
+    tiling = axes_tiling(folded(launch.inputs[0], _axes(launch)), room, launch.soc)
+    return Plan(tiling, tiling.core_num, buffers(tiling.buffer_length), launch.moved)
+
+
+def _plan_images(launch: Launch) -> Plan:
+    """The same of images in NC1HWC0, whose blocks of channels are lanes; axes keep their places."""
+    room, buffers = _room(launch)
+    lanes = launch.stored_inputs[0][-1]
+    axes = (axis % _IMAGE for axis in _axes(launch))
+    tiling = axes_tiling(folded(launch.stored_inputs[0], axes), room, launch.soc, lanes)
+    return Plan(tiling, tiling.core_num, buffers(tiling.buffer_length), launch.moved)
+
+
+def _plan_matrices(launch: Launch) -> Plan:
+    """Along the rows of matrices in FRACTAL_NZ: a piece is some rows of a column of blocks."""
+    room, buffers = _room(launch)
+    *stack, columns, upper, side, c0 = launch.stored_inputs[0]
+    plane = upper * side * c0
+    rows = Folded(((prod(stack), columns * plane),), ((columns, plane),), plane, 1)
+    tiling = axes_tiling(rows, room, launch.soc, c0)
+    height, width = launch.inputs[0][-2:]
+    numbers = {each.name: getattr(tiling, each.name) for each in fields(AxesTiling)}
+    numbers |= {"count": width, "valid": height * c0, "tail": width % c0, "columns": width}
+    patterns = tuple(
+        Buffer(name, "ub", PATTERN) for name in (*_patterns(launch.kernel), "resultPattern")
+    )
+    placed = (*buffers(tiling.buffer_length), *patterns)
+    return Plan(RowsTiling(**numbers), tiling.core_num, placed, launch.moved)
+
+
+def _patterns(kernel: KernelFacts) -> tuple[str, ...]:
+    """What says which lanes of a piece are padding, where that counts for a statistic."""
+    if kernel.op in {"SoftmaxV2", "LogSoftmaxV2"}:
+        return "pattern", "least"
+    return ("pattern",) if kernel.op in {"LayerNorm", "MVNV2"} else ()
+
+
+def _room(launch: Launch) -> tuple[int, Callable[[int], tuple[Buffer, ...]]]:
+    """Elements that there is room for, and what buffers of a length take."""
     kernel = launch.kernel
     queued = [(port.name, port.dtype.itemsize) for port in (*kernel.inputs, *kernel.outputs)]
     tensors = _TENSORS + (_PARAMETERS if len(kernel.inputs) > 1 else 0)
     each = DEPTH * sum(size for _, size in queued) + 4 * tensors + 1
     spare = 256 * each
     room = max(1, (launch.soc.ub_kib * 1024 - spare) // each // 256 * 256)
-    tiling = axes_tiling(folded(launch.inputs[0], _axes(launch)), room, launch.soc)
-    length = tiling.buffer_length
-    buffers = [Buffer(f"{name}Queue", "ub", DEPTH * size * length) for name, size in queued]
-    buffers.append(Buffer("tensors", "ub", 4 * tensors * length))
-    buffers.append(Buffer("work", "ub", 4 * (length // _WORK + 8)))
-    return Plan(tiling, tiling.core_num, tuple(buffers), launch.moved)
+
+    def buffers(length: int) -> tuple[Buffer, ...]:
+        found = [Buffer(f"{name}Queue", "ub", DEPTH * size * length) for name, size in queued]
+        found.append(Buffer("tensors", "ub", 4 * tensors * length))
+        return (*found, Buffer("work", "ub", 4 * (length // _WORK + 8)))
+
+    return room, buffers
 
 
 def _covers(kernel: KernelFacts) -> bool:
@@ -90,7 +138,45 @@ def _context(kernel: KernelFacts) -> Mapping[str, Any]:
         "high": {"int8": "127", "uint8": "255", "bool": "1"}.get(x.dtype.value),
         "p": kernel.attributes.get("p"),
         "axes": [each for each in _AXES if each in kernel.attributes],
+        "lanes": 0,
     }
+
+
+def _context_matrices(kernel: KernelFacts) -> Mapping[str, Any]:
+    """The same, and what is in blocks."""
+    own = _patterns(kernel)
+    lanes = c0_of(kernel.inputs[0].dtype)
+    return {**_context(kernel), "lanes": lanes, "pattern": PATTERN, "patterns": own}
+
+
+def _covers_images(kernel: KernelFacts) -> bool:
+    """Images in NC1HWC0 whose blocks are alike; what makes zeros of lanes of zeros."""
+    storages = {port.storage for port in (*kernel.operands, *kernel.outputs)}
+    blocks = {c0_of(port.dtype) for port in (*kernel.operands, *kernel.outputs)}
+    alike = storages == {Storage(Format.NC1HWC0)} and len(blocks) == 1
+    return alike and kernel.op != "LpNorm" and _covers(kernel)
+
+
+def _fits_images(launch: Launch) -> bool:
+    """Axes that go past the blocks, along at least one element each."""
+    axes = {axis % _IMAGE for axis in _axes(launch)}
+    return _CHANNELS not in axes and all(launch.inputs[0])
+
+
+def _covers_matrices(kernel: KernelFacts) -> bool:
+    """Matrices in FRACTAL_NZ; parameters row by row."""
+    x, y = kernel.inputs[0], kernel.outputs[0]
+    nz = Storage(Format.FRACTAL_NZ)
+    parameters = all(port.storage is None for port in kernel.inputs[1:])
+    return {x.storage, y.storage} == {nz} and parameters and _covers(kernel)
+
+
+def _fits_matrices(launch: Launch) -> bool:
+    """Along the last axis alone; parameters have an element for each column."""
+    shape, *parameters = launch.inputs
+    axes = {axis % len(shape) for axis in _axes(launch)}
+    whole = all(element_count(each) == shape[-1] for each in parameters)
+    return axes == {len(shape) - 1} and whole and all(shape)
 
 
 def _exact(kernel: KernelFacts) -> bool:
@@ -103,7 +189,27 @@ def _sums(kernel: KernelFacts) -> bool:
     return kernel.op in {"ReduceSumD", "ReduceMeanD", "MVNV2", "LayerNorm", "LogSoftmaxV2"}
 
 
+_REDUCE = Family("reduce", "reduce", _REDUCTIONS, _plan, _covers, _context, _exact, _sums)
+_NORMALIZE = Family(
+    "normalize", "normalize", _NORMALISATIONS, _plan, _covers, _context, _exact, _sums
+)
+
 FAMILIES = (
-    Family("reduce", "reduce", _REDUCTIONS, _plan, _covers, _context, _exact, _sums),
-    Family("normalize", "normalize", _NORMALISATIONS, _plan, _covers, _context, _exact, _sums),
+    replace(
+        _REDUCE,
+        blocked=replace(
+            _REDUCE, plan=_plan_images, covers=_covers_images, fits=_fits_images, in_blocks=True
+        ),
+    ),
+    replace(
+        _NORMALIZE,
+        blocked=replace(
+            _NORMALIZE,
+            plan=_plan_matrices,
+            covers=_covers_matrices,
+            context=_context_matrices,
+            fits=_fits_matrices,
+            in_blocks=True,
+        ),
+    ),
 )

@@ -7,10 +7,11 @@ sees of a channel is a rectangle.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING, Any, cast
 
+from atc_py.emit.conv_blocks import blocked_context, covers_blocks, fits_blocks, plan_blocks
 from atc_py.emit.cube import (
     ACCUMULATOR,
     BIAS,
@@ -246,17 +247,30 @@ def _fuses(kernel: KernelFacts, soc: Soc) -> bool:
     return applies_links(kernel, soc) and not any(each.reach.repeats for each in tensors)
 
 
+_ROWS = Family(
+    "conv",
+    "conv",
+    frozenset({"Conv2D", _TRANSPOSED, "DepthwiseConv2D"}),
+    _plan,
+    covers=lies_row_by_row,
+    context=_context,
+    exact=lambda kernel: not kernel.inputs[0].dtype.is_float,
+    sums=lambda kernel: kernel.inputs[0].dtype.is_float,
+    draw=drawn_integers,
+    fuses=_fuses,
+)
+
 FAMILIES = (
-    Family(
-        "conv",
-        "conv",
-        frozenset({"Conv2D", _TRANSPOSED, "DepthwiseConv2D"}),
-        _plan,
-        covers=lies_row_by_row,
-        context=_context,
-        exact=lambda kernel: not kernel.inputs[0].dtype.is_float,
-        sums=lambda kernel: kernel.inputs[0].dtype.is_float,
-        draw=drawn_integers,
-        fuses=_fuses,
+    replace(
+        _ROWS,
+        blocked=replace(
+            _ROWS,
+            template="conv_blocks",
+            plan=plan_blocks,
+            covers=covers_blocks,
+            context=blocked_context,
+            in_blocks=True,
+            fits=fits_blocks,
+        ),
     ),
 )

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import accumulate
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 from atc_py.emit.box_family import box_family, number
 from atc_py.emit.boxes import Box
+from atc_py.formats import Format
+from atc_py.storage import Storage, c0_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -17,10 +20,11 @@ if TYPE_CHECKING:
 
 __all__ = ["FAMILIES"]
 
+_MATRIX, _CHANNELS = 2, 1
+
 
 def _joined(whole: Shape, parts: Iterable[Shape], axis: int) -> Iterable[tuple[Shape, int]]:
     """(outer, elements of a part's run), and where each part starts in a run of the whole."""
-    axis %= len(whole)
     runs = [prod(part[axis:]) for part in parts]
     starts = accumulate(runs, initial=0)
     return [((prod(whole[:axis]), run), start) for run, start in zip(runs, starts, strict=False)]
@@ -28,22 +32,47 @@ def _joined(whole: Shape, parts: Iterable[Shape], axis: int) -> Iterable[tuple[S
 
 def _concat(launch: Launch) -> Iterable[Box]:
     """A box for each tensor that is joined."""
-    whole, axis = launch.outputs[0], number(launch.kernel.attributes["concat_dim"])
-    by_run = prod(whole[axis % len(whole) :])
+    return _together(launch.outputs[0], launch.inputs, _axis(launch))
+
+
+def _concat_blocks(launch: Launch) -> Iterable[Box]:
+    """The same of tensors as they are stored; the axis is in the same place."""
+    return _together(launch.stored_outputs[0], launch.stored_inputs, _axis(launch))
+
+
+def _together(whole: Shape, parts: Iterable[Shape], axis: int) -> Iterable[Box]:
+    """A box for each part of a whole."""
+    by_run = prod(whole[axis:])
     return [
         Box(extents, (extents[1], 1), (by_run, 1), target_start=start)
-        for extents, start in _joined(whole, launch.inputs, axis)
+        for extents, start in _joined(whole, parts, axis)
     ]
 
 
 def _split(launch: Launch) -> Iterable[Box]:
     """A box for each part."""
-    whole, axis = launch.inputs[0], number(launch.kernel.attributes["split_dim"])
-    by_run = prod(whole[axis % len(whole) :])
+    return _apart(launch.inputs[0], launch.outputs, _axis(launch))
+
+
+def _split_blocks(launch: Launch) -> Iterable[Box]:
+    """The same of tensors as they are stored."""
+    return _apart(launch.stored_inputs[0], launch.stored_outputs, _axis(launch))
+
+
+def _apart(whole: Shape, parts: Iterable[Shape], axis: int) -> Iterable[Box]:
+    """A box for each part that a whole is cut into."""
+    by_run = prod(whole[axis:])
     return [
         Box(extents, (by_run, 1), (extents[1], 1), source_start=start)
-        for extents, start in _joined(whole, launch.outputs, axis)
+        for extents, start in _joined(whole, parts, axis)
     ]
+
+
+def _axis(launch: Launch) -> int:
+    """The axis of the operator, from 0."""
+    attributes = launch.kernel.attributes
+    name = "concat_dim" if launch.kernel.op == "ConcatD" else "split_dim"
+    return number(attributes[name]) % len(launch.inputs[0])
 
 
 def _context(kernel: KernelFacts) -> Mapping[str, Any]:
@@ -51,6 +80,32 @@ def _context(kernel: KernelFacts) -> Mapping[str, Any]:
     return {"gathers": kernel.op != "ConcatD", "fill": None}
 
 
+def _covers_blocks(kernel: KernelFacts) -> bool:
+    """Tensors that all lie alike."""
+    storages = {port.storage for port in (*kernel.operands, *kernel.outputs)}
+    formats = {each.format for each in storages if each is not None}
+    return len(storages) == 1 and formats <= {Format.NC1HWC0, Format.FRACTAL_NZ}
+
+
+def _fits_blocks(launch: Launch) -> bool:
+    """An axis that does not run through blocks, or parts that are whole blocks of it."""
+    port, axis = launch.kernel.outputs[0], _axis(launch)
+    if port.storage == Storage(Format.FRACTAL_NZ):
+        return axis < len(launch.inputs[0]) - _MATRIX
+    shapes = (*launch.inputs, *launch.outputs)
+    return axis != _CHANNELS or all(shape[axis] % c0_of(port.dtype) == 0 for shape in shapes)
+
+
+_ROWS = box_family("join", {"ConcatD": _concat, "SplitD": _split, "SplitVD": _split}, _context)
+_BLOCKS = box_family(
+    "join",
+    {"ConcatD": _concat_blocks, "SplitD": _split_blocks, "SplitVD": _split_blocks},
+    _context,
+)
+
 FAMILIES = (
-    box_family("join", {"ConcatD": _concat, "SplitD": _split, "SplitVD": _split}, _context),
+    replace(
+        _ROWS,
+        blocked=replace(_BLOCKS, covers=_covers_blocks, fits=_fits_blocks, in_blocks=True),
+    ),
 )

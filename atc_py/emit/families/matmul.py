@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +13,13 @@ from atc_py.emit.cube import (
     ProductTiling,
     Room,
     applies_links,
+    blocked_buffers,
+    blocked_operands,
     channel_buffers,
     drawn_integers,
     lies_row_by_row,
     link_buffers,
+    links_lie_alike,
     operands_of,
     optional_input,
     product_buffers,
@@ -27,7 +30,9 @@ from atc_py.emit.cube import (
 from atc_py.emit.family import Family
 from atc_py.emit.links import Reach
 from atc_py.emit.plan import Plan, numbers
+from atc_py.formats import Format
 from atc_py.shapes import element_count
+from atc_py.storage import Storage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -80,6 +85,11 @@ def _context(kernel: KernelFacts) -> Mapping[str, Any]:
     }
 
 
+def _context_blocks(kernel: KernelFacts) -> Mapping[str, Any]:
+    """The same, and which of them lie in FRACTAL_NZ."""
+    return {**_context(kernel), **blocked_operands(kernel)}
+
+
 def _plan(launch: Launch) -> Plan:
     """Tiles of the result; half of the unified buffer, or L0C alone, holds one and its sums."""
     kernel, soc = launch.kernel, launch.soc
@@ -104,6 +114,7 @@ def _plan(launch: Launch) -> Plan:
         *product_buffers(product, sides, walk, None if direct else width),
         *channels,
         *link_buffers(kernel, sides),
+        *blocked_buffers(kernel),
     )
     return Plan(tiling, tiling.core_num, buffers, launch.moved)
 
@@ -143,17 +154,42 @@ def _fuses(kernel: KernelFacts, soc: Soc) -> bool:
     return applies_links(kernel, soc) and all(each.reach is not Reach.REPEATED for each in tensors)
 
 
+def _covers_blocks(kernel: KernelFacts) -> bool:
+    """Matrices in FRACTAL_NZ or row by row, and all else beside the result row by row."""
+    matrices = (*kernel.inputs[:2], kernel.outputs[0])
+    storages = {port.storage for port in matrices} - {None, Storage(Format.FRACTAL_NZ)}
+    others = any(port.storage is not None for port in kernel.inputs[2:])
+    return not storages and not others and lies_row_by_row(kernel) and links_lie_alike(kernel)
+
+
+def _fits_blocks(launch: Launch) -> bool:
+    """Results leave cores without a unified buffer row by row."""
+    blocked = launch.kernel.outputs[0].storage is not None
+    return not blocked or launch.soc.vector_cores <= launch.soc.aicores
+
+
+_ROWS = Family(
+    "matmul",
+    "matmul",
+    frozenset({"BatchMatMul", "BatchMatMulV2", "MatMulV2"}),
+    _plan,
+    covers=lies_row_by_row,
+    context=_context,
+    exact=lambda kernel: not kernel.inputs[0].dtype.is_float,
+    sums=lambda kernel: kernel.inputs[0].dtype.is_float,
+    draw=drawn_integers,
+    fuses=_fuses,
+)
+
 FAMILIES = (
-    Family(
-        "matmul",
-        "matmul",
-        frozenset({"BatchMatMul", "BatchMatMulV2", "MatMulV2"}),
-        _plan,
-        covers=lies_row_by_row,
-        context=_context,
-        exact=lambda kernel: not kernel.inputs[0].dtype.is_float,
-        sums=lambda kernel: kernel.inputs[0].dtype.is_float,
-        draw=drawn_integers,
-        fuses=_fuses,
+    replace(
+        _ROWS,
+        blocked=replace(
+            _ROWS,
+            covers=_covers_blocks,
+            context=_context_blocks,
+            in_blocks=True,
+            fits=_fits_blocks,
+        ),
     ),
 )

@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING
 from atc_py.dtypes import DType
 from atc_py.emit.family import Family
 from atc_py.emit.plan import Buffer, Plan, narrow, wide
+from atc_py.emit.planes import PATTERN
 from atc_py.emit.tiling import DEPTH, vector_cores
+from atc_py.formats import Format
+from atc_py.storage import Storage, c0_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,6 +25,9 @@ __all__ = ["FAMILIES", "PoolTiling"]
 _HALF, _FLOAT = 2, 4
 _PER_BLOCK = 16
 """Elements of half in a block; rows in the buffer are whole blocks, whatever they hold."""
+
+_FARTHEST = 127
+"""Columns between windows whose blocks of float32 an instruction still steps over."""
 
 _MOST_RUNS = 4095
 """Runs that one copy takes."""
@@ -92,6 +98,14 @@ class PoolTiling:
     divisor: int = wide("what every sum is divided by; 0 where windows differ")
 
 
+@dataclass(frozen=True, slots=True)
+class PoolBlocksTiling(PoolTiling):
+    """Windows over planes of blocks of channels."""
+
+    blocks: int = wide("blocks of channels of an image")
+    tail: int = narrow("channels in the last of them; 0 where it is full")
+
+
 def _pair(value: AttrValue) -> tuple[int, int]:
     """The spatial elements of an attribute in NCHW order."""
     _, _, height, width = value if isinstance(value, tuple) else (1, 1, 1, 1)
@@ -153,26 +167,28 @@ class _Tile:
     columns: int
     load_rows: int
     group: int
+    lanes: int = 1
 
     @property
     def load_pitch(self) -> int:
         """Elements from row to row of what is loaded."""
-        return _whole(min(self.width.extent, self.width.span(self.columns, self.group)))
+        span = self.width.span(self.columns, self.group)
+        return _whole(min(self.width.extent, span) * self.lanes)
 
     @property
     def lead(self) -> int:
         """Elements before the input's first column in a folded row."""
-        return _whole(self.width.before)
+        return _whole(self.width.before * self.lanes)
 
     @property
     def pitch(self) -> int:
         """Elements from one folded row to the next."""
-        return _whole(self.lead + self.width.span(self.columns, self.group))
+        return _whole(self.lead + self.width.span(self.columns, self.group) * self.lanes)
 
     @property
     def out_pitch(self) -> int:
         """Elements from row to row of the result in the buffer."""
-        return _whole(self.columns)
+        return _whole(self.columns * self.lanes)
 
     def buffers(self) -> tuple[Buffer, ...]:
         """What the tile takes of the unified buffer."""
@@ -182,9 +198,11 @@ class _Tile:
             "xQueue": DEPTH * self.load_rows * self.load_pitch * _HALF,
             "yQueue": DEPTH * count * _HALF,
             "folded": self.rows * self.pitch * step,
-            "tap": count * step,
-            "offsets": count * _FLOAT,
         }
+        if self.lanes > 1:
+            sizes["pattern"] = PATTERN
+        else:
+            sizes |= {"tap": count * step, "offsets": count * _FLOAT}
         if self.mean:
             sizes |= {
                 "line": self.load_pitch * _FLOAT,
@@ -213,8 +231,24 @@ def _whole(count: int) -> int:
 
 def _plan(launch: Launch) -> Plan:
     """Tiles of one plane each: all of it, or as many rows, or as much of a row, as fit."""
+    numbers, tile = _cut(launch, prod(launch.inputs[0][:2]), 1)
+    tiling = PoolTiling(*numbers)
+    return Plan(tiling, tiling.core_num, tile.buffers(), launch.moved)
+
+
+def _plan_blocks(launch: Launch) -> Plan:
+    """The same, where a plane is a block of channels."""
+    images, channels = launch.inputs[0][:2]
+    lanes = c0_of(launch.kernel.inputs[0].dtype)
+    blocks = -(-channels // lanes)
+    numbers, tile = _cut(launch, images * blocks, lanes)
+    tiling = PoolBlocksTiling(*(*numbers, blocks, channels % lanes))
+    return Plan(tiling, tiling.core_num, tile.buffers(), launch.moved)
+
+
+def _cut(launch: Launch, planes: int, lanes: int) -> tuple[tuple[int, ...], _Tile]:
+    """Numbers and buffers for so many planes, whose columns are so many elements."""
     height, width = _axes(launch)
-    planes = prod(launch.inputs[0][:2])
     tile = _Tile(
         height,
         width,
@@ -223,6 +257,7 @@ def _plan(launch: Launch) -> Plan:
         width.windows,
         min(height.extent, height.span(height.windows, height.size), _MOST_RUNS),
         width.size,
+        lanes,
     )
     room, cores = launch.soc.ub_kib * 1024, vector_cores(launch.soc)
     while sum(buffer.nbytes for buffer in tile.buffers()) > room and tile != tile.smaller():
@@ -231,7 +266,7 @@ def _plan(launch: Launch) -> Plan:
         tile = tile.smaller()
     row_tiles, column_tiles = -(-height.windows // tile.rows), -(-width.windows // tile.columns)
     tiles = planes * row_tiles * column_tiles
-    tiling = PoolTiling(
+    numbers = (
         max(1, min(cores, tiles)), tiles, row_tiles, column_tiles, tile.rows, tile.columns,
         tile.load_rows, tile.load_pitch, tile.group, tile.lead, tile.pitch, tile.out_pitch,
         height.extent, width.extent, height.windows, width.windows, height.size, width.size,
@@ -239,12 +274,18 @@ def _plan(launch: Launch) -> Plan:
         height.before, height.after, width.before, width.after,
         _divisor(launch, height, width),
     )  # fmt: skip
-    return Plan(tiling, tiling.core_num, tile.buffers(), launch.moved)
+    return numbers, tile
 
 
 def _context(kernel: KernelFacts) -> Mapping[str, AttrValue]:
     """Whether padding is left out of the count."""
-    return {"exclusive": kernel.attributes.get("exclusive", True)}
+    return {"exclusive": kernel.attributes.get("exclusive", True), "lanes": 1}
+
+
+def _context_blocks(kernel: KernelFacts) -> Mapping[str, AttrValue]:
+    """The same, and what a column of blocks is."""
+    lanes = c0_of(kernel.inputs[0].dtype)
+    return {**_context(kernel), "lanes": lanes, "pattern": PATTERN}
 
 
 def _covers(kernel: KernelFacts) -> bool:
@@ -252,6 +293,24 @@ def _covers(kernel: KernelFacts) -> bool:
     return kernel.inputs[0].dtype is DType.FLOAT16
 
 
+def _covers_blocks(kernel: KernelFacts) -> bool:
+    """Maps of half in NC1HWC0; blocks that windows step over are few enough for one instruction."""
+    storages = {port.storage for port in (*kernel.operands, *kernel.outputs)}
+    width = 1 if kernel.attributes["global_pooling"] else _pair(kernel.attributes["strides"])[1]
+    return _covers(kernel) and storages == {Storage(Format.NC1HWC0)} and width <= _FARTHEST
+
+
+_ROWS = Family("pool", "pool", frozenset({"AvgPoolV2", "MaxPoolV3"}), _plan, _covers, _context)
+
 FAMILIES = (
-    Family("pool", "pool", frozenset({"AvgPoolV2", "MaxPoolV3"}), _plan, _covers, _context),
+    replace(
+        _ROWS,
+        blocked=replace(
+            _ROWS,
+            plan=_plan_blocks,
+            covers=_covers_blocks,
+            context=_context_blocks,
+            in_blocks=True,
+        ),
+    ),
 )

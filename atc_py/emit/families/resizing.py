@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,8 @@ from atc_py.emit.boxes import dense
 from atc_py.emit.family import Family
 from atc_py.emit.plan import Buffer, Plan, narrow, numbers, wide
 from atc_py.emit.tiling import BLOCK, DEPTH, vector_cores
+from atc_py.formats import Format
+from atc_py.storage import Storage, c0_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,6 +56,7 @@ class _Tile:
     width: int
     source: int
     itemsize: int
+    lanes: int = 1
 
     @property
     def load_pitch(self) -> int:
@@ -63,12 +66,12 @@ class _Tile:
         """
         between = (self.source, max(1, self.width)), (self.source - 1, max(1, self.width - 1))
         reach = max(-(-(self.columns - 1) * far // by) for far, by in between) + 3
-        return self._whole(max(1, min(self.source, reach)))
+        return self._whole(max(1, min(self.source, reach)) * self.lanes)
 
     @property
     def out_pitch(self) -> int:
         """Elements from row to row of the result."""
-        return self._whole(self.columns)
+        return self._whole(self.columns * self.lanes)
 
     def buffers(self) -> tuple[Buffer, ...]:
         """What the tile takes of the unified buffer."""
@@ -84,18 +87,18 @@ class _Tile:
         rows, columns = -(-self.rows // 2), self.columns
         if self.rows == 1:
             columns = -(-self.columns // 2)
-        return _Tile(rows, columns, self.width, self.source, self.itemsize)
+        return replace(self, rows=rows, columns=columns)
 
     def _whole(self, count: int) -> int:
         per_block = BLOCK // self.itemsize
         return -(-count // per_block) * per_block
 
 
-def _tile(x: Shape, y: Shape, itemsize: int, soc: Soc) -> _Tile:
+def _tile(x: Shape, y: Shape, itemsize: int, soc: Soc, lanes: int) -> _Tile:
     """As large as the unified buffer allows and all cores have work."""
     rows, cores = prod(y[:-1]), vector_cores(soc)
     share = max(1, min(_MOST_ROWS, -(-rows // cores)))
-    tile = _Tile(share, max(1, y[-1]), max(1, y[-1]), x[-1], itemsize)
+    tile = _Tile(share, max(1, y[-1]), max(1, y[-1]), x[-1], itemsize, lanes)
     while sum(each.nbytes for each in tile.buffers()) > soc.ub_kib * 1024:
         tile = tile.smaller()
     return tile
@@ -103,8 +106,18 @@ def _tile(x: Shape, y: Shape, itemsize: int, soc: Soc) -> _Tile:
 
 def _plan(launch: Launch) -> Plan:
     """A scalar is a row of one element."""
-    x, y = launch.inputs[0] or (1,), launch.outputs[0] or (1,)
-    tile = _tile(x, y, launch.kernel.outputs[0].dtype.itemsize, launch.soc)
+    return _placed(launch, launch.inputs[0] or (1,), launch.outputs[0] or (1,), 1)
+
+
+def _plan_blocks(launch: Launch) -> Plan:
+    """An element is a block of channels; axes keep their places."""
+    (*x, lanes), (*y, _) = launch.stored_inputs[0], launch.stored_outputs[0]
+    return _placed(launch, tuple(x), tuple(y), lanes)
+
+
+def _placed(launch: Launch, x: Shape, y: Shape, lanes: int) -> Plan:
+    """Rows of elements, or of blocks of them."""
+    tile = _tile(x, y, launch.kernel.outputs[0].dtype.itemsize, launch.soc, lanes)
     rows = prod(y[:-1])
     tiling = NearestTiling(
         max(1, min(vector_cores(launch.soc), -(-rows // tile.rows))),
@@ -130,7 +143,39 @@ def _context(kernel: KernelFacts) -> Mapping[str, Any]:
         "sizes": sizes,
         "place": kernel.attributes["coordinate_transformation_mode"],
         "nearest": kernel.attributes["nearest_mode"],
+        "lanes": 1,
     }
 
 
-FAMILIES = (Family("nearest", "nearest", frozenset({"Resize"}), _plan, _covers, _context),)
+def _context_blocks(kernel: KernelFacts) -> Mapping[str, Any]:
+    """The same, and how many elements are a block."""
+    return {**_context(kernel), "lanes": c0_of(kernel.inputs[0].dtype)}
+
+
+def _covers_blocks(kernel: KernelFacts) -> bool:
+    """Images in NC1HWC0; ratios row by row."""
+    x, y = kernel.inputs[0], kernel.outputs[0]
+    others = all(port.storage is None for port in kernel.inputs[1:])
+    return {x.storage, y.storage} == {Storage(Format.NC1HWC0)} and others and _covers(kernel)
+
+
+def _fits_blocks(launch: Launch) -> bool:
+    """Images and channels stay as many."""
+    return launch.inputs[0][:2] == launch.outputs[0][:2]
+
+
+_ROWS = Family("nearest", "nearest", frozenset({"Resize"}), _plan, _covers, _context)
+
+FAMILIES = (
+    replace(
+        _ROWS,
+        blocked=replace(
+            _ROWS,
+            plan=_plan_blocks,
+            covers=_covers_blocks,
+            context=_context_blocks,
+            fits=_fits_blocks,
+            in_blocks=True,
+        ),
+    ),
+)

@@ -70,15 +70,19 @@ class SumsReader:
                 self._readers.setdefault(name, []).append(node)
         self.found: dict[str, Sums] = {}
         self.absorbed: set[WorkNode] = set()
+        self._handed_out = frozenset(graph.outputs)
+        self._looked: set[str] = set()
         for node in graph.nodes:
             if node.op_type in _REQUANTISE and node.inputs:
                 self._look(node.inputs[0])
 
     def _look(self, name: str) -> None:
         """Find the sums that are the value called `name`, all of whose readers requantise it."""
+        if name in self._looked or name in self._handed_out:
+            return
+        self._looked.add(name)
         readers = self._readers.get(name, [])
-        plain = all(each.op_type in _REQUANTISE and each.inputs[0] == name for each in readers)
-        if name in self.found or name in self._graph.outputs or not plain:
+        if not all(each.op_type in _REQUANTISE and each.inputs[0] == name for each in readers):
             return
         sums = self._sums(name)
         if sums is not None:
@@ -107,7 +111,7 @@ class SumsReader:
 
     def _is_inner(self, name: str) -> bool:
         """Whether one node alone reads a value."""
-        return len(self._readers.get(name, ())) == 1 and name not in self._graph.outputs
+        return len(self._readers.get(name, ())) == 1 and name not in self._handed_out
 
     def _plus(self, sums: Sums, name: str) -> Sums | None:
         """`sums` plus a constant."""

@@ -32,7 +32,7 @@ class MergePass(Pass):
     """A head and the functions of each element behind it get one scope.
 
     Each is the only reader of the result before it, which the model does not hand out; all have one
-    float dtype and run on the AI Core. Other operands are single numbers, tensors of the result's
+    float dtype and one storage and run on the AI Core. Other operands are single numbers, tensors of the result's
     size, or, where `repeats` says so, what is repeated along axes of the head's own extents.
 
     Attributes:
@@ -109,8 +109,8 @@ class MergePass(Pass):
         if _any_open(types) or {each.dtype for each in types} != {head.output.type.dtype}:
             return f"all must be {head.output.type.dtype.value} of known extents, found {node!r}"
         size = element_count(head.output.type.shape)
-        if element_count(result.shape) != size:
-            return f"the result must keep {size} elements, found {result}"
+        if element_count(result.shape) != size or result.storage != head.output.type.storage:
+            return f"the result must keep {size} elements and their storage, found {result}"
         for operand in node.present_inputs:
             repeated = self.repeats and result.dims == head.output.type.dims
             if operand is not value and not repeated:

@@ -59,13 +59,15 @@ def _squared(match: Match, node: Node) -> Value | None:
 
 
 def quotient_of(match: Match) -> tuple[Node, Value]:
-    """The division by the root, and what is divided."""
+    """The division by the result of the anchor, and what is divided."""
     root = match.ahead(match.anchor)
     reader = match.consumer(root, "RealDiv", "Reciprocal")
     if reader.op == "RealDiv":
         divided = reader.input(0)
         if divided is None or divided is root.output:
-            raise MissError(f"the root must be the divisor, found {reader!r}", reader)
+            raise MissError(
+                f"the result of {match.anchor.op} must be the divisor, found {reader!r}", reader
+            )
         return reader, divided
     inverse = match.ahead(reader)
     product = match.consumer(inverse, "Mul")

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from atc_py.diag import Place, Sink
-from atc_py.diag.codes import BAD_SWITCH_FILE, FILE_NOT_FOUND, FILE_UNREADABLE, FUSION_NOT_SWITCHED
+from atc_py.diag.codes import BAD_SWITCH_FILE, FUSION_NOT_SWITCHED
+from atc_py.user_files import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -26,6 +27,8 @@ __all__ = ["Switches", "read_switches"]
 _GRAPH, _UB = "GraphFusion", "UBFusion"
 _ALL = "ALL"
 _WORDS = {"on": True, "off": False}
+_MOST_BYTES = 1 << 20
+"""A switch file names passes, of which there are some dozens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +58,9 @@ def read_switches(path: Path, passes: Sequence[type[Pass]]) -> Switches:
     """The switches in the file at `path`, of `passes`.
 
     Raises:
-        AtcError: FILE_NOT_FOUND, FILE_UNREADABLE, or BAD_SWITCH_FILE for every wrong entry.
+        AtcError: as `atc_py.user_files.read_text` does; BAD_SWITCH_FILE for every wrong entry.
     """
-    text = _text(path)
+    text = read_text(path, _MOST_BYTES)
     sink = Sink()
     if text.lstrip().startswith("{"):
         entries = list(_json_entries(text, path, sink))
@@ -65,19 +68,6 @@ def read_switches(path: Path, passes: Sequence[type[Pass]]) -> Switches:
         entries = list(_line_entries(text, path, sink))
     sink.raise_errors()
     return _switched(entries, passes)
-
-
-def _text(path: Path) -> str:
-    """The file's text."""
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise FILE_NOT_FOUND.error(f"there is no file {path}", place=Place(str(path))) from None
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise FILE_UNREADABLE.error(
-            f"cannot read {path}: {reason}", place=Place(str(path))
-        ) from None
 
 
 def _line_entries(text: str, path: Path, sink: Sink) -> Iterator[_Entry]:

@@ -18,6 +18,9 @@ __all__ = ["Tenancy", "merged"]
 Tenancy: TypeAlias = "tuple[Block, ...]"
 """Blocks that have one place, each written over the one before it."""
 
+Reads: TypeAlias = "dict[Block, list[Value]]"
+"""What a node reads, by the block that it lies in."""
+
 
 def merged(live: Liveness, sizes: Mapping[Block, int]) -> list[Tenancy]:
     """The blocks of the arena as tenancies: every result takes over an operand where it may.
@@ -39,22 +42,32 @@ def merged(live: Liveness, sizes: Mapping[Block, int]) -> list[Tenancy]:
 
 def _operands(result: Block, live: Liveness, sizes: Mapping[Block, int]) -> Iterator[Block]:
     """Blocks that the launch reads for the last time and over which `result` may be written."""
-    nodes = live.launches[result.first]
-    for value in dict.fromkeys(value for node in nodes for value in node.present_inputs):
-        old = live.block_of[value]
+    reads = [(node, _by_block(node, live.block_of)) for node in live.launches[result.first]]
+    for old in dict.fromkeys(block for _, read in reads for block in read):
         ends = old.first < result.first == old.last
         same = ends and sizes.get(old) == sizes[result]
-        if same and _may_overwrite(old, result, nodes, live.block_of):
+        if same and _may_overwrite(old, result, reads, live.block_of):
             yield old
 
 
+def _by_block(node: Node, block_of: Mapping[Value, Block]) -> Reads:
+    """What a node reads, by the block that it lies in."""
+    reads: Reads = {}
+    for value in node.present_inputs:
+        reads.setdefault(block_of[value], []).append(value)
+    return reads
+
+
 def _may_overwrite(
-    old: Block, result: Block, nodes: Sequence[Node], block_of: Mapping[Value, Block]
+    old: Block,
+    result: Block,
+    launch: Sequence[tuple[Node, Reads]],
+    block_of: Mapping[Value, Block],
 ) -> bool:
     """Whether all that the launch does with `old` is element by element, as far as `result`."""
     derived = {old}
-    for node in nodes:
-        used = [value for value in node.present_inputs if block_of[value] in derived]
+    for node, reads in launch:
+        used = [value for block in derived & reads.keys() for value in reads[block]]
         if not used or block_of[node.output] in derived:
             continue  # it does not look at it, or shows it only
         if not _is_in_place(node) or len(node.outputs) != 1:
@@ -73,5 +86,6 @@ def _is_in_place(node: Node) -> bool:
 
 def _same_elements(value: Value, result: Value) -> bool:
     """Whether elements of the same place have the same address."""
-    same = value.type.dims == result.type.dims
+    one, other = value.type, result.type
+    same = (one.stored_dims, one.storage) == (other.stored_dims, other.storage)
     return same and value.type.dtype.itemsize == result.type.dtype.itemsize

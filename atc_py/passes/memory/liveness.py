@@ -38,8 +38,8 @@ class Block:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of its elements."""
-        return self.value.type.nbytes
+        """Bytes of its elements in their storage."""
+        return self.value.type.stored_nbytes
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass
+from random import Random
 from typing import TYPE_CHECKING, TypeAlias
 
 from atc_py.passes.memory.gaps import Gaps
@@ -24,7 +25,7 @@ _PAIRS_PER_BLOCK = 32
 """Neighbours in time that a block may have on the average for all to be looked at."""
 
 _WORK, _ROUNDS = 100_000, 64
-"""Pairs of blocks that repairing one order may look at, and times that it is tried."""
+"""Pairs of blocks that mending one order may look at, and times that it is repaired."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ def pack(spans: Sequence[Span]) -> Packing:
     bound = widest(spans)
     best: Packing | None = None
     for offsets in _attempts(spans, bound):
-        peak = max((o + span.size for o, span in zip(offsets, spans, strict=True)), default=0)
+        peak = _peak([span.size for span in spans], offsets)
         if best is None or peak < best.peak:
             best = Packing(tuple(offsets), peak)
         if best.peak == bound:
@@ -102,6 +103,8 @@ def _attempts(spans: Sequence[Span], bound: int) -> Iterator[Sequence[int]]:
         yield place(sizes, order, conflicts)
     for order in found:
         yield from _repaired(sizes, order, conflicts, bound)
+    for order in found:
+        yield from _shaken(sizes, order, conflicts, bound)
 
 
 def _repaired(
@@ -118,6 +121,36 @@ def _repaired(
         for block in high:
             urgency[block] += 1
         order = sorted(order, key=lambda block: (-urgency[block], ranks[block]))
+
+
+def _shaken(
+    sizes: Sequence[int], order: list[int], conflicts: Conflicts, bound: int
+) -> Iterator[Sequence[int]]:
+    """Packings on a walk: a block that sticks out is placed at another time, chosen by chance.
+
+    A step that makes the arena larger is taken back. The same blocks give the same walk.
+    """
+    chance = Random(len(order))  # noqa: S311  (a walk, not a secret)
+    offsets = place(sizes, order, conflicts)
+    peak = _peak(sizes, offsets)
+    for _ in range(_WORK // max(1, conflicts.count + len(sizes))):
+        high = [block for block in order if offsets[block] + sizes[block] > bound]
+        if not high:
+            return
+        moved = high[chance.randrange(len(high))]
+        step = [block for block in order if block != moved]
+        step.insert(chance.randrange(len(order)), moved)
+        one, other = chance.randrange(len(order)), chance.randrange(len(order))
+        step[one], step[other] = step[other], step[one]
+        found = place(sizes, step, conflicts)
+        yield found
+        if (reached := _peak(sizes, found)) <= peak:
+            order, offsets, peak = step, found, reached
+
+
+def _peak(sizes: Sequence[int], offsets: Sequence[int]) -> int:
+    """The end of the highest block."""
+    return max((at + size for at, size in zip(offsets, sizes, strict=True)), default=0)
 
 
 def _length(span: Span) -> int:

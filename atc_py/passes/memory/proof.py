@@ -49,11 +49,12 @@ def placement_of(graph: Graph, plan: MemoryPlan) -> Placement:
     tensors = [
         PlacedTensor(
             value.name,
-            value.type.dims,
+            value.type.stored_dims,
             value.type.dtype.itemsize,
             plan.spots[value],
             _source(value, inputs),
             value in outputs,
+            str(value.type.storage or ""),
         )
         for value in values
     ]

@@ -9,8 +9,7 @@ from atc_py.diag import AtcError, Place, Sink
 from atc_py.diag.codes import (
     BAD_CONTROL_FILE,
     BAD_OPTION,
-    FILE_NOT_FOUND,
-    FILE_UNREADABLE,
+    NOT_IN_MODEL,
     OPTIONS_EXCLUDE,
 )
 from atc_py.dtypes import DType, UnknownDTypeError
@@ -19,9 +18,10 @@ from atc_py.passes.precision.implementations import IMPLEMENTATIONS
 from atc_py.passes.precision.mix_lists import MixList
 from atc_py.passes.precision.model_names import unknown_name
 from atc_py.target import find_operator, operators
+from atc_py.user_files import read_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from atc_py.config import PrecisionMode, PrecisionOptions
@@ -33,6 +33,13 @@ __all__ = ["find_controls", "read_controls"]
 _TYPE = "OpType::"
 _BY_TYPE, _BY_NODE = "[ByOpType]", "[ByNodeName]"
 _INPUT, _OUTPUT = "InputDtype", "OutputDtype"
+_MOST_BYTES = 16 << 20
+_MOST_LINES = 100_000
+"""A line of 160 bytes for each node of a large model."""
+
+_ADVISED = 20
+"""Names that nothing has for which the nearest ones are looked for."""
+
 _ACL = {"FP32": DType.FLOAT32, "FP16": DType.FLOAT16, "DOUBLE": DType.FLOAT64}
 _ACL |= {each.value.upper(): each for each in DType if each.is_integer}
 """Dtypes as `--output-type` spells them."""
@@ -42,7 +49,7 @@ def read_controls(options: PrecisionOptions, mode: PrecisionMode, names: ModelNa
     """What the user wants of single parts of the model that has `names`.
 
     Raises:
-        AtcError: FILE_NOT_FOUND, FILE_UNREADABLE, BAD_CONTROL_FILE, BAD_OPTION, OPTIONS_EXCLUDE,
+        AtcError: as `atc_py.user_files.read_text` does, BAD_CONTROL_FILE, BAD_OPTION, OPTIONS_EXCLUDE,
             and NOT_IN_MODEL for every name that nothing has.
     """
     controls, unknown = find_controls(options, mode, names)
@@ -126,7 +133,7 @@ class _Reader:
         for which, change, op in _mixlist_entries(_mixlist(path), path):
             if find_operator(op) is None:
                 known = [row.name for row in operators()]
-                self.sink.add(unknown_name("target operator", op, known, Place(str(path))))
+                self._add_unknown("target operator", op, known, Place(str(path)))
             if change == "to-add":
                 moved[op] = which
             else:
@@ -159,7 +166,7 @@ class _Reader:
         found = frozenset(part.strip() for part in text.split(";") if part.strip())
         for name in sorted(found - set(self._names.inputs)):
             place = Place(field="--input-fp16-nodes")
-            self.sink.add(unknown_name("input", name, self._names.inputs, place))
+            self._add_unknown("input", name, self._names.inputs, place)
         return found
 
     def outputs(self, text: str) -> dict[str, DType]:
@@ -187,23 +194,30 @@ class _Reader:
         results = self._names.nodes.get(node, (node,) if node in self._names.outputs else None)
         if results is None:
             known = [*self._names.nodes, *self._names.outputs]
-            self.sink.add(unknown_name("node or output", node, known, place))
+            self._add_unknown("node or output", node, known, place)
             return node
         name = results[index] if index < len(results) else f"{node}:{index}"
         if name not in self._names.outputs:
-            self.sink.add(unknown_name("output of the model", name, self._names.outputs, place))
+            self._add_unknown("output of the model", name, self._names.outputs, place)
         return name
+
+    def _add_unknown(self, kind: str, name: str, known: Iterable[str], place: Place) -> None:
+        """Keep a name that nothing has; the nearest ones are looked for while there are few."""
+        if len(self.sink.diagnostics) < _ADVISED:
+            self.sink.add(unknown_name(kind, name, known, place))
+        else:
+            self.sink.add(NOT_IN_MODEL.diagnostic(f"no {kind} is called {name!r}", place=place))
 
     def _node(self, name: str, place: Place) -> str:
         """`name`, held against the model's nodes."""
         if name not in self._names.nodes:
-            self.sink.add(unknown_name("node", name, self._names.nodes, place))
+            self._add_unknown("node", name, self._names.nodes, place)
         return name
 
     def _type(self, name: str, place: Place) -> str:
         """`name`, held against the operators."""
         if name not in self._names.types:
-            self.sink.add(unknown_name("operator", name, sorted(self._names.types), place))
+            self._add_unknown("operator", name, sorted(self._names.types), place)
         return name
 
 
@@ -256,7 +270,7 @@ def _mixlist_entries(document: Any, path: Path) -> Iterator[tuple[MixList, str, 
 def _mixlist(path: Path) -> Any:
     """The JSON of a file."""
     try:
-        return json.loads(_text(path))
+        return json.loads(read_text(path, _MOST_BYTES))
     except (RecursionError, ValueError) as error:
         raise _bad(Place(str(path)), f"not JSON: {error}") from None
 
@@ -265,22 +279,14 @@ def _lines(path: Path | None) -> Iterator[tuple[Place, str]]:
     """The lines of a file that are not empty or comments, with their places."""
     if path is None:
         return
-    for number, line in enumerate(_text(path).splitlines(), 1):
+    lines = read_text(path, _MOST_BYTES).splitlines()
+    if len(lines) > _MOST_LINES:
+        place = Place(str(path), line=_MOST_LINES + 1)
+        raise _bad(place, f"a file has at most {_MOST_LINES} lines, found {len(lines)}")
+    for number, line in enumerate(lines, 1):
         text = line.strip()
         if text and not text.startswith("#"):
             yield Place(str(path), line=number), text
-
-
-def _text(path: Path) -> str:
-    """The text of a file."""
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise FILE_NOT_FOUND.error(f"{path} does not exist", place=Place(str(path))) from None
-    except OSError as error:
-        raise FILE_UNREADABLE.error(f"{path}: {error.strerror}", place=Place(str(path))) from None
-    except UnicodeDecodeError:
-        raise _bad(Place(str(path)), "the file is not UTF-8 text") from None
 
 
 def _bad(place: Place, message: str) -> Exception:

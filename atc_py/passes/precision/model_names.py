@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from atc_py.diag import Place
 from atc_py.diag.codes import NO_BFLOAT16, NOT_IN_MODEL
+from atc_py.spelling import nearest_of_many
 from atc_py.target import operators, socs
 
 if TYPE_CHECKING:
@@ -62,8 +62,7 @@ class ModelNames:
 
 def unknown_name(kind: str, name: str, known: Iterable[str], place: Place) -> Diagnostic:
     """That no `kind` is called `name`, with the nearest names that there are."""
-    names = list(known)
-    near = difflib.get_close_matches(name, names, _NEAREST, 0.0) or names[:_NEAREST]
+    near = nearest_of_many(name, known, _NEAREST)
     offered = ", ".join(map(repr, near))
     return NOT_IN_MODEL.diagnostic(
         f"no {kind} is called {name!r}",

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from atc_py.ir.verifier import Rules
+from atc_py.passes.layout.ways import storage_fault
 from atc_py.passes.memory.proof import unsound_places
 from atc_py.passes.precision.casts import cast_engine
 from atc_py.passes.precision.columns import fits
@@ -23,6 +24,7 @@ def verifier_rules(soc: Soc) -> Rules:
     return Rules(
         rows=find_operator,
         dtypes_ok=partial(_dtypes_ok, soc=soc),
+        storage_ok=partial(storage_fault, soc=soc),
         unsound_places=partial(unsound_places, alignment=soc.gm_align),
     )
 

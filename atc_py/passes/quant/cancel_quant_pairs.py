@@ -31,6 +31,7 @@ class CancelQuantPairsPass(Pass):
         """Cancel every match; returns how many."""
         single = context.soc.quant_float32
         matches = [node for node in graph.nodes if _gives_back(node, single=single)]
+        gone = list(matches)
         for quant in matches:
             (floats,) = quant.present_inputs
             anti = floats.producer
@@ -40,8 +41,9 @@ class CancelQuantPairsPass(Pass):
             graph.replace_value(quant.output, x)
             quant.drop_inputs()
             if not floats.uses and not graph.is_output(floats):
-                graph.remove_nodes([anti])
-        graph.remove_nodes(matches)
+                anti.drop_inputs()
+                gone.append(anti)
+        graph.remove_nodes(gone)
         return len(matches)
 
 

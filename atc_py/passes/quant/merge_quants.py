@@ -24,17 +24,20 @@ class MergeQuantsPass(Pass):
     def run(self, graph: Graph, context: PassContext) -> int:
         """Merge all that are equal; returns how many went."""
         first: dict[Key, Node] = {}
-        merged = []
+        merged: dict[Node, list[Node]] = {}
         for node in graph.nodes:
             if node.op != "AscendQuant":
                 continue
             kept = first.setdefault(_key(node), node)
             if kept is not node:
-                kept.origins += tuple(o for o in node.origins if o not in kept.origins)
                 graph.replace_value(node.output, kept.output)
-                merged.append(node)
-        graph.remove_nodes(merged)
-        return len(merged)
+                merged.setdefault(kept, [kept]).append(node)
+        gone = []
+        for kept, alike in merged.items():
+            kept.origins = tuple(dict.fromkeys(o for node in alike for o in node.origins))
+            gone += alike[1:]
+        graph.remove_nodes(gone)
+        return len(gone)
 
 
 def _key(node: Node) -> Key:

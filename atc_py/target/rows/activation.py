@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from atc_py.target.layouts import Layout
 from atc_py.target.row import Attribute, Operand, TargetOp, Unit
 from atc_py.target.rows.parts import F64, FLOATS, IMPL_MODE, Y, inputs, same
 
@@ -78,6 +79,7 @@ ROWS = (
         "x from 0 on, weight * x below; one weight for all, or one for each channel on axis 1.",
         columns=same(*FLOATS, inputs=2),
         family="channel",
+        takes=Layout.ALIKE,
     ),
     _activation(
         "Selu",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from atc_py.target.layouts import Layout
 from atc_py.target.row import Column, Operand, TargetOp, Unit
 from atc_py.target.rows.parts import (
     BOOL,
@@ -112,5 +113,6 @@ ROWS = (
         columns=tuple(Column((BOOL, dtype, dtype), (dtype,)) for dtype in (F16, F32, I8, I32, U8)),
         family="binary",
         selects=True,
+        takes=Layout.ROWS,
     ),
 )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from atc_py.target.layouts import Layout
 from atc_py.target.row import Attribute, Column, Operand, TargetOp, Unit
 from atc_py.target.rows.parts import (
     ANY,
@@ -143,6 +144,7 @@ ROWS = (
         columns=tuple(Column((dtype,), (dtype,)) for dtype in STORAGE),
         aicpu=(F64,),
         family="move",
+        takes=Layout.JOIN,
     ),
     TargetOp(
         "SqueezeV3",

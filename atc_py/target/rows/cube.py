@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from atc_py.target.layouts import Layout
 from atc_py.target.row import Attribute, Limit, TargetOp, Unit
 from atc_py.target.rows.parts import F32, F64, Y, cube, inputs
 
@@ -76,6 +77,7 @@ ROWS = (
         columns=cube(),
         limits=_CONV_LIMITS,
         family="conv",
+        takes=Layout.DEPTHWISE,
     ),
     TargetOp(
         "MatMulV2",
@@ -103,5 +105,6 @@ ROWS = (
             "y[b] = product of the pivots of x[b] by elimination with row exchanges, its sign "
             "turned by each"
         ),
+        takes=Layout.ROWS,
     ),
 )

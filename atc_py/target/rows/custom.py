@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from atc_py.target.layouts import Layout
 from atc_py.target.row import Attribute, Column, Operand, Resource, TargetOp, Unit
 from atc_py.target.rows.parts import F16, F32, F64, FLOATS, I8, I32, U8, X1_X2, Y, inputs, same
 
@@ -24,6 +25,7 @@ ROWS = (
             "columns alike\n"
             "argmax[i, j] = its place in the plane of H x W"
         ),
+        takes=Layout.IMAGE,
     ),
     TargetOp(
         "Addcmul",
@@ -129,5 +131,6 @@ ROWS = (
             "the number is held to those of the maps; regions are scaled by roi_scale_factor "
             "around their middle"
         ),
+        takes=Layout.IMAGE,
     ),
 )

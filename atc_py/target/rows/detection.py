@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from atc_py.target.layouts import Layout
 from atc_py.target.row import Attribute, Column, Operand, TargetOp, Unit
 from atc_py.target.rows.parts import F32, FLOATS, I32, I64, Y, inputs, same
 
@@ -58,6 +59,7 @@ ROWS = (
             "region r\n"
             "regions are scaled by spatial_scale and are at least one pixel high and wide"
         ),
+        takes=Layout.IMAGE,
     ),
     TargetOp(
         "ROIPooling",
@@ -81,5 +83,6 @@ ROWS = (
             "cell i of n has the rows floor(i * height / n) to ceil((i + 1) * height / n), cut "
             "off at the edge"
         ),
+        takes=Layout.IMAGE,
     ),
 )

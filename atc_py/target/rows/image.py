@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from atc_py.target.layouts import Layout
 from atc_py.target.row import Attribute, Column, Operand, Resource, TargetOp, Unit
 from atc_py.target.rows.parts import (
     BF16,
@@ -65,6 +66,7 @@ ROWS = (
         ),
         columns=tuple(Column((dtype, F32, F32, I64), (dtype,)) for dtype in FLOATS),
         family="region",
+        takes=Layout.SPATIAL,
     ),
     TargetOp(
         "SpaceToDepth",

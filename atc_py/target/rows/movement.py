@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from atc_py.target.layouts import Layout
 from atc_py.target.row import Attribute, Column, Operand, Resource, TargetOp, Unit
 from atc_py.target.rows.parts import (
     ANY,
@@ -10,6 +11,7 @@ from atc_py.target.rows.parts import (
     F16,
     F32,
     F64,
+    I4,
     I8,
     I16,
     I32,
@@ -30,6 +32,7 @@ _NAMED = (*ANY, BF16)
 """What operators that only rename take."""
 
 _BFLOAT16 = (Column((BF16,), (BF16,), Resource.BFLOAT16),)
+_INT4 = (Column((I4,), (I4,), Resource.QUANT_INT4),)
 
 ROWS = (
     TargetOp(
@@ -42,6 +45,7 @@ ROWS = (
         columns=same(*STORAGE),
         aicpu=(F64,),
         family="move",
+        takes=Layout.JOIN,
     ),
     TargetOp(
         "Flatten",
@@ -51,6 +55,7 @@ ROWS = (
         "A matrix whose rows run over the axes before `axis`.",
         attributes=(Attribute("axis", "int", 1),),
         columns=same(*_NAMED),
+        takes=Layout.VIEW,
     ),
     TargetOp(
         "PadV3D",
@@ -80,6 +85,7 @@ ROWS = (
             Attribute("allowzero", "int", 0),
         ),
         columns=tuple(Column((dtype, I64), (dtype,)) for dtype in _NAMED),
+        takes=Layout.VIEW,
     ),
     TargetOp(
         "SplitVD",
@@ -95,6 +101,7 @@ ROWS = (
         columns=same(*STORAGE),
         aicpu=(F64,),
         family="move",
+        takes=Layout.JOIN,
     ),
     TargetOp(
         "Squeeze",
@@ -104,6 +111,7 @@ ROWS = (
         "Axes of extent 1 taken out; none named means all of them.",
         attributes=(Attribute("axis", "ints", ()),),
         columns=same(*_NAMED),
+        takes=Layout.VIEW,
     ),
     TargetOp(
         "StridedSliceD",
@@ -134,6 +142,23 @@ ROWS = (
         family="move",
     ),
     TargetOp(
+        "TransData",
+        inputs("src"),
+        (Operand("dst"),),
+        Unit.MOVE,
+        "The same tensor stored in another format; padding is zero.",
+        attributes=(
+            Attribute("src_format", "string"),
+            Attribute("dst_format", "string"),
+            Attribute("src_subformat", "int", 0),
+            Attribute("dst_subformat", "int", 0),
+            Attribute("groups", "int", 1),
+        ),
+        columns=(*same(*STORAGE), *_BFLOAT16, *_INT4),
+        aicpu=(F64,),
+        family="move",
+    ),
+    TargetOp(
         "TransposeD",
         inputs("x"),
         Y,
@@ -152,5 +177,6 @@ ROWS = (
         "Axes of extent 1 inserted.",
         attributes=(Attribute("axes", "ints", ()),),
         columns=same(*_NAMED),
+        takes=Layout.VIEW,
     ),
 )

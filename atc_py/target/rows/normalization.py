@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from atc_py.target.layouts import Layout
 from atc_py.target.row import Attribute, Column, Operand, TargetOp, Unit
 from atc_py.target.rows.parts import F16, F32, F64, FLOATS, IMPL_MODE, Y, inputs, same
 
@@ -21,6 +22,7 @@ ROWS = (
             "y = (x - mean[c]) / sqrt(variance[c] + epsilon) * scale[c] + offset[c], c the "
             "channel (axis 1)"
         ),
+        takes=Layout.IMAGE,
     ),
     TargetOp(
         "BatchNorm",
@@ -90,6 +92,7 @@ ROWS = (
         ),
         columns=same(*FLOATS, inputs=3),
         family="rows",
+        takes=Layout.LAST_AXIS,
     ),
     TargetOp(
         "LogSoftmaxV2",
@@ -101,6 +104,7 @@ ROWS = (
         columns=same(*FLOATS),
         aicpu=(F64,),
         family="rows",
+        takes=Layout.LAST_AXIS,
     ),
     # Ours: CANN's LpNorm and Div give NaN where the norm is 0 and overflow float16 between them.
     TargetOp(
@@ -132,6 +136,7 @@ ROWS = (
         attributes=(Attribute("epsilon", "float", 1e-6),),
         columns=same(*FLOATS, inputs=2),
         family="rows",
+        takes=Layout.LAST_AXIS,
     ),
     TargetOp(
         "SoftmaxV2",

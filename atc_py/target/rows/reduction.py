@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from atc_py.target.layouts import Layout
 from atc_py.target.row import Attribute, Column, TargetOp, Unit
 from atc_py.target.rows.parts import (
     BOOL,
@@ -45,6 +46,7 @@ ROWS = (
         columns=_POSITIONS,
         family="reduce",
         selects=True,
+        takes=Layout.ROWS,
     ),
     TargetOp(
         "ArgMinD",
@@ -56,6 +58,7 @@ ROWS = (
         columns=_POSITIONS,
         family="reduce",
         selects=True,
+        takes=Layout.ROWS,
     ),
     TargetOp(
         "LpNorm",
@@ -72,6 +75,7 @@ ROWS = (
         columns=same(*FLOATS),
         aicpu=_WIDE,
         family="reduce",
+        takes=Layout.ROWS,
     ),
     TargetOp(
         "ReduceMaxD",

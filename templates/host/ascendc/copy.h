@@ -88,6 +88,25 @@ inline void DataCopy(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint3
   std::memmove(dst.Vector(count, host::Use::kWrite, where), from, count * sizeof(T));
 }
 
+// Runs of whole blocks from the device's memory.
+template <typename T>
+inline void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src,
+                     const DataCopyParams& blocks, Where where = Where::Here()) {
+  constexpr uint64_t kBlock = ONE_BLK_SIZE / sizeof(T);
+  host::Require(blocks.blockCount >= 1 && blocks.blockCount <= host::kMostBlocks, where,
+                "DataCopy takes 1 to 4095 runs");
+  host::Require(blocks.blockLen >= 1, where, "DataCopy takes runs of at least a block");
+  const uint64_t gaps = blocks.blockCount - 1u;
+  const uint64_t length = blocks.blockLen;
+  const T* const from = src.Data(0, (gaps * (length + blocks.srcStride) + length) * kBlock, where);
+  T* const to = dst.Vector((gaps * (length + blocks.dstStride) + length) * kBlock,
+                           host::Use::kCopyIn, where);
+  for (uint64_t run = 0; run <= gaps; ++run) {
+    std::memcpy(to + run * (length + blocks.dstStride) * kBlock,
+                from + run * (length + blocks.srcStride) * kBlock, length * ONE_BLK_SIZE);
+  }
+}
+
 // `blockCount` runs from the device's memory; each starts on a block in the buffer.
 template <typename T>
 inline void DataCopyPad(const LocalTensor<T>& dst, const GlobalTensor<T>& src,

@@ -21,31 +21,31 @@ if TYPE_CHECKING:
 F16 = DType.FLOAT16
 
 
-def _window(size: tuple[int, int], stride: tuple[int, int] = (1, 1), **rest: Any) -> dict[str, Any]:
+def window(size: tuple[int, int], stride: tuple[int, int] = (1, 1), **rest: Any) -> dict[str, Any]:
     return {"ksize": (1, 1, *size), "strides": (1, 1, *stride), **rest}
 
 
 WINDOWS: list[tuple[Shape, dict[str, Any]]] = [
-    ((1, 1, 1, 1), _window((1, 1))),
-    ((2, 3, 7, 31), _window((3, 3), (2, 2), pads=(1, 1, 1, 1))),
-    ((1, 3, 13, 17), _window((2, 5), (1, 3), pads=(0, 1, 3, 2))),
-    ((1, 2, 11, 13), _window((3, 3), (2, 2), ceil_mode=True)),
-    ((1, 2, 11, 13), _window((3, 3), (3, 3), pads=(1, 1, 1, 1), ceil_mode=True)),
-    ((1, 2, 11, 14), _window((3, 2), (2, 3), padding_mode="SAME")),
-    ((1, 2, 11, 14), _window((4, 5), (2, 3), padding_mode="VALID")),
-    ((5, 3, 7, 7), _window((7, 7))),
-    ((5, 3, 7, 9), _window((1, 1), global_pooling=True)),
-    ((0, 3, 7, 9), _window((3, 3))),
-    ((1, 1, 3, 5_003), _window((3, 3), (1, 2), pads=(1, 1, 1, 1))),
-    ((1, 2, 300, 401), _window((5, 5), (1, 1), pads=(2, 2, 2, 2))),
-    ((1, 1, 257, 311), _window((1, 1), global_pooling=True)),
-    ((1, 2, 2, 60_013), _window((1, 1), global_pooling=True)),
-    ((1, 1, 2, 60_013), _window((2, 255), (1, 63), pads=(0, 0, 127, 100))),
+    ((1, 1, 1, 1), window((1, 1))),
+    ((2, 3, 7, 31), window((3, 3), (2, 2), pads=(1, 1, 1, 1))),
+    ((1, 3, 13, 17), window((2, 5), (1, 3), pads=(0, 1, 3, 2))),
+    ((1, 2, 11, 13), window((3, 3), (2, 2), ceil_mode=True)),
+    ((1, 2, 11, 13), window((3, 3), (3, 3), pads=(1, 1, 1, 1), ceil_mode=True)),
+    ((1, 2, 11, 14), window((3, 2), (2, 3), padding_mode="SAME")),
+    ((1, 2, 11, 14), window((4, 5), (2, 3), padding_mode="VALID")),
+    ((5, 3, 7, 7), window((7, 7))),
+    ((5, 3, 7, 9), window((1, 1), global_pooling=True)),
+    ((0, 3, 7, 9), window((3, 3))),
+    ((1, 1, 3, 5_003), window((3, 3), (1, 2), pads=(1, 1, 1, 1))),
+    ((1, 2, 300, 401), window((5, 5), (1, 1), pads=(2, 2, 2, 2))),
+    ((1, 1, 257, 311), window((1, 1), global_pooling=True)),
+    ((1, 2, 2, 60_013), window((1, 1), global_pooling=True)),
+    ((1, 1, 2, 60_013), window((2, 255), (1, 63), pads=(0, 0, 127, 100))),
 ]
 """One element, tails, pads on one side, overhanging windows, beyond all buffers, all of a map."""
 
 
-def _result(op: str, shape: Shape, attributes: dict[str, Any]) -> Shape:
+def result_of(op: str, shape: Shape, attributes: dict[str, Any]) -> Shape:
     """The shape that the simulator gives the node."""
     row, kernel = find_operator(op), find_kernel(op)
     assert row is not None
@@ -58,7 +58,7 @@ def _result(op: str, shape: Shape, attributes: dict[str, Any]) -> Shape:
 def _add(
     graph: Graph, add_node: AddNode, op: str, shape: Shape, attributes: dict[str, Any]
 ) -> None:
-    result = _result(op, shape, attributes)
+    result = result_of(op, shape, attributes)
     add_node(graph, op, [TensorType(F16, shape)], [TensorType(F16, result)], attributes)
 
 
@@ -76,14 +76,14 @@ def test_windows_agree(add_node: AddNode, verified: Verified, op: str, soc: str)
 def test_largest_elements_are_the_same_bits(add_node: AddNode, verified: Verified) -> None:
     graph = Graph("exact", Phase.TYPED)
     for op in ("MaxPoolV3", "AvgPoolV2"):
-        _add(graph, add_node, op, (2, 3, 7, 31), _window((3, 3), (2, 2), pads=(1, 1, 1, 1)))
+        _add(graph, add_node, op, (2, 3, 7, 31), window((3, 3), (2, 2), pads=(1, 1, 1, 1)))
     assert [each.verdict.value for each in verified(graph)] == ["equal", "equal"]
 
 
 def test_dilated_windows_agree(add_node: AddNode, verified: Verified) -> None:
     graph = Graph("dilated", Phase.TYPED)
     for dilations, pads in (((2, 3), (0, 0, 0, 0)), ((3, 1), (2, 3, 0, 1)), ((1, 5), (0, 0, 4, 5))):
-        attributes = _window((3, 3), (2, 1), dilations=(1, 1, *dilations), pads=pads)
+        attributes = window((3, 3), (2, 1), dilations=(1, 1, *dilations), pads=pads)
         _add(graph, add_node, "MaxPoolV3", (1, 2, 17, 19), attributes)
     assert wrong(verified(graph)) == []
 
@@ -97,7 +97,7 @@ def test_divisors_agree(add_node: AddNode, verified: Verified) -> None:
         {"divisor_override": 7},
     ):
         for pads in ((0, 0, 0, 0), (1, 0, 2, 1)):
-            attributes = _window((3, 4), (2, 3), pads=pads, **rest)
+            attributes = window((3, 4), (2, 3), pads=pads, **rest)
             _add(graph, add_node, "AvgPoolV2", (2, 2, 12, 15), attributes)
     checked = verified(graph)
     assert len(checked) == 8

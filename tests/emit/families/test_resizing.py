@@ -9,9 +9,12 @@ import pytest
 
 from atc_py.dtypes import DType
 from atc_py.ir import DenseConst, Engine, Graph, Phase, TensorType
+from tests.emit.families.blocks import addressed, image
 from tests.emit.families.conftest import wrong
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from atc_py.shapes import Shape
@@ -40,14 +43,15 @@ def _add(
     dtype: DType,
     modes: tuple[str, str, str],
     numbers: tuple[int, NDArray[np.generic]],
+    kind: Callable[..., TensorType] = lambda dtype, *shape: TensorType(dtype, shape),
 ) -> None:
     """A node whose scales (position 2) or sizes (position 3) are `numbers`."""
     names = ("coordinate_transformation_mode", "nearest_mode", "mode")
-    x = graph.add_input("x", TensorType(dtype, shapes[0]))
+    x = graph.add_input("x", kind(dtype, *shapes[0]))
     position, array = numbers
     given = graph.constant("given", DenseConst(array))
     inputs = [x, None, *[given if at == position else None for at in (2, 3)]]
-    result = ("y", TensorType(dtype, shapes[1]))
+    result = ("y", kind(dtype, *shapes[1]))
     attributes = dict(zip(names, modes, strict=True))
     graph.add_node("Resize", inputs, [result], attributes).engine = Engine.AICORE
 
@@ -62,6 +66,21 @@ def test_extents_that_are_given_agree(verified: Verified, nearest: str) -> None:
     checked = verified(graph, "Ascend310P3")
     assert len(checked) == len(PLACES) * len(RESIZED)
     assert wrong(checked) == []
+
+
+def test_blocks_of_channels_are_taken_whole(verified: Verified) -> None:
+    graph = Graph("blocks", Phase.TYPED)
+    for place in PLACES:
+        for x, y in (*RESIZED[:5], ((2, 35, 5, 31), (2, 35, 13, 11)), ((1, 16, 9, 300),) * 2):
+            sizes = np.array(y, np.int64)
+            modes = (place, "floor", "nearest")
+            _add(graph, (x, y), DType.FLOAT16, modes, (3, sizes), image)
+            if 0 not in x:
+                scales = np.array(y, np.float32) / np.array(x, np.float32)
+                _add(graph, (x, y), DType.FLOAT32, modes, (2, scales), image)
+    checked = verified(graph)
+    assert wrong(checked) == []
+    assert addressed(checked) == {"storage"}
 
 
 def test_scales_that_are_given_agree(verified: Verified) -> None:

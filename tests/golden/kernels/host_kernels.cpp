@@ -21,7 +21,13 @@ extern "C" void dynamic_rnn_f16_11ef5575(GM_ADDR, GM_ADDR, GM_ADDR, GM_ADDR, GM_
 extern "C" void reduce_mean_d_f16_4d5d1189(GM_ADDR, GM_ADDR, GM_ADDR, GM_ADDR);
 extern "C" void roi_align_f16_e75d8366(GM_ADDR, GM_ADDR, GM_ADDR, GM_ADDR, GM_ADDR);
 extern "C" void select_v2_bool_e1603237(GM_ADDR, GM_ADDR, GM_ADDR, GM_ADDR, GM_ADDR, GM_ADDR);
+extern "C" void trans_data_f16_9b7e28b4(GM_ADDR, GM_ADDR, GM_ADDR, GM_ADDR);
 extern "C" void clip_by_value_f16_98fc23a8(GM_ADDR, GM_ADDR, GM_ADDR, GM_ADDR, GM_ADDR, GM_ADDR);
+extern "C" void real_div_f16_38c01c83(GM_ADDR, GM_ADDR, GM_ADDR, GM_ADDR, GM_ADDR);
+extern "C" void conv2d_f16_48b07287(GM_ADDR, GM_ADDR, GM_ADDR, GM_ADDR, GM_ADDR, GM_ADDR);
+extern "C" void mat_mul_v2_f16_df871fe7(GM_ADDR, GM_ADDR, GM_ADDR, GM_ADDR, GM_ADDR, GM_ADDR);
+extern "C" void max_pool_v3_f16_300adc73(GM_ADDR, GM_ADDR, GM_ADDR, GM_ADDR);
+extern "C" void ascend_quant_f16_0737015a(GM_ADDR, GM_ADDR, GM_ADDR, GM_ADDR);
 extern "C" void add_f16_57b430ce(GM_ADDR, GM_ADDR, GM_ADDR, GM_ADDR, GM_ADDR);
 extern "C" void conv2d_add_swish_f16_23845b42(GM_ADDR, GM_ADDR, GM_ADDR, GM_ADDR, GM_ADDR, GM_ADDR, GM_ADDR);
 
@@ -48,11 +54,17 @@ int main(int argc, char** argv) {
       {"reduce_mean_d_f16_4d5d1189", Call<reduce_mean_d_f16_4d5d1189>},
       {"roi_align_f16_e75d8366", Call<roi_align_f16_e75d8366>},
       {"select_v2_bool_e1603237", Call<select_v2_bool_e1603237>},
+      {"trans_data_f16_9b7e28b4", Call<trans_data_f16_9b7e28b4>},
       {"clip_by_value_f16_98fc23a8", Call<clip_by_value_f16_98fc23a8>},
+      {"real_div_f16_38c01c83", Call<real_div_f16_38c01c83>},
+      {"conv2d_f16_48b07287", Call<conv2d_f16_48b07287>},
+      {"mat_mul_v2_f16_df871fe7", Call<mat_mul_v2_f16_df871fe7>},
+      {"max_pool_v3_f16_300adc73", Call<max_pool_v3_f16_300adc73>},
+      {"ascend_quant_f16_0737015a", Call<ascend_quant_f16_0737015a>},
       {"add_f16_57b430ce", Call<add_f16_57b430ce>},
       {"conv2d_add_swish_f16_23845b42", Call<conv2d_add_swish_f16_23845b42>},
       {"", nullptr},
   };
   const AscendC::host::BufferSizes sizes{262144, 1048576, 65536, 65536, 262144};
-  return AscendC::host::Main(argc, argv, entries, 23, sizes);
+  return AscendC::host::Main(argc, argv, entries, 29, sizes);
 }

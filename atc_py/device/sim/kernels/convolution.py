@@ -7,6 +7,7 @@ int8 data and filters are unrolled and multiplied in float32 by sums that lose n
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,10 +21,10 @@ from atc_py.device.sim.integer_products import (
     widened,
     widened_weights,
 )
-from atc_py.device.sim.kernel import Call, kernel
+from atc_py.device.sim.kernel import Call, Launch, in_turn, kernel, shared
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.parallel import PRODUCTS_AT_ONCE
-from atc_py.device.sim.window import padded, taps_of
+from atc_py.device.sim.window import padding, taps_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,6 +35,9 @@ __all__: list[str] = []
 
 _COLUMNS = 512 * 1024
 """Elements of columns at a time, so that they stay in the cache of the core that unrolls them."""
+
+_RESULTS = 64 * 1024
+"""Elements of results at a time: bias, rounding and all that follows find them in the cache."""
 
 _INT8_COLUMNS = 2 * _COLUMNS
 """The same for int8: its products go through a pass more, and larger ones were faster."""
@@ -71,7 +75,19 @@ def _depthwise_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     return _convolution_types(node, node.x.shape[1])
 
 
-@kernel("Conv2D", _conv2d_types, finishes=True)
+def _bind(call: Call, groups: int | None = None) -> Launch:
+    """What convolves image by image; None for as many groups as the attribute says.
+
+    int8 filters and data are widened anew every time.
+    """
+    count = call.node.integer("groups") if groups is None else groups
+    images = [partial(_image, call, count, at) for at in range(len(call.x))]
+    if call.x.dtype == np.int8:
+        return lambda: [image()() for image in images]
+    return in_turn([image() for image in images])
+
+
+@kernel("Conv2D", _conv2d_types, finishes=True, bind=_bind)
 def conv2d(call: Call) -> None:
     """y[n, o] = bias[o] + sum over c, i, j of w[o, c, i, j] * x[n, c] at tap (i, j).
 
@@ -79,18 +95,23 @@ def conv2d(call: Call) -> None:
     weight, though its own are symmetric and CANN reserves the operand. Where a tap falls on the
     padding x is `offset_x`, the quantised zero; the bias makes up for that zero elsewhere.
     """
-    _convolve(call, call.node.integer("groups"))
+    _bind(call)()
 
 
-@kernel("DepthwiseConv2D", _depthwise_types, finishes=True)
+def _bind_depthwise(call: Call) -> Launch:
+    """What convolves every channel."""
+    return _bind(call, call.node.x.shape[1])
+
+
+@kernel("DepthwiseConv2D", _depthwise_types, finishes=True, bind=_bind_depthwise)
 def depthwise_conv2d(call: Call) -> None:
     """A convolution with as many groups as channels; output o reads channel o // (O / C)."""
-    _convolve(call, call.node.x.shape[1])
+    _bind_depthwise(call)()
 
 
-def _convolve(call: Call, groups: int) -> None:
-    """Unroll and multiply image by image, and add the bias to each part of the result."""
-    out, window = call.out, filter_window(call.node)
+def _image(call: Call, groups: int, at: int) -> Launch:
+    """What unrolls and multiplies one image, and adds the bias to each part of the result."""
+    out, window, image = call.out, filter_window(call.node), call.x[at]
     batch, _, height, width = out.shape
     depth = call.input(1).shape[1]
     matrices, terms = _matrices(call, groups)
@@ -98,13 +119,15 @@ def _convolve(call: Call, groups: int) -> None:
     biases = None if bias is None else bias.reshape(groups, -1, 1)
     zero = call.node.integer("offset_x")
     results = out.reshape(batch, groups, -1, height * width)
-    for at, image in enumerate(call.x):
-        maps = image.reshape(groups, depth, *image.shape[1:])
-        filled = padded(maps, window, (height, width), zero, call.workspace)
-        if terms and width < _SHORT and matrices.shape[2] > depth:
-            filled = widened(call, "data", filled)  # one pass more saves time for every tap
-        taps = taps_of(filled, window, (height, width))
-        _Product(call, matrices, taps, biases, results, at, terms).compute()
+    maps = image.reshape(groups, depth, *image.shape[1:])
+    filled, fill = padding(maps, window, (height, width), zero, call.workspace)
+    if terms and width < _SHORT and matrices.shape[2] > depth:
+        fill()
+        filled = widened(call, "data", filled)  # one pass more saves time for every tap
+        fill = in_turn([])
+    taps = taps_of(filled, window, (height, width))
+    product = _Product(call, matrices, taps, biases, results, at, terms)
+    return in_turn([fill, product.launch()])
 
 
 def _matrices(call: Call, groups: int) -> tuple[NDArray[Any], int]:
@@ -140,77 +163,88 @@ class _Product:
     image: int
     terms: int
 
-    def compute(self) -> None:
+    def launch(self) -> Launch:
         """Cut the work where the parts stay large: groups, rows of the map, or filters."""
         groups, filters, depth = self.matrices.shape
         rows, width = self.taps.shape[4:]
         # Short sums cost more for what is read and written than for what is multiplied.
         products = groups * filters * max(depth, _LEAST_DEPTH) * rows * width
         if groups > 1:
-            self._split(groups, products, lambda start, stop: self._groups(slice(start, stop)))
-        elif rows * width >= _MANY_PIXELS:
-            one = slice(0, 1)
-            self._split(rows, products, lambda start, stop: self._rows(one, start, stop))
-        else:
-            columns = self._columns(self.taps)
-            self._split(filters, products, lambda start, stop: self._filters(columns, start, stop))
+            return self._split(groups, products, self._groups)
+        if rows * width >= _MANY_PIXELS:
+            return self._split(rows, products, partial(self._rows, slice(0, 1)))
+        columns, unroll = self._columns(self.taps)
+        return in_turn([*unroll, self._split(filters, products, partial(self._filters, columns))])
 
-    def _split(self, total: int, products: int, action: Callable[[int, int], None]) -> None:
+    def _split(self, total: int, products: int, part: Callable[[int, int], Launch]) -> Launch:
         """Share `products` multiplications, which lie in `total` pieces."""
-        self.call.workers.split(total, action, -(-total * PRODUCTS_AT_ONCE // max(products, 1)))
+        least = -(-total * PRODUCTS_AT_ONCE // max(products, 1))
+        return shared(self.call.workers, total, part, least)
 
-    def _groups(self, members: slice) -> None:
-        """Compute some groups, as many at a time as keep the columns in cache."""
-        size = self.matrices.shape[2] * self.results.shape[3]
-        some = max(1, _COLUMNS // size)
-        for start in range(members.start, members.stop, some):
-            part = slice(start, min(start + some, members.stop))
-            self._rows(part, 0, self.taps.shape[4])
+    def _groups(self, first: int, last: int) -> Launch:
+        """What computes some groups, as many at a time as keep the columns in cache."""
+        some = self._at_once(self.results.shape[3])
+        return in_turn(
+            [
+                self._rows(slice(start, min(start + some, last)), 0, self.taps.shape[4])
+                for start in range(first, last, some)
+            ]
+        )
 
-    def _rows(self, groups: slice, start: int, stop: int) -> None:
-        """Compute some rows of the maps of `groups`."""
+    def _rows(self, groups: slice, start: int, stop: int) -> Launch:
+        """What computes some rows of the maps of `groups`."""
         width = self.taps.shape[5]
-        limit = _INT8_COLUMNS if self.terms else _COLUMNS
-        some = max(1, limit // (self.matrices.shape[2] * width))
+        some = self._at_once(width)
+        launches: list[Launch] = []
         for row in range(start, stop, some):
             last = min(row + some, stop)
-            columns = self._columns(self.taps[groups, :, :, :, row:last])
-            self._multiply(columns, groups, slice(None), slice(row * width, last * width))
+            columns, unroll = self._columns(self.taps[groups, :, :, :, row:last])
+            pixels = slice(row * width, last * width)
+            launches += (*unroll, self._multiply(columns, groups, slice(None), pixels))
+        return in_turn(launches)
 
-    def _filters(self, columns: NDArray[Any], start: int, stop: int) -> None:
-        """Compute the maps of some filters of the one group."""
-        self._multiply(columns, slice(0, 1), slice(start, stop), slice(None))
+    def _at_once(self, pixels: int) -> int:
+        """How many times `pixels` of one group are computed at a time."""
+        _, filters, depth = self.matrices.shape
+        if self.terms:
+            return max(1, int(_INT8_COLUMNS // (depth * pixels)))
+        return max(1, int(min(_COLUMNS // (depth * pixels), _RESULTS // (filters * pixels))))
 
-    def _columns(self, taps: NDArray[Any]) -> NDArray[Any]:
-        """[groups, depth * kh * kw, outputs]: a view of the maps themselves where that is one.
+    def _filters(self, columns: NDArray[Any], start: int, stop: int) -> Launch:
+        """What computes the maps of some filters of the one group."""
+        return self._multiply(columns, slice(0, 1), slice(start, stop), slice(None))
+
+    def _columns(self, taps: NDArray[Any]) -> tuple[NDArray[Any], list[Launch]]:
+        """[groups, depth * kh * kw, outputs], and what fills it; nothing where it is a view.
 
         int8 becomes float32.
         """
         shape = (len(taps), self.matrices.shape[2], -1)
         if taps.flags.c_contiguous and taps.dtype != np.int8:
-            return taps.reshape(shape)
+            return taps.reshape(shape), []
         dtype = np.dtype(np.float32) if taps.dtype == np.int8 else taps.dtype
         columns = self.call.workspace.take("columns", taps.shape, dtype)
-        np.copyto(columns, taps)
-        return columns.reshape(shape)
+        return columns.reshape(shape), [partial(np.copyto, columns, taps)]
 
     def _multiply(
         self, columns: NDArray[Any], groups: slice, filters: slice, pixels: slice
-    ) -> None:
+    ) -> Launch:
         """Matrices @ columns into their place; what else is done to the result while in cache."""
         matrices, place = self.matrices[groups, filters], (self.image, groups, filters, pixels)
-        target, finish = self.results[place], self.call.finish
-        direct = finish is None or target.flags.c_contiguous
+        target, call = self.results[place], self.call
+        direct = call.finishing is None or target.flags.c_contiguous
         sums = target
         if not direct:
-            sums = self.call.workspace.take("sums", target.shape, target.dtype)
-        if self.terms:
-            exact_matmul(matrices, columns, sums, self.terms, self.call.workspace)
-        else:
-            np.matmul(matrices, columns, out=sums)
+            sums = call.workspace.take("sums", target.shape, target.dtype)
+        launches: list[Launch] = [
+            partial(exact_matmul, matrices, columns, sums, self.terms, call.workspace)
+            if self.terms
+            else partial(np.matmul, matrices, columns, sums)
+        ]
         if self.biases is not None:
-            np.add(sums, self.biases[groups, filters], out=sums)
-        if finish is not None:
-            finish(sums, (self.results.shape, place))
+            launches.append(partial(np.add, sums, self.biases[groups, filters], sums))
+        if call.finishing is not None:
+            launches.append(call.finishing(sums, (self.results.shape, place)))
         if not direct:
-            np.copyto(target, sums)
+            launches.append(partial(np.copyto, target, sums))
+        return in_turn(launches)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from atc_py.device.sim.blocks import by_blocks, by_pairs
-from atc_py.device.sim.kernel import Call, Rounding, kernel
+from atc_py.device.sim.kernel import Call, Launch, Rounding, in_turn, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.numerics import round_to_grid
 from atc_py.device.sim.typing_rules import broadcast, one_dtype, same_as_x, same_float_as_x
@@ -26,22 +27,40 @@ _SQUARE = 2
 """The exponent for which multiplication does, at a fraction of the time."""
 
 
-@kernel("Add", broadcast, in_place=True, finishes=True)
+@kernel(
+    "Add",
+    broadcast,
+    in_place=True,
+    finishes=True,
+    bind=partial(by_pairs, function=np.add),
+)
 def add(call: Call) -> None:
     """`y = x1 + x2`; integers wrap around."""
-    by_pairs(call, np.add)
+    by_pairs(call, np.add)()
 
 
-@kernel("Mul", broadcast, in_place=True, finishes=True)
+@kernel(
+    "Mul",
+    broadcast,
+    in_place=True,
+    finishes=True,
+    bind=partial(by_pairs, function=np.multiply),
+)
 def mul(call: Call) -> None:
     """`y = x1 * x2`; integers wrap around."""
-    by_pairs(call, np.multiply)
+    by_pairs(call, np.multiply)()
 
 
-@kernel("Sub", broadcast, in_place=True, finishes=True)
+@kernel(
+    "Sub",
+    broadcast,
+    in_place=True,
+    finishes=True,
+    bind=partial(by_pairs, function=np.subtract),
+)
 def sub(call: Call) -> None:
     """`y = x1 - x2`; integers wrap around."""
-    by_pairs(call, np.subtract)
+    by_pairs(call, np.subtract)()
 
 
 @kernel("RealDiv", broadcast, in_place=True)
@@ -125,10 +144,23 @@ def accumulate(call: Call) -> None:
         first = np.add(first, array, out=call.out)
 
 
-@kernel("Relu", same_as_x, rounding=Rounding.ON_GRID, in_place=True)
+def _bind_relu(call: Call) -> Launch:
+    """What compares x with zeros."""
+    return _bounding(np.maximum, call.x, _zeros(call.x.dtype), call.out)
+
+
+@cache
+def _zeros(dtype: np.dtype[Any]) -> NDArray[Any]:
+    """A row of zeros."""
+    row = np.zeros(_ROW, dtype)
+    row.flags.writeable = False
+    return row
+
+
+@kernel("Relu", same_as_x, rounding=Rounding.ON_GRID, in_place=True, bind=_bind_relu)
 def relu(call: Call) -> None:
     """`y = max(x, 0)`; NaN stays NaN."""
-    _bound(np.maximum, call.x, 0, call.out)
+    _bind_relu(call)()
 
 
 def _clip_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
@@ -140,22 +172,27 @@ def _clip_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     return (node.x,)
 
 
-@kernel("ClipByValue", _clip_types, rounding=Rounding.ON_GRID, in_place=True)
+def _bind_clip(call: Call) -> Launch:
+    """What clips to bounds as they are by then."""
+    low, high = (call.input(position).reshape(()) for position in (1, 2))
+    return partial(call.x.clip, low, high, call.out)
+
+
+@kernel("ClipByValue", _clip_types, rounding=Rounding.ON_GRID, in_place=True, bind=_bind_clip)
 def clip_by_value(call: Call) -> None:
     """`y = min(max(x, clip_value_min), clip_value_max)`; NaN stays NaN."""
-    low, high = (call.input(position).reshape(-1)[0] for position in (1, 2))
-    _bound(np.maximum, call.x, low, call.out)
-    _bound(np.minimum, call.out, high, call.out)
+    _bind_clip(call)()
 
 
-def _bound(choose: np.ufunc, x: NDArray[Any], bound: Any, out: NDArray[Any]) -> None:
-    """`out = choose(x, bound)`, the bound as an array: with a scalar numpy takes thrice as long."""
+def _bounding(choose: np.ufunc, x: NDArray[Any], row: NDArray[Any], out: NDArray[Any]) -> Launch:
+    """`out = choose(x, bound)`, with a row of the bound: a scalar takes numpy thrice as long."""
     flat, result = x.reshape(-1), out.reshape(-1)
-    row = np.full(min(flat.size, _ROW), bound, x.dtype)
     whole = flat.size // _ROW * _ROW
-    if whole:
-        choose(flat[:whole].reshape(-1, _ROW), row, out=result[:whole].reshape(-1, _ROW))
-    choose(flat[whole:], row[: flat.size - whole], out=result[whole:])
+    ends = [partial(choose, flat[whole:], row[: flat.size - whole], out=result[whole:])]
+    if not whole:
+        return ends[0]
+    rows = flat[:whole].reshape(-1, _ROW), row
+    return in_turn([partial(choose, *rows, out=result[:whole].reshape(-1, _ROW)), *ends])
 
 
 def _expand_types(node: NodeFacts) -> tuple[TensorFacts, ...]:

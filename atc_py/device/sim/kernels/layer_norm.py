@@ -5,11 +5,12 @@ Both compute in float32 where the operands are float16 or bfloat16, and are roun
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from atc_py.device.sim.kernel import Call, kernel
+from atc_py.device.sim.kernel import Call, Launch, in_turn, kernel, shared
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.typing_rules import axes_of, one_dtype, require_float
 from atc_py.shapes import element_count
@@ -38,6 +39,18 @@ def _hold_parameters(node: NodeFacts, axis: int, names: tuple[str, ...]) -> None
             raise NodeError(f"{name} must have shape {wanted}, found {facts}")
 
 
+def _bind(call: Call, formula: Callable[..., Launch]) -> Launch:
+    """What `formula` gives for the call and its parameters in rows.
+
+    The result may take over the memory of a parameter that the device computes and that has the
+    extents of x; such a one is copied in every launch.
+    """
+    rows = [parameter.reshape(-1) for parameter in call.present[1:]]
+    if any(np.may_share_memory(row, call.out) for row in rows):
+        return lambda: formula(call, *(row.copy() for row in rows))()  # noqa: PLW0108  (anew)
+    return formula(call, *rows)
+
+
 def _layer_norm_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     """The output is as x; gamma and beta are as x from the first axis that is normalised on."""
     first, parameters = node.integer("begin_norm_axis"), node.integer("begin_params_axis")
@@ -48,10 +61,8 @@ def _layer_norm_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     return (node.x,)
 
 
-@kernel("LayerNorm", _layer_norm_types, in_place=True, finishes=True)
-def layer_norm(call: Call) -> None:
-    """`y = (x - mean) / sqrt(mean((x - mean)^2) + epsilon) * gamma + beta`, row by row."""
-    gamma, beta = _parameter(call, 1), _parameter(call, 2)
+def _layer_norm(call: Call, gamma: NDArray[Any], beta: NDArray[Any]) -> Launch:
+    """What normalises, with parameters in a row."""
     epsilon = gamma.dtype.type(call.node.number("epsilon"))
 
     def rows(x: NDArray[Any], out: NDArray[Any], scratch: NDArray[Any]) -> None:
@@ -60,7 +71,19 @@ def layer_norm(call: Call) -> None:
         np.multiply(out, gamma, out=out)
         np.add(out, beta, out=out)
 
-    _by_rows(call, rows)
+    return _by_rows(call, rows)
+
+
+@kernel(
+    "LayerNorm",
+    _layer_norm_types,
+    in_place=True,
+    finishes=True,
+    bind=partial(_bind, formula=_layer_norm),
+)
+def layer_norm(call: Call) -> None:
+    """`y = (x - mean) / sqrt(mean((x - mean)^2) + epsilon) * gamma + beta`, row by row."""
+    _bind(call, _layer_norm)()
 
 
 def _rms_norm_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
@@ -70,26 +93,27 @@ def _rms_norm_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     return (node.x,)
 
 
-@kernel("RmsNorm", _rms_norm_types, in_place=True, finishes=True)
-def rms_norm(call: Call) -> None:
-    """`y = x / sqrt(mean(x^2) + epsilon) * gamma`, row by row."""
-    gamma = _parameter(call, 1)
+def _rms_norm(call: Call, gamma: NDArray[Any]) -> Launch:
+    """What normalises, with the parameter in a row."""
     epsilon = gamma.dtype.type(call.node.number("epsilon"))
 
     def rows(x: NDArray[Any], out: NDArray[Any], scratch: NDArray[Any]) -> None:
         _scale(x, np.multiply(x, x, out=scratch), epsilon, out)
         np.multiply(out, gamma, out=out)
 
-    _by_rows(call, rows)
+    return _by_rows(call, rows)
 
 
-def _parameter(call: Call, position: int) -> NDArray[Any]:
-    """Gamma or beta in a row; a copy where the result has taken over its memory.
-
-    That happens to a parameter that the device computes, of the extents of x.
-    """
-    row = call.input(position).reshape(-1)
-    return row.copy() if np.may_share_memory(row, call.out) else row
+@kernel(
+    "RmsNorm",
+    _rms_norm_types,
+    in_place=True,
+    finishes=True,
+    bind=partial(_bind, formula=_rms_norm),
+)
+def rms_norm(call: Call) -> None:
+    """`y = x / sqrt(mean(x^2) + epsilon) * gamma`, row by row."""
+    _bind(call, _rms_norm)()
 
 
 def _scale(x: NDArray[Any], squares: NDArray[Any], epsilon: Any, out: NDArray[Any]) -> None:
@@ -107,19 +131,22 @@ def _means(rows: NDArray[Any]) -> NDArray[Any]:
     return sums
 
 
-def _by_rows(call: Call, formula: Rows) -> None:
-    """Call `formula(x, out, scratch)` on blocks of rows that are as long as the second input."""
+def _by_rows(call: Call, formula: Rows) -> Launch:
+    """What calls `formula(x, out, scratch)` on blocks of rows as long as the second input."""
     length = element_count(call.input(1).shape)
     source, target = call.x.reshape(-1, length), call.out.reshape(-1, length)
     some = max(1, _BLOCK // length)
 
-    def part(start: int, stop: int) -> None:
-        scratch = call.workspace.take("rows", (min(some, stop - start), length), source.dtype)
-        for first in range(start, stop, some):
-            last = min(first + some, stop)
-            values = target[first:last]
-            formula(source[first:last], values, scratch[: last - first])
-            if call.finish is not None:
-                call.finish(values, (target.shape, (slice(first, last),)))
+    def block(first: int, stop: int) -> Launch:
+        here = slice(first, min(first + some, stop))
+        values = target[here]
+        scratch = call.workspace.take("rows", values.shape, source.dtype)
+        launch = partial(formula, source[here], values, scratch)
+        if call.finishing is None:
+            return launch
+        return in_turn([launch, call.finishing(values, (target.shape, (here,)))])
 
-    call.workers.split(len(source), part, least=some)
+    def part(start: int, stop: int) -> Launch:
+        return in_turn([block(first, stop) for first in range(start, stop, some)])
+
+    return shared(call.workers, len(source), part, least=some)

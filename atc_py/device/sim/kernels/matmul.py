@@ -6,6 +6,7 @@ is added to the int32 result and wraps around with it.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from atc_py.device.sim.integer_products import (
     widened,
     widened_weights,
 )
-from atc_py.device.sim.kernel import Call, kernel
+from atc_py.device.sim.kernel import Call, Launch, in_turn, kernel, shared
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.parallel import PRODUCTS_AT_ONCE
 from atc_py.device.sim.typing_rules import require_float, require_rank
@@ -71,7 +72,20 @@ def _batch_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     return (_product(node, "adj"),)
 
 
-@kernel("MatMulV2", _matmul_types, finishes=True, keeps_shape=True)
+def _bind(call: Call, turn: str) -> Launch:
+    """What multiplies; the data tell how int8 is multiplied, so that is found out every time."""
+    if call.x.dtype == np.int8:
+        return lambda: _products(call, *_operands(call, turn))()  # noqa: PLW0108  (anew)
+    return _products(call, *_operands(call, turn))
+
+
+@kernel(
+    "MatMulV2",
+    _matmul_types,
+    finishes=True,
+    keeps_shape=True,
+    bind=partial(_bind, turn="transpose"),
+)
 def matmul(call: Call) -> None:
     """`y = x1 @ (x2 - offset_w) + bias`; either matrix may be transposed first.
 
@@ -79,44 +93,55 @@ def matmul(call: Call) -> None:
     though its own are symmetric and CANN reserves the operand. `offset_x` changes nothing: it is
     the zero that would be padded with, and the bias already makes up for it.
     """
-    _multiply(call, "transpose")
+    _bind(call, "transpose")()
 
 
-@kernel("BatchMatMulV2", _batch_types, finishes=True, keeps_shape=True)
+@kernel(
+    "BatchMatMulV2", _batch_types, finishes=True, keeps_shape=True, bind=partial(_bind, turn="adj")
+)
 def batch_matmul(call: Call) -> None:
     """As MatMulV2, for every pair of matrices of two stacks that are broadcast."""
-    _multiply(call, "adj")
+    _bind(call, "adj")()
 
 
-def _multiply(call: Call, turn: str) -> None:
-    """The products, shared among workers along one axis of the result."""
-    out, bias = call.out, call.optional(2)
-    left, right, terms = _operands(call, turn)
+def _products(call: Call, left: NDArray[Any], right: NDArray[Any], terms: int) -> Launch:
+    """What computes all products, shared among workers along one axis of the result."""
+    out = call.out
     axis, block = _shared_axis(out.shape)
     pieces = -(-out.shape[axis] // block)
     worthwhile = _ROW_PRODUCTS if out.shape[-_MATRIX] == 1 else PRODUCTS_AT_ONCE
     least = -(-pieces * worthwhile // max(out.size * left.shape[-1], 1))
 
-    def part(first: int, last: int) -> None:
-        start, stop = first * block, min(last * block, out.shape[axis])
-        place: tuple[Any, ...] = (..., slice(start, stop), *(slice(None),) * (-axis - 1))
-        target = sums = out[place]
-        if call.finish is not None and not target.flags.c_contiguous:
-            sums = call.workspace.take("sums", target.shape, target.dtype)
-        a = left if axis == -1 else _cut(left, axis, start, stop)
-        b = right if axis == -_MATRIX else _cut(right, axis, start, stop)
-        if terms:
-            exact_matmul(a, b, sums, terms, call.workspace)
-        else:
-            np.matmul(a, b, out=sums)
-        if bias is not None:
-            np.add(sums, bias if axis != -1 else bias[start:stop], out=sums)
-        if call.finish is not None:
-            call.finish(sums, (out.shape, place))
-        if sums is not target:
-            np.copyto(target, sums)
+    def part(first: int, last: int) -> Launch:
+        piece = slice(first * block, min(last * block, out.shape[axis]))
+        a = left if axis == -1 else _cut(left, axis, piece)
+        b = right if axis == -_MATRIX else _cut(right, axis, piece)
+        return _part(call, (a, b), terms, axis, piece)
 
-    call.workers.split(pieces, part, least)
+    return shared(call.workers, pieces, part, least)
+
+
+def _part(
+    call: Call, matrices: tuple[NDArray[Any], NDArray[Any]], terms: int, axis: int, piece: slice
+) -> Launch:
+    """What computes a piece of the result along `axis`, and all that is done to it."""
+    out, bias = call.out, call.optional(2)
+    place: tuple[Any, ...] = (..., piece, *(slice(None),) * (-axis - 1))
+    target = sums = out[place]
+    if call.finishing is not None and not target.flags.c_contiguous:
+        sums = call.workspace.take("sums", target.shape, target.dtype)
+    launches: list[Launch] = [
+        partial(exact_matmul, *matrices, sums, terms, call.workspace)
+        if terms
+        else partial(np.matmul, *matrices, sums)
+    ]
+    if bias is not None:
+        launches.append(partial(np.add, sums, bias if axis != -1 else bias[piece], sums))
+    if call.finishing is not None:
+        launches.append(call.finishing(sums, (out.shape, place)))
+    if sums is not target:
+        launches.append(partial(np.copyto, target, sums))
+    return in_turn(launches)
 
 
 def _operands(call: Call, turn: str) -> tuple[NDArray[Any], NDArray[Any], int]:
@@ -146,12 +171,12 @@ def _shared_axis(shape: Shape) -> tuple[int, int]:
     return (-_MATRIX if shape[-_MATRIX] > _BLOCK else -1), _BLOCK
 
 
-def _cut(array: NDArray[Any], axis: int, start: int, stop: int) -> NDArray[Any]:
-    """Elements [start, stop) along `axis`, which counts from the back; all if it is broadcast."""
+def _cut(array: NDArray[Any], axis: int, piece: slice) -> NDArray[Any]:
+    """A piece along `axis`, which counts from the back; all if it is broadcast."""
     if array.ndim < -axis or array.shape[axis] == 1:
         return array
     index = [slice(None)] * array.ndim
-    index[axis] = slice(start, stop)
+    index[axis] = piece
     return array[tuple(index)]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from atc_py.device.sim.kernel import Call, Rounding, kernel
+from atc_py.device.sim.kernel import Call, Launch, Rounding, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.steps import step_of
 from atc_py.device.sim.typing_rules import axes_of, require_float
@@ -94,13 +94,27 @@ def _softmax_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     return (TensorFacts(DType.FLOAT32 if widens else x.dtype, x.shape),)
 
 
-@kernel("SoftmaxV2", _softmax_types, in_place=True)
+def _bind_softmax(call: Call) -> Launch:
+    """What computes it, with memory for the maxima and the sums."""
+    axes, step = axes_of(call.node.integers("axes"), call.x.ndim), step_of(call)
+    x, out = call.x, call.out
+    shape = tuple(1 if axis in axes else extent for axis, extent in enumerate(x.shape))
+    row = np.empty(shape, x.dtype)
+
+    def launch() -> None:
+        np.maximum.reduce(x, axes, None, row, keepdims=True)
+        np.subtract(x, row, out)
+        step(np.exp(step(out), out))
+        np.add.reduce(out, axes, None, row, keepdims=True)
+        np.divide(out, step(row), out)
+
+    return launch
+
+
+@kernel("SoftmaxV2", _softmax_types, in_place=True, bind=_bind_softmax)
 def softmax(call: Call) -> None:
     """`y = exp(x - m) / sum of exp(x - m)`, with m the largest x, over the axes jointly."""
-    axes, step = axes_of(call.node.integers("axes"), call.x.ndim), step_of(call)
-    np.subtract(call.x, call.x.max(axis=axes, keepdims=True), out=call.out)
-    step(np.exp(step(call.out), out=call.out))
-    np.divide(call.out, step(call.out.sum(axis=axes, keepdims=True)), out=call.out)
+    _bind_softmax(call)()
 
 
 def _along_axes(node: NodeFacts) -> tuple[TensorFacts, ...]:

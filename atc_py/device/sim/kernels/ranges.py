@@ -31,7 +31,9 @@ def _range_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 def _counted(call: Call) -> tuple[NDArray[Any], ...]:
     """As `count_up`, however many there are."""
     _range_types(call.node)
-    out = np.empty(_length(call), call.x.dtype)
+    length = _length(call)
+    call.workspace.require(length * call.x.dtype.itemsize, f"the range of {length} numbers")
+    out = np.empty(length, call.x.dtype)
     _count(call, out)
     return (out,)
 

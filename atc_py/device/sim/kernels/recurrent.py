@@ -208,7 +208,7 @@ def common_lstm(call: Call) -> None:
         state = _part(call.optional(5), direction), _part(call.optional(6), direction)
         sequences = Sequences(call.x, call.optional(4), reverse, call.workers)
         peepholes = None if p is None else Peepholes(*p.reshape(3, hidden))
-        states = [sequences.start(part, hidden).T for part in state]
+        states = [sequences.start(part, hidden) for part in state]
         rule = _rule(call, direction, 3)
         for _, *behind in run_lstm(sequences, weights, state, rule, peepholes, y[:, direction]):
             states = behind
@@ -231,7 +231,7 @@ def common_gru(call: Call) -> None:
         biases = (None, None) if bias is None else tuple(bias.reshape(2, 3 * hidden))
         weights = call.input(1)[direction], call.input(2)[direction], biases[0], biases[1]
         sequences = Sequences(call.x, call.optional(4), reverse, call.workers)
-        last[direction] = sequences.start(state, hidden).T
+        last[direction] = sequences.start(state, hidden)
         rule = _rule(call, direction, 2)
         for _, units in run_gru(sequences, weights, state, rule, y[:, direction]):
             last[direction] = units

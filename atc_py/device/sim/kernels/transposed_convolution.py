@@ -90,8 +90,8 @@ def conv2d_transpose(call: Call) -> None:
 
 def _complete(call: Call, constant: NDArray[Any] | None) -> None:
     """Add what every element of a channel gets, and what else is done to the result."""
-    finish = call.finish
-    if constant is None and finish is None:
+    finishes = call.finishing is not None
+    if constant is None and not finishes:
         return
     for image, result in enumerate(call.out):
 
@@ -99,8 +99,8 @@ def _complete(call: Call, constant: NDArray[Any] | None) -> None:
             maps = result[start:stop]
             if constant is not None:
                 np.add(maps, constant[start:stop, None, None], out=maps)
-            if finish is not None:
-                finish(maps, (call.out.shape, (image, slice(start, stop))))
+            if finishes:
+                call.finish(maps, (call.out.shape, (image, slice(start, stop))))
 
         call.workers.split(len(result), part, least=-(-_AT_ONCE // max(result[0].size, 1)))
 

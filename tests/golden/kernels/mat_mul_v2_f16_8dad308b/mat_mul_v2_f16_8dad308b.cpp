@@ -117,9 +117,9 @@ class Kernel {
     LocalTensor<half> a1 = a1Queue_.AllocTensor<half>();
     LocalTensor<half> b1 = b1Queue_.AllocTensor<half>();
     const auto a = x1Gm_[Matrix(0) * row_->m * row_->k];
-    const auto b = x2Gm_[Matrix(1) * row_->k * row_->n];
     LoadFractals(a1, a[m_.start * row_->k + k1.start], m_.length, k1.length, row_->k,
                  Whole(m_.length));
+    const auto b = x2Gm_[Matrix(1) * row_->k * row_->n];
     LoadSquares(b1, b[k1.start * row_->n + n_.start], k1.length, n_.length, row_->n);
     a1Queue_.EnQue(a1);
     b1Queue_.EnQue(b1);

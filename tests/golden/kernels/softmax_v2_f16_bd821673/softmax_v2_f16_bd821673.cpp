@@ -141,18 +141,21 @@ class Kernel {
 
   // One number of a statistic's lanes, and that number in all of them.
   __aicore__ inline void Fold(const LocalTensor<float>& lanes, Combine combine) {
-    if (row_->lanes != 1) {
-      return;
+    if (row_->lanes == 1) {
+      FoldRow(lanes, combine, width_);
     }
+  }
+
+  __aicore__ inline void FoldRow(const LocalTensor<float>& lanes, Combine combine, uint32_t count) {
     const LocalTensor<float> work = work_.Get<float>();
     if (combine == Combine::kSum) {
-      ReduceSum(lanes, lanes, work, width_);
+      ReduceSum(lanes, lanes, work, count);
     } else if (combine == Combine::kMax) {
-      ReduceMax(lanes, lanes, work, width_);
+      ReduceMax(lanes, lanes, work, count);
     } else {
-      ReduceMin(lanes, lanes, work, width_);
+      ReduceMin(lanes, lanes, work, count);
     }
-    Duplicate(lanes, lanes.GetValue(0), width_);
+    Duplicate(lanes, lanes.GetValue(0), count);
   }
 
   // `count` results from `results`, rounded to the dtype of y, to place `to`.

@@ -1,0 +1,43 @@
+"""Errors that mean that the system has no more memory or threads for this process."""
+
+from __future__ import annotations
+
+import errno
+
+__all__ = ["exhaustion"]
+
+_MAPPED = ("failed to map segment", "cannot allocate memory", "cannot allocate tls")
+"""What the loader of shared libraries says where memory for one is refused."""
+
+
+def exhaustion(error: BaseException) -> str | None:
+    """What ran out, as a sentence; None where the error means something else."""
+    chain = _causes(error)
+    if any(isinstance(each, MemoryError) or _is_refused(each) for each in chain):
+        said = str(error) if isinstance(error, MemoryError) else ""
+        return f"memory ran out: {said}" if said else "memory ran out"
+    if any(isinstance(each, ImportError) and _is_unmapped(each) for each in chain):
+        return "memory ran out while a library was loaded"
+    if any(isinstance(each, RuntimeError) and "start new thread" in str(each) for each in chain):
+        return "the system gives this process no more threads, or no memory for one"
+    return None
+
+
+def _causes(error: BaseException) -> list[BaseException]:
+    """An error and those that it was raised for."""
+    found: list[BaseException] = []
+    each: BaseException | None = error
+    while each is not None and each not in found:
+        found.append(each)
+        each = each.__cause__ or each.__context__
+    return found
+
+
+def _is_refused(error: BaseException) -> bool:
+    """Whether it is the system's refusal of memory."""
+    return isinstance(error, OSError) and error.errno == errno.ENOMEM
+
+
+def _is_unmapped(error: ImportError) -> bool:
+    """Whether a library could not be loaded for want of memory."""
+    return any(text in str(error).lower() for text in _MAPPED)

@@ -1,0 +1,71 @@
+"""Signals that end the command: they become exceptions, so that what was begun is cleaned up."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import FrameType
+
+__all__ = ["SignalledError", "signals_as_exceptions"]
+
+_ENDING = ("SIGINT", "SIGTERM", "SIGHUP")
+
+
+class SignalledError(BaseException):
+    """The system, or whoever runs the command, wants it to end.
+
+    It is no Exception, so that nobody catches it who only wants errors.
+
+    Attributes:
+        number: the signal's number.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+    @property
+    def status(self) -> int:
+        """The exit status that shells give to commands that the signal ended."""
+        return 128 + self.number
+
+    def __str__(self) -> str:
+        return {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}.get(
+            signal.Signals(self.number), "ended by the terminal"
+        )
+
+
+@contextmanager
+def signals_as_exceptions() -> Iterator[None]:
+    """Raise SignalledError in the block for the first signal; a second one ends it at once.
+
+    A signal that the parent process wants ignored (`nohup`) stays ignored. Signals are left alone
+    outside the main thread, where Python handles none.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {}
+    for name in _ENDING:
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+            before[number] = signal.signal(number, _raise)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _raise(number: int, _frame: FrameType | None) -> None:
+    """Raise the exception; from now on every signal has the system's effect."""
+    for name in _ENDING:
+        each = getattr(signal, name, None)
+        if each is not None and signal.getsignal(each) is _raise:
+            signal.signal(each, signal.SIG_DFL)
+    raise SignalledError(number)

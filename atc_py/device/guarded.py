@@ -1,0 +1,155 @@
+"""Back ends of other packages, held to the protocol: what they raise and return is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from atc_py.device.backend import ExactBackend, NodeProfile
+from atc_py.device.registry import BUILT_IN, find_backend
+from atc_py.diag import AtcError, Place
+from atc_py.diag.codes import BAD_OPTION, DEVICE_FAILED
+from atc_py.shapes import format_shape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from atc_py.device.backend import DeviceBackend, DeviceModel, LoadedModel
+    from atc_py.package.schema import OmModel, OmPort
+
+__all__ = ["GuardedBackend", "broken_backend", "find_guarded"]
+
+
+def find_guarded(name: str) -> DeviceBackend:
+    """A new back end called `name`: atc-py's own as it is, another one guarded.
+
+    Raises:
+        AtcError: UNKNOWN_DEVICE.
+    """
+    backend = find_backend(name)
+    return backend if name == BUILT_IN else GuardedBackend(backend, name)
+
+
+class GuardedBackend:
+    """A back end whose faults become DEVICE_FAILED; it follows `DeviceBackend` itself."""
+
+    def __init__(self, backend: DeviceBackend, name: str) -> None:
+        """A guard for `backend`, which `--device` calls `name`."""
+        self.name = name
+        self._backend = backend
+
+    def open(self) -> None:
+        """Take hold of the device."""
+        with self._faults("open"):
+            self._backend.open()
+
+    def load(self, model: LoadedModel) -> DeviceModel:
+        """Check a model and put it on the device."""
+        with self._faults("load"):
+            return _Loaded(self._backend.load(model), model.description)
+
+    def load_exact(self, model: LoadedModel) -> DeviceModel:
+        """As `load`, where the back end can keep tensors byte by byte.
+
+        Raises:
+            AtcError: BAD_OPTION where it cannot.
+        """
+        if not isinstance(self._backend, ExactBackend):
+            raise BAD_OPTION.error(
+                f"device {self.name!r} does not run with --storage exact",
+                help="leave --storage out, or run on the device `sim`",
+            )
+        with self._faults("load_exact"):
+            return _Loaded(self._backend.load_exact(model), model.description)
+
+    def run(
+        self, handle: DeviceModel, inputs: Mapping[str, NDArray[Any]]
+    ) -> dict[str, NDArray[Any]]:
+        """The outputs for `inputs`: those that the model has, of its dtypes and shapes."""
+        loaded = self._own(handle)
+        with self._faults("run"):
+            found: object = self._backend.run(loaded.handle, inputs)
+        return self._held(found, loaded.description)
+
+    def profile(self, handle: DeviceModel) -> tuple[NodeProfile, ...]:
+        """The nodes of the last complete run."""
+        with self._faults("profile"):
+            rows: object = tuple(self._backend.profile(self._own(handle).handle))
+        if not isinstance(rows, tuple) or not all(isinstance(row, NodeProfile) for row in rows):
+            raise broken_backend(self.name, "its profile has other things than NodeProfile")
+        return rows
+
+    def close(self) -> None:
+        """Let go of the device."""
+        with self._faults("close"):
+            self._backend.close()
+
+    @contextmanager
+    def _faults(self, method: str) -> Iterator[None]:
+        """Turn whatever the back end raises into DEVICE_FAILED; its own diagnostics pass."""
+        try:
+            yield
+        except AtcError:
+            raise
+        except (Exception, SystemExit) as error:
+            said = f"{type(error).__name__}: {error}".strip(": ")
+            raise broken_backend(self.name, f"its {method} stopped with {said}") from error
+
+    def _own(self, handle: DeviceModel) -> _Loaded:
+        """`handle` as what `load` handed out."""
+        if not isinstance(handle, _Loaded):
+            raise DEVICE_FAILED.error(
+                "the model is not loaded on this device", help="load it after the device was opened"
+            )
+        return handle
+
+    def _held(self, found: object, model: OmModel) -> dict[str, NDArray[Any]]:
+        """The outputs of a run, where they are the ones that the model describes."""
+        if not isinstance(found, Mapping):
+            kind = type(found).__name__
+            raise broken_backend(self.name, f"its run returned {kind}, not arrays by name")
+        outputs = {port.name: self._output(found, port, model) for port in model.outputs}
+        strange = [name for name in found if name not in outputs]
+        if strange:
+            raise broken_backend(self.name, f"it made an output {strange[0]!r} of its own")
+        return outputs
+
+    def _output(self, found: Mapping[Any, object], port: OmPort, model: OmModel) -> NDArray[Any]:
+        """One output, held to the type of its tensor."""
+        wanted = model.tensors[port.tensor]
+        declared = f"{wanted.dtype} {format_shape(wanted.shape)}"
+        array = found.get(port.name)
+        if not isinstance(array, np.ndarray):
+            what = "nothing" if array is None else type(array).__name__
+            raise broken_backend(self.name, f"it made {what} of output {port.name!r}: {declared}")
+        fits = len(array.shape) == len(wanted.shape) and all(
+            extent in {None, made} for extent, made in zip(wanted.shape, array.shape, strict=True)
+        )
+        if array.dtype.name != wanted.dtype or not fits:
+            made = f"{array.dtype.name} {format_shape(array.shape)}"
+            raise broken_backend(
+                self.name, f"output {port.name!r} must be {declared}, found {made}"
+            )
+        return array
+
+
+class _Loaded:
+    """A model on a guarded device."""
+
+    def __init__(self, handle: DeviceModel, description: OmModel) -> None:
+        self.handle = handle
+        self.description = description
+
+
+def broken_backend(name: str, what: str) -> AtcError:
+    """The error for a back end that does not do what the protocol says."""
+    return DEVICE_FAILED.error(
+        f"device {name!r} failed: {what}",
+        place=Place(field=f"device {name}"),
+        help="ask who provides the back end, or run on the device `sim`",
+    )

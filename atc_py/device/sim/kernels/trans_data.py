@@ -1,0 +1,36 @@
+"""Change of storage format: elements move, their values and their meaning stay."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from atc_py.device.sim.kernel import Call, Rounding, kernel
+from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
+from atc_py.device.sim.typing_rules import same_as_x
+from atc_py.formats import Format
+from atc_py.storage import BLOCKED_FORMATS
+
+__all__: list[str] = []
+
+_FORMATS = {form.value: form for form in Format}
+
+
+def _trans_data_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """As the input; one of the two formats at least is a blocked one, and they differ."""
+    node.expect("src_subformat", 0)
+    node.expect("dst_subformat", 0)
+    names = [node.text(name) for name in ("src_format", "dst_format")]
+    for name in names:
+        if name not in _FORMATS:
+            raise NodeError(f"formats are {', '.join(_FORMATS)}, found {name!r}")
+    if names[0] == names[1] or not any(_FORMATS[name] in BLOCKED_FORMATS for name in names):
+        raise NodeError(f"nothing is stored otherwise in {names[1]} than in {names[0]}")
+    if node.integer("groups") < 1:
+        raise NodeError(f"groups must be at least 1, found {node.integer('groups')}")
+    return same_as_x(node)
+
+
+@kernel("TransData", _trans_data_types, rounding=Rounding.ON_GRID)
+def trans_data(call: Call) -> None:
+    """A carrier has its elements in their logical order whatever the format: a copy."""
+    np.copyto(call.out, call.x)

@@ -1,0 +1,248 @@
+"""A device in a process of its own: where it dies or hangs, the run ends with a diagnostic."""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from atc_py.device.backend import NodeProfile
+from atc_py.device.guarded import broken_backend, find_guarded
+from atc_py.device.messages import as_error, receive, send
+from atc_py.diag import Place
+from atc_py.diag.codes import BAD_OPTION, BAD_RUN_INPUT, DEVICE_FAILED, DEVICE_TIMEOUT
+from atc_py.dtypes import DType, UnknownDTypeError
+from atc_py.memory_limit import memory_limit
+from atc_py.package.reader import OfflineModel
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from atc_py.device.backend import DeviceBackend, DeviceModel, LoadedModel
+    from atc_py.package.schema import OmModel
+
+__all__ = ["SupervisedBackend", "backend_for"]
+
+_START = (
+    "import runpy, sys; sys.path[:] = sys.argv[1:]; "
+    "runpy.run_module('atc_py.device.host', run_name='__main__')"
+)
+"""What the process runs. `python -m` would import modules that lie in the current folder, and that
+may be one with hostile files."""
+
+_CLOSING = 5.0
+"""Seconds that a device may take to end before it is killed."""
+
+
+def backend_for(name: str, timeout: float | None) -> DeviceBackend:
+    """The back end called `name`, not yet open.
+
+    Args:
+        name: what `--device` calls it.
+        timeout: None for one in this process; else seconds that each answer of one in a process
+            of its own may take, 0 for any time.
+
+    Raises:
+        AtcError: UNKNOWN_DEVICE; BAD_OPTION for a time that makes no sense.
+    """
+    if timeout is None:
+        return find_guarded(name)
+    if not 0 <= timeout < math.inf:
+        raise BAD_OPTION.error(
+            f"the time limit must be a number of seconds, found {timeout}",
+            help="give seconds, or 0 for any time",
+        )
+    return SupervisedBackend(name, timeout)
+
+
+class SupervisedBackend:
+    """The back end called `name`, asked through pipes; it follows `DeviceBackend` itself.
+
+    It loads one model, which must have been read from a file: the process reads it again.
+    """
+
+    def __init__(self, name: str, timeout: float) -> None:
+        """A back end that is not started yet.
+
+        Args:
+            name: what `--device` calls it.
+            timeout: seconds that each answer may take; 0 for any time.
+        """
+        self.name = name
+        self._timeout = timeout
+        self._process: subprocess.Popen[bytes] | None = None
+        self._asking: threading.Thread | None = None
+
+    def open(self) -> None:
+        """Start the process and take hold of the device.
+
+        Raises:
+            AtcError: what the back end raises; DEVICE_FAILED, DEVICE_TIMEOUT.
+        """
+        paths = [path or os.getcwd() for path in sys.path]  # noqa: PTH109
+        try:
+            self._process = subprocess.Popen(  # noqa: S603  (this Python, this package)
+                [sys.executable, "-I", "-c", _START, *paths],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+            )
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise broken_backend(self.name, f"its process does not start: {reason}") from error
+        self._ask({"ask": "open", "device": self.name, "limit": memory_limit()})
+
+    def load(self, model: LoadedModel) -> DeviceModel:
+        """Check a model and put it on the device."""
+        return self._load(model, "logical")
+
+    def load_exact(self, model: LoadedModel) -> DeviceModel:
+        """As `load`, where the back end can keep tensors byte by byte."""
+        return self._load(model, "exact")
+
+    def run(
+        self, handle: DeviceModel, inputs: Mapping[str, NDArray[Any]]
+    ) -> dict[str, NDArray[Any]]:
+        """The outputs for `inputs`, by name.
+
+        Raises:
+            AtcError: BAD_RUN_INPUT for what is no array of a tensor's dtype; as the rest does.
+        """
+        for name, array in inputs.items():
+            _check_sendable(name, array)
+        return self._ask({"ask": "run"}, inputs)[1]
+
+    def profile(self, handle: DeviceModel) -> tuple[NodeProfile, ...]:
+        """The nodes of the last complete run."""
+        rows = self._ask({"ask": "profile"})[0]["rows"]
+        return tuple(NodeProfile(**row) for row in rows)
+
+    def close(self) -> None:
+        """End the process; one that does not end by itself is killed."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        if self._asking is not None and self._asking.is_alive():
+            process.kill()  # closing a pipe would wait for the thread that waits at it
+            self._asking.join(_CLOSING)
+        elif process.stdin is not None:
+            with suppress(OSError):
+                process.stdin.close()
+            _wait(process)
+        process.kill()
+        process.wait()
+        if process.stdout is not None and not (self._asking and self._asking.is_alive()):
+            process.stdout.close()
+
+    def _load(self, model: LoadedModel, storage: str) -> DeviceModel:
+        """Have the process read the model's file."""
+        if not isinstance(model, OfflineModel):
+            raise DEVICE_FAILED.error("only a model that was read from a file can be sent")
+        path = os.path.abspath(model.path)  # noqa: PTH100  (a link stays the link that it is)
+        self._ask({"ask": "load", "path": path, "storage": storage})
+        return _Sent(model.description)
+
+    def _ask(
+        self, fields: Mapping[str, object], arrays: Mapping[str, NDArray[Any]] | None = None
+    ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """The answer to a request.
+
+        Raises:
+            AtcError: what the other side raised; DEVICE_TIMEOUT where none came in time,
+                DEVICE_FAILED where none will come.
+        """
+        process = self._process
+        if process is None:
+            raise DEVICE_FAILED.error(f"device {self.name!r} is not open", help="call open() first")
+        came: list[tuple[dict[str, Any], dict[str, NDArray[Any]]]] = []
+        asking = threading.Thread(
+            target=_exchange, args=(process, fields, arrays, came), daemon=True
+        )
+        self._asking = asking
+        asking.start()
+        asking.join(self._timeout or None)
+        if asking.is_alive():
+            process.kill()
+            asking.join(_CLOSING)
+            raise self._late(str(fields["ask"]))
+        if not came:
+            if not _wait(process):
+                process.kill()
+            raise broken_backend(self.name, f"its process {_end(process.wait())}")
+        answer, made = came[0]
+        if "diagnostics" in answer:
+            raise as_error(answer["diagnostics"])
+        return answer, made
+
+    def _late(self, ask: str) -> Exception:
+        """The error for an answer that did not come in time."""
+        doing = {"open": "opened", "load": "loaded the model", "run": "ended the run"}
+        return DEVICE_TIMEOUT.error(
+            f"device {self.name!r} has not {doing.get(ask, 'answered')} after "
+            f"{self._timeout:g} seconds, and was stopped",
+            place=Place(field=f"device {self.name}"),
+            help="give it more time with --timeout SECONDS, or any with --timeout 0",
+        )
+
+
+class _Sent:
+    """A model in the other process."""
+
+    def __init__(self, description: OmModel) -> None:
+        self.description = description
+
+
+def _exchange(
+    process: subprocess.Popen[bytes],
+    fields: Mapping[str, object],
+    arrays: Mapping[str, NDArray[Any]] | None,
+    came: list[tuple[dict[str, Any], dict[str, NDArray[Any]]]],
+) -> None:
+    """Send a request and put the answer into `came`, which stays empty where none comes."""
+    if process.stdin is None or process.stdout is None:
+        return
+    with suppress(OSError, EOFError, ValueError):
+        send(process.stdin, fields, arrays)  # type: ignore[arg-type]  # both are buffered streams
+        came.append(receive(process.stdout))  # type: ignore[arg-type]
+
+
+def _wait(process: subprocess.Popen[bytes]) -> bool:
+    """Whether a process that has nothing to do any more ends by itself, and soon."""
+    try:
+        process.wait(_CLOSING)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
+
+
+def _check_sendable(name: str, array: object) -> None:
+    """Refuse what cannot be sent as an array."""
+    try:
+        known = isinstance(array, np.ndarray | np.generic) and DType.from_numpy(array.dtype)
+    except UnknownDTypeError:
+        known = False
+    if not known:
+        kind = getattr(getattr(array, "dtype", None), "name", type(array).__name__)
+        raise BAD_RUN_INPUT.error(
+            f"input {name!r} must be a numpy array of a tensor's dtype, found {kind}",
+            place=Place(field=f"input {name}"),
+        )
+
+
+def _end(status: int) -> str:
+    """How a process ended."""
+    if status >= 0:
+        return f"ended with status {status} and without an answer"
+    try:
+        name = signal.Signals(-status).name
+    except ValueError:
+        name = f"signal {-status}"
+    return f"was ended by {name}"

@@ -1,0 +1,249 @@
+"""Convolutions of images in NC1HWC0 as products: positions by channels, blocks and taps summed up.
+
+m are the positions of a result's map, n its channels, k the blocks of channels and the taps of a
+window. The block diagonals of a grouped filter, and the blocks of a depthwise one, are products of
+their own; those and the images are the batch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Any, cast
+
+from atc_py.emit.cube import (
+    BIAS,
+    OFFSET,
+    Product,
+    ProductTiling,
+    Room,
+    Sides,
+    Walk,
+    blocked_buffers,
+    blocked_operands,
+    channel_buffers,
+    link_buffers,
+    links_lie_alike,
+    operands_of,
+    optional_input,
+    product_buffers,
+    sides_of,
+    square_of,
+    tile_bytes,
+    walk_of,
+    whole,
+)
+from atc_py.emit.plan import Buffer, KernelFacts, Plan, narrow, wide
+from atc_py.emit.tiling import BLOCK
+from atc_py.formats import Format
+from atc_py.storage import FRACTAL_ROWS, Storage, c0_of, group_blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from atc_py.emit.plan import Launch
+    from atc_py.shapes import Shape
+    from atc_py.target import Soc
+
+__all__ = ["blocked_context", "covers_blocks", "fits_blocks", "plan_blocks"]
+
+_DEPTHWISE, _TRANSPOSED = "DepthwiseConv2D", "Conv2DTransposeD"
+_MOST_POSITIONS, _MOST_CHANNELS = 512, 256
+_PADDING = 128
+"""Positions whose padding is copied at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConvBlocksTiling(ProductTiling):
+    """A convolution of blocks of channels as products."""
+
+    products: int = wide("products of an image: block diagonals, or blocks of channels")
+    blocks: int = wide("blocks of channels of an input image")
+    product_blocks: int = wide("blocks of input channels of a product")
+    out_blocks: int = wide("blocks of channels of a result image")
+    out_channels: int = wide("channels of a result image")
+    filter_rows: int = wide("rows of a plane of the filter")
+    filter_blocks: int = wide("planes of the filter for a tap of a product")
+    height: int = wide("rows of an input map")
+    width: int = wide("columns of an input map")
+    out_height: int = wide("rows of a result map")
+    out_width: int = wide("columns of a result map")
+    window_height: int = wide("rows of the window")
+    window_width: int = wide("columns of the window")
+    tile_rows: int = narrow("rows of the result's map in a tile")
+    tile_columns: int = narrow("columns of the result's map in a tile; less than all for one row")
+    column_count: int = wide("tiles along a row of the result's map")
+    padding_length: int = narrow("positions whose padding is copied at once")
+
+
+@dataclass(frozen=True, slots=True)
+class _Geometry:
+    """Extents of a convolution.
+
+    Attributes:
+        x: NCHW input.
+        y: NCHW result.
+        window: rows and columns of the filter.
+        products: of an image.
+        inputs: blocks of input channels of a product.
+        outputs: result channels of a product.
+        rows: of a plane of the filter.
+        planes: of the filter for a tap of a product.
+        c0: channels of a block of the input.
+    """
+
+    x: Shape
+    y: Shape
+    window: Shape
+    products: int
+    inputs: int
+    outputs: int
+    rows: int
+    planes: int
+    c0: int
+
+    @classmethod
+    def of(cls, launch: Launch) -> _Geometry:
+        """The extents of a launch."""
+        (x, weights), y = launch.inputs[:2], launch.outputs[0]
+        c0 = c0_of(launch.kernel.inputs[0].dtype)
+        if launch.kernel.op == _DEPTHWISE:
+            blocks = -(-x[1] // c0)
+            return cls(x, y, weights[2:], blocks, 1, min(c0, y[1]), c0, 1, c0)
+        groups = _groups(launch.kernel)
+        merged, count, planes, rows = group_blocks(groups, weights[1], weights[0] // groups, c0)
+        inputs, outputs = -(-merged * (x[1] // groups) // c0), merged * (y[1] // groups)
+        rows *= FRACTAL_ROWS
+        return cls(x, y, weights[2:], count, inputs, outputs, rows, planes, c0)
+
+    def product(self, itemsize: int) -> Product:
+        """The convolution as products of [m, k] x [k, n]."""
+        depth = self.inputs * prod(self.window) * self.c0
+        batch = self.x[0] * self.products
+        return Product(batch, prod(self.y[2:]), self.outputs, depth, itemsize)
+
+    def rectangle(self, most: int) -> tuple[int, int]:
+        """Rows and columns of the result's map: at most `most` positions."""
+        height, width = self.y[2:]
+        columns = max(1, min(width, most))
+        return max(1, min(height, most // columns)) if columns == width else 1, columns
+
+
+def _groups(kernel: KernelFacts) -> int:
+    """Groups of channels of a Conv2D."""
+    return max(1, cast("int", kernel.attributes["groups"]))
+
+
+def blocked_context(kernel: KernelFacts) -> Mapping[str, Any]:
+    """The input is the left operand; channels are columns of the result."""
+    return {
+        "left": kernel.inputs[0],
+        "right": kernel.inputs[1],
+        "left_turned": False,
+        "right_turned": kernel.op == _TRANSPOSED,
+        **operands_of(kernel),
+        **blocked_operands(kernel),
+        "columns": "outChannels",
+        "channels_left": False,
+        "unrolls": False,
+        "channels": "tileN",
+        "first_channel": "FirstChannel()",
+    }
+
+
+def covers_blocks(kernel: KernelFacts) -> bool:
+    """Images in NC1HWC0 and a filter as CANN stores it; offsets of filters are not covered.
+
+    Padding of images counts as the zero of their data in all lanes, and only weights of zero take
+    it away again.
+    """
+    x, filters = kernel.inputs[:2]
+    bias, offset = optional_input(kernel, BIAS), optional_input(kernel, OFFSET)
+    images = {x.storage, kernel.outputs[0].storage} == {Storage(Format.NC1HWC0)}
+    plain = offset is None and (bias is None or bias.storage is None)
+    if not (images and plain and filters.storage is not None and links_lie_alike(kernel)):
+        return False
+    if kernel.op == _DEPTHWISE:
+        return filters.storage.format is Format.C1HWNCOC0
+    return filters.storage == Storage(Format.FRACTAL_Z, _groups(kernel))
+
+
+def fits_blocks(launch: Launch) -> bool:
+    """Cores with a unified buffer; one filter a channel, or groups that fill their diagonals.
+
+    Every diagonal but the only one has whole blocks of input channels.
+    """
+    if launch.soc.vector_cores > launch.soc.aicores:
+        return False
+    x, weights = launch.inputs[:2]
+    if launch.kernel.op == _DEPTHWISE:
+        return weights[0] == x[1]
+    groups = _groups(launch.kernel)
+    c0 = c0_of(launch.kernel.inputs[0].dtype)
+    blocks = group_blocks(groups, weights[1], weights[0] // groups, c0)
+    whole_blocks = blocks.merged * (x[1] // groups) % c0 == 0
+    return groups % blocks.merged == 0 and (blocks.blocks == 1 or whole_blocks)
+
+
+def plan_blocks(launch: Launch) -> Plan:
+    """Three eighths of the unified buffer hold a tile of the result and its sums."""
+    kernel, soc, geometry = launch.kernel, launch.soc, _Geometry.of(launch)
+    size, width = kernel.inputs[0].dtype.itemsize, kernel.outputs[0].dtype.itemsize
+    product = geometry.product(size)
+    area = soc.ub_kib * 1024 * 3 // 8 // tile_bytes(kernel)
+    most = sides_of(product, Room(area, _MOST_POSITIONS, _MOST_CHANNELS), soc)
+    rows, columns = geometry.rectangle(most.m)
+    sides = Sides(whole(rows * columns, square_of(size)), most.n)
+    walk = walk_of(product, sides, soc)
+    tiling = _tiling(geometry, product, (sides, walk), (rows, columns), soc)
+    buffers = (
+        *product_buffers(product, sides, walk, width),
+        *channel_buffers(kernel, sides.n),
+        *link_buffers(kernel, sides),
+        *blocked_buffers(kernel),
+        Buffer("padding", "ub", tiling.padding_length * BLOCK),
+        *_zero_rows(kernel),
+    )
+    return Plan(tiling, tiling.core_num, buffers, launch.moved)
+
+
+def _zero_rows(kernel: KernelFacts) -> tuple[Buffer, ...]:
+    """Rows that fill up squares of int8 where a filter is turned."""
+    turned = kernel.op == _TRANSPOSED and kernel.inputs[0].dtype.itemsize == 1
+    return (Buffer("zeros", "ub", FRACTAL_ROWS * BLOCK),) if turned else ()
+
+
+def _tiling(
+    geometry: _Geometry,
+    product: Product,
+    cut: tuple[Sides, Walk],
+    rectangle: tuple[int, int],
+    soc: Soc,
+) -> ConvBlocksTiling:
+    """All numbers of one set of shapes."""
+    (sides, walk), (rows, columns) = cut, rectangle
+    column_count = -(-geometry.y[3] // columns)
+    m_count = -(-geometry.y[2] // rows) * column_count
+    n_count = -(-product.n // sides.n)
+    tiles = product.batch * m_count * n_count
+    return ConvBlocksTiling(
+        product.batch, product.m, product.n, product.k, sides.m, sides.n, walk.tile_k, walk.l1_k,
+        m_count, n_count, walk.l1_count, tiles, max(1, min(soc.aicores, tiles)),
+        products=geometry.products,
+        blocks=-(-geometry.x[1] // geometry.c0),
+        product_blocks=geometry.inputs,
+        out_blocks=-(-geometry.y[1] // FRACTAL_ROWS),
+        out_channels=geometry.y[1],
+        filter_rows=geometry.rows,
+        filter_blocks=geometry.planes,
+        height=geometry.x[2],
+        width=geometry.x[3],
+        out_height=geometry.y[2],
+        out_width=geometry.y[3],
+        window_height=geometry.window[0],
+        window_width=geometry.window[1],
+        tile_rows=rows,
+        tile_columns=columns,
+        column_count=column_count,
+        padding_length=min(_PADDING, columns),
+    )  # fmt: skip

@@ -1,0 +1,255 @@
+"""Changes of storage format: rows into blocks of channels or fractals, padded with zeros, and back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import prod
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from atc_py.dtypes import DType
+from atc_py.emit.box_family import box_family
+from atc_py.emit.boxes import Box
+from atc_py.emit.constants import repeated_word
+from atc_py.formats import Format
+from atc_py.storage import FRACTAL_ROWS, c0_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from atc_py.emit.plan import KernelFacts, Launch
+    from atc_py.shapes import Shape
+    from atc_py.storage import Storage
+
+__all__ = ["FAMILIES"]
+
+_PLAIN = {Format.ND.value, Format.NCHW.value}
+_MATRIX = 2
+
+
+class _Lanes(NamedTuple):
+    """An axis in blocks of C0.
+
+    Attributes:
+        c0: elements of a block.
+        full: whole blocks.
+        tail: elements of the block behind them, 0 where there is none.
+        missing: elements that this block lacks, 0 where there is none.
+        blocks: all of them.
+    """
+
+    c0: int
+    full: int
+    tail: int
+    missing: int
+    blocks: int
+
+    @classmethod
+    def of(cls, extent: int, c0: int) -> _Lanes:
+        """The blocks of `extent` elements."""
+        tail = extent % c0
+        return cls(c0, extent // c0, tail, c0 - tail if tail else 0, -(-extent // c0))
+
+
+def _boxes(launch: Launch) -> Iterable[Box]:
+    """What is moved, and where there is padding, the zeros there."""
+    source, target = launch.kernel.inputs[0], launch.kernel.outputs[0]
+    shape, c0 = launch.inputs[0], c0_of(source.dtype)
+    there, back = {
+        Format.NC1HWC0.value: (_map, _map_back),
+        Format.FRACTAL_NZ.value: (_matrices, _matrices_back),
+        Format.FRACTAL_Z.value: (_filter, _filter_back),
+    }[target.layout if source.storage is None else source.layout]
+    return (there if source.storage is None else back)(shape, c0)
+
+
+def _map(shape: Shape, c0: int) -> Iterable[Box]:
+    """NCHW to NC1HWC0: whole blocks, the rest of the channels, the zeros behind them."""
+    (images, channels), pixels = shape[:2], prod(shape[2:])
+    lanes = _Lanes.of(channels, c0)
+    image, plane = lanes.blocks * pixels * c0, pixels * c0
+    last = lanes.full * plane
+    yield Box(
+        (images, lanes.full, pixels, c0),
+        (channels * pixels, plane, 1, pixels),
+        (image, plane, c0, 1),
+    )
+    yield Box(
+        (images, pixels, lanes.tail),
+        (channels * pixels, 1, pixels),
+        (image, c0, 1),
+        last,
+        last,
+    )
+    yield _zeros((images, pixels, lanes.missing), (image, c0, 1), last + lanes.tail)
+
+
+def _map_back(shape: Shape, c0: int) -> Iterable[Box]:
+    """NC1HWC0 to NCHW: whole blocks, and the channels of the last one."""
+    (images, channels), pixels = shape[:2], prod(shape[2:])
+    lanes = _Lanes.of(channels, c0)
+    image, plane = lanes.blocks * pixels * c0, pixels * c0
+    last = lanes.full * plane
+    yield Box(
+        (images, lanes.full, c0, pixels),
+        (image, plane, 1, c0),
+        (channels * pixels, plane, pixels, 1),
+    )
+    yield Box(
+        (images, lanes.tail, pixels),
+        (image, 1, c0),
+        (channels * pixels, pixels, 1),
+        last,
+        last,
+    )
+
+
+def _matrices(shape: Shape, c0: int) -> Iterable[Box]:
+    """Rows to FRACTAL_NZ: whole columns of blocks, the rest, zeros on the right and below."""
+    (height, width), stack = shape[-_MATRIX:], prod(shape[:-_MATRIX])
+    lanes = _Lanes.of(width, c0)
+    plane = -(-height // FRACTAL_ROWS) * FRACTAL_ROWS * c0
+    matrix, last = lanes.blocks * plane, lanes.full * plane
+    yield Box(
+        (stack, lanes.full, height, c0),
+        (height * width, c0, width, 1),
+        (matrix, plane, c0, 1),
+    )
+    yield Box(
+        (stack, height, lanes.tail),
+        (height * width, width, 1),
+        (matrix, c0, 1),
+        lanes.full * c0,
+        last,
+    )
+    yield _zeros((stack, height, lanes.missing), (matrix, c0, 1), last + lanes.tail)
+    yield _zeros((stack, lanes.blocks, plane - height * c0), (matrix, plane, 1), height * c0)
+
+
+def _matrices_back(shape: Shape, c0: int) -> Iterable[Box]:
+    """FRACTAL_NZ to rows: whole columns of blocks, and the rest."""
+    (height, width), stack = shape[-_MATRIX:], prod(shape[:-_MATRIX])
+    lanes = _Lanes.of(width, c0)
+    plane = -(-height // FRACTAL_ROWS) * FRACTAL_ROWS * c0
+    matrix = lanes.blocks * plane
+    yield Box(
+        (stack, height, lanes.full, c0),
+        (matrix, c0, plane, 1),
+        (height * width, width, c0, 1),
+    )
+    yield Box(
+        (stack, height, lanes.tail),
+        (matrix, c0, 1),
+        (height * width, width, 1),
+        lanes.full * plane,
+        lanes.full * c0,
+    )
+
+
+class _Filter(NamedTuple):
+    """Extents of a filter, and elements between neighbours along them row by row.
+
+    Attributes:
+        outputs: result channels.
+        inputs: input channels.
+        taps: of the window.
+        steps: along outputs, inputs and taps.
+    """
+
+    outputs: int
+    inputs: int
+    taps: int
+    steps: tuple[int, int, int]
+
+    @classmethod
+    def of(cls, shape: Shape) -> _Filter:
+        """[N, C, H, W], or K x N, whose rows are what is summed up."""
+        if len(shape) == _MATRIX:
+            return cls(shape[1], shape[0], 1, (1, shape[1], 1))
+        outputs, inputs, taps = shape[0], shape[1], prod(shape[2:])
+        return cls(outputs, inputs, taps, (inputs * taps, taps, 1))
+
+    def places(self, c0: int) -> tuple[int, int, int]:
+        """Elements from block to block of channels, and from tap to tap; outputs padded."""
+        outputs = -(-self.outputs // FRACTAL_ROWS) * FRACTAL_ROWS
+        return self.taps * outputs * c0, outputs * c0, outputs
+
+
+def _filter(shape: Shape, c0: int) -> Iterable[Box]:
+    """Rows to FRACTAL_Z: whole blocks of channels, the rest, zeros behind channels and outputs."""
+    outputs, inputs, taps, (by_output, by_input, by_tap) = extents = _Filter.of(shape)
+    block, tap, padded = extents.places(c0)
+    lanes = _Lanes.of(inputs, c0)
+    last = lanes.full * block
+    yield Box(
+        (lanes.full, taps, outputs, c0),
+        (c0 * by_input, by_tap, by_output, by_input),
+        (block, tap, c0, 1),
+    )
+    yield Box(
+        (taps, outputs, lanes.tail),
+        (by_tap, by_output, by_input),
+        (tap, c0, 1),
+        lanes.full * c0 * by_input,
+        last,
+    )
+    yield _zeros((taps, outputs, lanes.missing), (tap, c0, 1), last + lanes.tail)
+    yield _zeros((lanes.blocks * taps, (padded - outputs) * c0), (tap, 1), outputs * c0)
+
+
+def _filter_back(shape: Shape, c0: int) -> Iterable[Box]:
+    """FRACTAL_Z to rows: whole blocks of channels, and the rest."""
+    outputs, inputs, taps, (by_output, by_input, by_tap) = extents = _Filter.of(shape)
+    block, tap, _ = extents.places(c0)
+    lanes = _Lanes.of(inputs, c0)
+    axes = [
+        (outputs, c0, by_output),
+        (lanes.full, block, c0 * by_input),
+        (c0, 1, by_input),
+        (taps, tap, by_tap),
+    ]
+    yield _ordered(axes)
+    rest = [(outputs, c0, by_output), (lanes.tail, 1, by_input), (taps, tap, by_tap)]
+    yield _ordered(rest, lanes.full * block, lanes.full * c0 * by_input)
+
+
+def _ordered(axes: list[tuple[int, int, int]], source: int = 0, target: int = 0) -> Box:
+    """A box of (extent, source, target) whose axes are in the target's order."""
+    extents, froms, tos = zip(*sorted(axes, key=lambda axis: -axis[2]), strict=True)
+    return Box(extents, froms, tos, source, target)
+
+
+def _zeros(extents: Shape, target: tuple[int, ...], start: int) -> Box:
+    """Padding."""
+    return Box(extents, (0,) * len(extents), target, 0, start, filled=True)
+
+
+def _storage(kernel: KernelFacts) -> Storage | None:
+    """The storage that one side has, None where both or neither have one."""
+    sides = [port.storage for port in (kernel.inputs[0], kernel.outputs[0])]
+    found = [each for each in sides if each is not None]
+    return found[0] if len(found) == 1 else None
+
+
+def _covers(kernel: KernelFacts) -> bool:
+    """Between rows and one blocked format; filters of groups are constants, packed before."""
+    storage = _storage(kernel)
+    if storage is None or kernel.outputs[0].dtype is DType.INT4:
+        return False
+    plain = kernel.inputs[0].format in _PLAIN
+    return plain and storage.groups == 1 and storage.format is not Format.C1HWNCOC0
+
+
+def _context(kernel: KernelFacts) -> Mapping[str, Any]:
+    """Lanes of fractals lie side by side in rows, channels do not; zeros where blocks are made."""
+    storage, packs = _storage(kernel), kernel.inputs[0].storage is None
+    return {
+        "gathers": storage is None or storage.format is not Format.FRACTAL_NZ,
+        "fill": repeated_word(0, DType.INT32) if packs else None,
+    }
+
+
+FAMILIES = (
+    replace(
+        box_family("trans_data", {"TransData": _boxes}, _context), covers=_covers, in_blocks=True
+    ),
+)

@@ -1,0 +1,75 @@
+"""Elementwise kernels of tensors in blocks: which can be, and what their templates know."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from atc_py.dtypes import DType
+from atc_py.emit.functions import ZERO_OF_ZEROS
+from atc_py.emit.planes import PATTERN, lanes_of
+from atc_py.emit.tiling import BLOCK
+from atc_py.formats import Format
+from atc_py.storage import c0_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from atc_py.emit.elementwise import Loaded
+    from atc_py.emit.plan import KernelFacts, Port
+
+__all__ = ["fits_planes", "keeps_zeros", "plane_facts"]
+
+_FORMATS = {Format.NC1HWC0, Format.FRACTAL_NZ}
+
+
+def fits_planes(kernel: KernelFacts) -> bool:
+    """Whether results and all operands in blocks lie alike, in blocks that can be put together."""
+    ports = (*kernel.operands, *kernel.outputs)
+    formats = {port.storage.format for port in ports if port.storage is not None}
+    if len(formats) != 1 or not formats <= _FORMATS:
+        return False
+    if any(port.storage is None for port in kernel.outputs):
+        return False
+    lanes = lanes_of(ports)
+    return all(
+        port.dtype is not DType.INT4 and (_parts(port, lanes) == 1 or _is_whole(port))
+        for port in ports
+    )
+
+
+def _is_whole(port: Port) -> bool:
+    """Whether a block of the operand is whole blocks of the unified buffer."""
+    return c0_of(port.dtype) * port.dtype.itemsize % BLOCK == 0
+
+
+def _parts(port: Port, lanes: int) -> int:
+    """Blocks of an operand that stand side by side in one of `lanes`."""
+    return 1 if port.storage is None else lanes // c0_of(port.dtype)
+
+
+def keeps_zeros(kernel: KernelFacts) -> bool:
+    """Whether zeros in the padding of all operands are zeros in that of the result.
+
+    All operands must have padding, in blocks of one length.
+    """
+    ops = {kernel.op, *(link.op for link in kernel.links)}
+    storages = [port.storage for port in kernel.operands]
+    blocks = {c0_of(port.dtype) for port in (*kernel.operands, *kernel.outputs)}
+    return ops <= ZERO_OF_ZEROS and None not in storages and len(blocks) == 1
+
+
+def plane_facts(kernel: KernelFacts, tensors: Sequence[Loaded]) -> Mapping[str, Any]:
+    """What `planes.j2` knows: lanes of a pixel, blocks in one, and whether padding is cleared."""
+    lanes = lanes_of((*kernel.operands, *kernel.outputs))
+    parts = {each.name: _parts(each.port, lanes) for each in tensors}
+    parts.update({port.name: _parts(port, lanes) for port in kernel.outputs})
+    return {
+        "lanes": lanes,
+        "parts": parts,
+        "stored": {each.name: each.port.storage is not None for each in tensors},
+        "c0": {name: lanes // count for name, count in parts.items()},
+        "loads_parts": any(parts[each.name] > 1 for each in tensors),
+        "stores_parts": any(parts[port.name] > 1 for port in kernel.outputs),
+        "clears": not keeps_zeros(kernel),
+        "pattern": PATTERN,
+    }

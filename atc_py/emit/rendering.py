@@ -1,0 +1,136 @@
+"""A user's templates rendered in a process of their own, whose time and memory are bounded."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from functools import lru_cache
+from threading import Lock, Timer
+from typing import IO, TYPE_CHECKING, Any, cast
+
+from atc_py.diag import Place
+from atc_py.diag.codes import BAD_TEMPLATE
+from atc_py.emit.sandbox import MOST_TEXT
+from atc_py.emit.template_worker import read_block, write_block
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from atc_py.diag import AtcError
+
+__all__ = ["MEBIBYTES", "SECONDS", "render_apart"]
+
+SECONDS = 10
+"""Time of the processor that one template may take; atc-py's own take some milliseconds."""
+
+MEBIBYTES = 512
+"""Memory that rendering may take beside what the process has at its start."""
+
+_WALL = 6
+"""Times SECONDS that a process may take on a busy machine before it is ended."""
+
+_MOST_ANSWER = 6 * MOST_TEXT + 65536
+"""Bytes of an answer: JSON has up to six for a character."""
+
+_START = (
+    "import sys; sys.path[:] = sys.argv[1:]; from atc_py.emit.template_worker import main; main()"
+)
+"""What the process runs. `python -m` would import modules that lie in the current folder, and that
+may be one with hostile files."""
+
+
+def render_apart(folders: tuple[Path, ...], name: str, context: Mapping[str, Any]) -> str:
+    """The text of template `name` with `context`; the first of `folders` that has it counts.
+
+    Raises:
+        AtcError: BAD_TEMPLATE where a template is missing or fails, or takes more than its bounds.
+    """
+    return _process().render(folders, name, context)
+
+
+@lru_cache(maxsize=1)
+def _process() -> _Process:
+    """The process for all templates of this program."""
+    process = _Process()
+    atexit.register(process.close)
+    return process
+
+
+class _Process:
+    """Started at the first request and again after it was ended; it ends with this program."""
+
+    def __init__(self) -> None:
+        self._running: subprocess.Popen[bytes] | None = None
+        self._lock = Lock()
+
+    def render(self, folders: tuple[Path, ...], name: str, context: Mapping[str, Any]) -> str:
+        """Have a template rendered."""
+        paths = [str(folder.absolute()) for folder in folders]
+        request = pickle.dumps((paths, name, dict(context), SECONDS, MEBIBYTES))
+        with self._lock:
+            answer = self._answer(request)
+            status = self.close() if answer is None else 0
+        if answer is None:
+            raise _ended(folders[0] / name, name, status)
+        if "text" in answer:
+            return str(answer["text"])
+        place = Place(file=answer["file"], line=answer["line"])
+        raise BAD_TEMPLATE.error(answer["message"], place=place, help=answer["help"])
+
+    def _answer(self, request: bytes) -> dict[str, Any] | None:
+        """What the process says; None where it ends without a word."""
+        running = self._started()
+        requests, answers = cast("IO[bytes]", running.stdin), cast("IO[bytes]", running.stdout)
+        timer = Timer(_WALL * SECONDS, running.kill)
+        timer.daemon = True
+        timer.start()
+        try:
+            with suppress(OSError):  # what has ended takes no requests and gives no answers
+                write_block(requests, request)
+            data = read_block(answers, _MOST_ANSWER)
+        finally:
+            timer.cancel()
+        answer: dict[str, Any] | None = None if data is None else json.loads(data)
+        return answer
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        """The process; it imports from where this one does, never from the current folder."""
+        if self._running is None or self._running.poll() is not None:
+            self._running = subprocess.Popen(  # noqa: S603  (this Python, this package)
+                [sys.executable, "-I", "-c", _START, *filter(None, sys.path)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+            )
+        return self._running
+
+    def close(self) -> int:
+        """End the process, if there is one; its status, negative for the signal that ended it."""
+        running, self._running = self._running, None
+        if running is None:
+            return 0
+        running.kill()
+        for pipe in (running.stdin, running.stdout):
+            if pipe is not None:
+                with suppress(OSError):  # what was still to be written
+                    pipe.close()
+        return running.wait()
+
+
+def _ended(path: Path, name: str, status: int) -> AtcError:
+    """The diagnostic for a template with which the process ended."""
+    slow = {-getattr(signal, each, 0) for each in ("SIGXCPU", "SIGKILL")} | {1}
+    why = f"it takes more than {SECONDS} s" if status in slow else f"it ends with status {status}"
+    return BAD_TEMPLATE.error(
+        f"template {name!r} does not render: its process was stopped, {why}",
+        place=Place(file=str(path)),
+        help="look for loops without an end and for numbers and texts that grow without bound",
+    )

@@ -1,0 +1,97 @@
+"""The process that renders a user's templates.
+
+It takes requests on standard input and answers on standard output, both with their length in eight
+bytes before them. A template that takes more than its share of time is ended by the system, with
+the process; one that takes more memory is told so.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import pickle
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any
+
+from atc_py.diag import AtcError
+
+__all__ = ["main", "read_block", "write_block"]
+
+_LENGTH = 8
+_MEBI = 1 << 20
+
+
+def main() -> None:
+    """Answer requests until there are no more."""
+    requests, answers = sys.stdin.buffer, sys.stdout.buffer
+    while (request := read_block(requests)) is not None:
+        # The program that started this process wrote it, so its pickles are trusted.
+        folders, name, context, seconds, mebibytes = pickle.loads(request)  # noqa: S301
+        _bound(seconds, mebibytes)
+        answer = _rendered(tuple(map(Path, folders)), name, context)
+        write_block(answers, json.dumps(answer).encode())
+
+
+def read_block(file: IO[bytes], most: int | None = None) -> bytes | None:
+    """One message; None at the end, and for one of more than `most` bytes."""
+    head = file.read(_LENGTH)
+    size = int.from_bytes(head, "little")
+    if len(head) < _LENGTH or (most is not None and size > most):
+        return None
+    data = file.read(size)
+    return data if len(data) == size else None
+
+
+def write_block(file: IO[bytes], data: bytes) -> None:
+    """Send one message."""
+    file.write(len(data).to_bytes(_LENGTH, "little"))
+    file.write(data)
+    file.flush()
+
+
+def _rendered(folders: tuple[Path, ...], name: str, context: dict[str, Any]) -> dict[str, Any]:
+    """The text of a template, or what is wrong with it."""
+    from atc_py.emit.templating import bad_template, sandboxed_text
+
+    try:
+        return {"text": sandboxed_text(folders, name, context)}
+    except AtcError as error:
+        found = error
+    except MemoryError:
+        found = bad_template(folders, name, MemoryError("it takes more memory than it may"))
+    except Exception as error:  # noqa: BLE001  (a template may raise anything; it is the user's)
+        found = bad_template(folders, name, error)
+    diagnostic = found.diagnostics[0]
+    place = diagnostic.place
+    return {
+        "message": diagnostic.message,
+        "file": place.file if place else None,
+        "line": place.line if place else None,
+        "help": diagnostic.help,
+    }
+
+
+def _bound(seconds: int, mebibytes: int) -> None:
+    """Let what comes next take so much time of the processor and so much more memory.
+
+    Systems without such limits leave it to the program that started this process.
+    """
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    used = math.ceil(time.process_time())
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        _lower(resource, resource.RLIMIT_CPU, used + seconds)
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+        _lower(resource, resource.RLIMIT_AS, pages * resource.getpagesize() + mebibytes * _MEBI)
+
+
+def _lower(resource: Any, kind: int, soft: int) -> None:
+    """Set a soft limit, within the hard one."""
+    hard = resource.getrlimit(kind)[1]
+    resource.setrlimit(kind, (soft if hard < 0 else min(soft, hard), hard))

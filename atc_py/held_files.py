@@ -1,0 +1,96 @@
+"""Files that a process holds while it works with them, so that others see whether it still lives.
+
+The hold is an advisory lock, which the system lets go of when the process ends, however it ends.
+What is there and not held was left behind by a process that was killed, and may go. Systems
+without such locks (Windows) have nothing that could be told apart: there nothing is taken over.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["create_held", "take_over"]
+
+_CREATE = os.O_RDWR | os.O_CREAT | os.O_EXCL
+_OPEN = os.O_RDWR | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+_FLAGS = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_MODE = 0o666
+"""What the process' umask leaves of it, as for any new file."""
+
+
+def create_held(path: Path) -> int | None:
+    """A new file, open for reading and writing and held until it is closed.
+
+    Returns:
+        Its descriptor; None where there is something of that name already.
+
+    Raises:
+        OSError: the system makes no file there.
+    """
+    while True:
+        try:
+            handle = os.open(path, _CREATE | _FLAGS, _MODE)
+        except FileExistsError:
+            return None
+        try:
+            if _hold(handle) is not False and _is_named(handle, path):
+                return handle
+        except BaseException:
+            os.close(handle)
+            raise
+        # Between the two calls another process took it for left behind, and removes it.
+        os.close(handle)
+
+
+def take_over(path: Path) -> bool:
+    """Remove a file that nobody holds; whether its name is free now."""
+    if sys.platform == "win32":
+        return False
+    try:
+        handle = os.open(path, _OPEN | _FLAGS)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    try:
+        # Who removes a file holds it; so the name cannot have become that of another one since.
+        if not (_hold(handle) and _is_named(handle, path)):
+            return False
+        path.unlink()
+    except OSError:
+        return False
+    finally:
+        with suppress(OSError):
+            os.close(handle)
+    return True
+
+
+def _hold(handle: int) -> bool | None:
+    """Lock an open file: True, or False where another one has it, or None where nobody can."""
+    if sys.platform == "win32":
+        return None
+    import fcntl
+
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # the file system knows no locks
+        return None
+    return True
+
+
+def _is_named(handle: int, path: Path) -> bool:
+    """Whether an open file is the one at `path`."""
+    try:
+        there = path.lstat()
+    except FileNotFoundError:
+        return False
+    mine = os.fstat(handle)
+    return (there.st_dev, there.st_ino) == (mine.st_dev, mine.st_ino)

@@ -1,0 +1,51 @@
+"""JSON as text that people may look at: no character in it commands a terminal or hides."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+__all__ = ["MAX_DEPTH", "escaped", "format_json", "is_deep"]
+
+MAX_DEPTH = 64
+"""Nesting of documents that are read and printed again; what prints them takes a call a level."""
+
+
+def format_json(value: Any, indent: int = 2) -> str:
+    """`value` as a JSON document with a line break at its end.
+
+    It is written by msgspec: json's own takes ten times as long.
+    """
+    import msgspec  # here, because the command's own help needs none of it
+
+    return escaped(msgspec.json.format(msgspec.json.encode(value), indent=indent).decode()) + "\n"
+
+
+def escaped(document: str) -> str:
+    """A JSON document that says the same, with characters that are not printable as escapes.
+
+    JSON itself asks for escapes up to U+001F alone. Beyond are commands of terminals too (U+009B
+    begins one), marks that turn the reading direction, and bytes of file names that are no UTF-8.
+    """
+    odd = {char for char in set(document) if not char.isprintable()} - {"\n"}
+    if not odd:
+        return document
+    # Outside of strings a document has no character but those of ASCII that are printable.
+    return document.translate({ord(char): json.dumps(char)[1:-1] for char in odd})
+
+
+def is_deep(value: Any) -> bool:
+    """Whether lists and objects of a decoded document are nested more than MAX_DEPTH times."""
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [inner for each in level for inner in _parts(each)]
+        if not level:
+            return False
+    return any(isinstance(each, list | dict) for each in level)
+
+
+def _parts(value: Any) -> list[Any]:
+    """What a list or an object holds; nothing of others."""
+    if isinstance(value, dict):
+        return list(value.values())
+    return value if isinstance(value, list) else []

@@ -1,0 +1,176 @@
+"""`kernels.json` as readers take it: its schema, and whether it fits the model that it lies in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict, cast
+
+import msgspec
+from msgspec import Meta
+
+from atc_py.diag.codes import OM_CONTENT
+from atc_py.json_text import MAX_DEPTH, is_deep
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from atc_py.diag import AtcError, Place
+
+__all__ = ["Index", "KernelEntry", "check_fit", "decode_index"]
+
+_Count = Annotated[int, Meta(ge=0, lt=2**53)]
+"""Sizes and numbers of things; what is beyond float64's integers no device has."""
+
+_Size = Annotated[int, Meta(gt=0, lt=2**53)]
+_Name = Annotated[str, Meta(pattern=r"\A[a-z][a-z0-9_]{0,199}\Z")]
+"""A kernel is a function, a file and a folder: its name is a word of C++ that no path leads out of."""
+
+_Text = Annotated[str, Meta(max_length=4096)]
+_Numbers = Literal["exact", "close", "sums"]
+
+
+class StorageEntry(TypedDict):
+    """A blocked format, and the groups of a filter."""
+
+    format: _Text
+    groups: _Size
+
+
+class _PortEntry(TypedDict):
+    """What every list says of an operand or result."""
+
+    name: _Text
+    dtype: _Text
+
+
+class PortEntry(_PortEntry, total=False):
+    """An operand or result; lists of before storage formats have no word of them."""
+
+    format: _Text
+    storage: StorageEntry | None
+
+
+class LinkEntry(TypedDict):
+    """An operator that follows; `reads` has null where it reads the result so far."""
+
+    op: _Text
+    numbers: _Numbers
+    reads: list[_Text | None]
+
+
+class BufferEntry(TypedDict):
+    """A piece of a core's buffers."""
+
+    name: _Text
+    storage: _Text
+    bytes: _Count
+
+
+class RowEntry(TypedDict):
+    """A set of shapes with its plan; its tiling has numbers, lists and tables, which are shown."""
+
+    shapes: list[list[_Count | None]]
+    nodes: Annotated[list[str], Meta(min_length=1)]
+    cores: _Count
+    tiling: dict[str, Any]
+    buffers: list[BufferEntry]
+    read_bytes: _Count
+    written_bytes: _Count
+    workspace_bytes: _Count
+
+
+class _KernelEntry(TypedDict):
+    """What every list says of a kernel."""
+
+    name: _Name
+    op: _Text
+    engine: _Text
+    family: _Text
+    complete: bool
+    numbers: _Numbers | None
+    links: list[LinkEntry]
+    lines: _Count
+    inputs: list[PortEntry]
+    outputs: list[PortEntry]
+    rows: list[RowEntry]
+
+
+class KernelEntry(_KernelEntry, total=False):
+    """A kernel; `addresses` says whether it takes its operands as they are stored."""
+
+    addresses: Literal["storage", "origin"]
+
+
+class Index(TypedDict):
+    """The whole list."""
+
+    soc: _Text
+    buffers: dict[str, _Size]
+    kernels: list[KernelEntry]
+
+
+def decode_index(text: str, place: Place) -> Index:
+    """The list that `text` holds, held against its schema.
+
+    Raises:
+        AtcError: OM_CONTENT where it does not follow it, or speaks of buffers that it does not
+            list.
+    """
+    try:
+        document = msgspec.json.decode(text)
+        msgspec.convert(document, Index)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+        raise _refused(place, f"the list of kernels does not follow its schema: {error}") from error
+    if is_deep(document):
+        raise _refused(place, f"the list of kernels is nested more than {MAX_DEPTH} times")
+    index = cast("Index", document)  # the document itself has more keys than readers need
+    for kernel in index["kernels"]:
+        for row in kernel["rows"]:
+            unknown = {each["storage"] for each in row["buffers"]} - index["buffers"].keys()
+            if unknown:
+                message = f"{kernel['name']} uses buffers {sorted(unknown)} that are not listed"
+                raise _refused(place, message)
+    return index
+
+
+def check_fit(
+    kernels: Iterable[KernelEntry], nodes: Mapping[str, tuple[int, int]], place: Place
+) -> None:
+    """Hold kernels against the nodes that they are to be launched on.
+
+    Args:
+        kernels: the list.
+        nodes: how many inputs and outputs each node of the model has, by name.
+        place: where the list lies.
+
+    Raises:
+        AtcError: OM_CONTENT with the first thing that does not fit.
+    """
+    for kernel in kernels:
+        if kernel["complete"] and kernel["numbers"] is None:
+            raise _refused(place, f"{kernel['name']} is complete and says nothing of its numbers")
+        for row in kernel["rows"]:
+            message = _misfit(kernel, row, nodes)
+            if message:
+                raise _refused(place, f"{kernel['name']} {message}")
+
+
+def _misfit(kernel: KernelEntry, row: RowEntry, nodes: Mapping[str, tuple[int, int]]) -> str:
+    """Why the nodes of a row cannot be a launch of the kernel, or nothing."""
+    links = kernel["links"]
+    launched = row["nodes"][: 1 + len(links)]
+    unknown = [node for node in launched if node not in nodes]
+    if unknown:
+        return f"serves {unknown[0]!r}, which the model does not have"
+    if len(launched) <= len(links):
+        return f"has {len(links)} links and serves {len(launched)} nodes"
+    pairs = zip(launched[1:], links, strict=True)
+    if any(len(link["reads"]) != nodes[node][0] for node, link in pairs):
+        return "has links that read other operands than their nodes"
+    if len(kernel["outputs"]) != nodes[launched[-1]][1]:
+        return f"writes {len(kernel['outputs'])} results, its nodes have {nodes[launched[-1]][1]}"
+    return ""
+
+
+def _refused(place: Place, message: str) -> AtcError:
+    """A list that cannot be used."""
+    return OM_CONTENT.error(message, place=place, help="convert the ONNX model again")

@@ -1,0 +1,211 @@
+"""How much memory work may take: what the user says, or what the machine has for this process.
+
+Sizes that a file asks for are held against the limit before anything of them is allocated. What
+is bounded are data: constants, inputs, results, scratch. The interpreter and its libraries come on
+top, which is why the default leaves a quarter of the machine to them and to others.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from atc_py.diag.codes import BAD_OPTION, MEMORY_LIMIT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from atc_py.diag import Place
+
+__all__ = [
+    "MEND_SYSTEM",
+    "RAISE_IT",
+    "format_size",
+    "limited_memory",
+    "machine_memory",
+    "memory_limit",
+    "parse_size",
+    "require_memory",
+    "require_own_memory",
+]
+
+RAISE_IT = "raise --max-memory, or use a machine with more memory"
+"""The way out of a refusal that this limit made."""
+
+MEND_SYSTEM = "raise the limits of the process (`ulimit -v`, `ulimit -u`) or of its control group"
+"""The way out of a refusal that the system made."""
+
+_OWN, _OWN_THREAD = 256 * 1024**2, 32 * 1024**2
+"""Bytes of addresses that libraries take: at least, and for each thread of BLAS but the first.
+
+With less, loading them fails, or OpenBLAS ends the process; measured with 2 threads.
+"""
+
+_UNITS = {"": 1, **{name: 1024**power for power, name in enumerate("KMGT", start=1)}}
+_SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)\s*([KMGT]?)(?:i?B)?", re.ASCII | re.IGNORECASE)
+_STEP = 1024
+
+_LEAST = 1024**2
+"""Bytes; less would refuse everything, and is a unit that was forgotten."""
+
+_SHARE = 0.75
+"""Of the machine's memory that data may take by default."""
+
+_UNKNOWN_MACHINE = 8 * 1024**3
+"""Bytes taken for a machine that does not say how many it has."""
+
+_V1_FILE, _V2_FILE = "memory.limit_in_bytes", "memory.max"
+
+_given: ContextVar[int | None] = ContextVar("memory limit", default=None)
+
+
+def memory_limit() -> int:
+    """Bytes that data may take: what `limited_memory` says, else three quarters of the machine."""
+    given = _given.get()
+    return int(machine_memory() * _SHARE) if given is None else given
+
+
+@contextmanager
+def limited_memory(size: int | str | None) -> Iterator[None]:
+    """Hold what the block does to `size` bytes, or a text such as `4G`; None changes nothing.
+
+    Raises:
+        AtcError: BAD_OPTION for what is no size.
+    """
+    if size is None:
+        yield
+        return
+    token = _given.set(parse_size(size))
+    try:
+        yield
+    finally:
+        _given.reset(token)
+
+
+def require_memory(wanted: int, what: str, place: Place | None = None) -> None:
+    """Refuse to hold `wanted` bytes for `what` where the limit is lower.
+
+    Raises:
+        AtcError: MEMORY_LIMIT with both sizes.
+    """
+    limit = memory_limit()
+    if wanted > limit:
+        raise MEMORY_LIMIT.error(
+            f"{what} would take {format_size(wanted)}, the limit is {format_size(limit)}",
+            place=place,
+            help=RAISE_IT,
+        )
+
+
+def require_own_memory(others: int = 0) -> None:
+    """Refuse to begin where `ulimit` leaves too little for Python's libraries themselves.
+
+    Args:
+        others: bytes that libraries take beside those that all work needs.
+
+    Raises:
+        AtcError: MEMORY_LIMIT with both sizes.
+    """
+    threads = os.environ.get("OPENBLAS_NUM_THREADS", "")
+    count = int(threads) if threads.isascii() and threads.isdigit() else os.cpu_count() or 1
+    wanted = _OWN + others + _OWN_THREAD * (max(count, 1) - 1)
+    left = min(_process_limits(), default=wanted)
+    if left < wanted:
+        raise MEMORY_LIMIT.error(
+            f"atc-py and its libraries need about {format_size(wanted)} of addresses for {count} "
+            f"threads of BLAS, `ulimit` leaves {format_size(left)}",
+            help=f"{MEND_SYSTEM}, or set OPENBLAS_NUM_THREADS=1",
+        )
+
+
+def parse_size(size: int | str) -> int:
+    """Bytes of a size: a number, or a text such as `512M`, `1.5GiB` or `2 GB`, units of 1024.
+
+    Raises:
+        AtcError: BAD_OPTION for another text, or for less than 1 MiB.
+    """
+    found = _SIZE.fullmatch(str(size).strip())
+    nbytes = int(float(found[1]) * _UNITS[found[2].upper()]) if found else -1
+    if nbytes < _LEAST:
+        raise BAD_OPTION.error(
+            f"{str(size)[:40]!r} is no size of memory",
+            help="write bytes, or a number with K, M, G or T, at least 1M: --max-memory 4G",
+        )
+    return nbytes
+
+
+def format_size(nbytes: int) -> str:
+    """`1.5 GiB (1610612736 bytes)`: to read, and to compare."""
+    size, unit = float(nbytes), 0
+    units = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
+    while size >= _STEP and unit < len(units) - 1:
+        size, unit = size / _STEP, unit + 1
+    return f"{size:.1f} {units[unit]} ({nbytes} bytes)" if unit else f"{nbytes} bytes"
+
+
+@lru_cache(maxsize=1)
+def machine_memory() -> int:
+    """Bytes that this process can have at most: of the machine, its control group, its limits."""
+    known = [_physical(), *_group_limits(Path("/proc/self/cgroup"), Path("/sys/fs/cgroup"))]
+    known += _process_limits()
+    return min((each for each in known if each > 0), default=_UNKNOWN_MACHINE)
+
+
+def _physical() -> int:
+    """Bytes of memory of the machine; 0 where the system does not tell."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return 0
+
+
+def _group_limits(listing: Path, root: Path) -> list[int]:
+    """Limits of the control groups that the process is in, and of the groups above them.
+
+    Args:
+        listing: lines `number:controllers:path`; version 2 has no controllers.
+        root: where the groups are mounted; those of version 1 in the folder `memory`.
+    """
+    found: list[int] = []
+    for line in _text(listing).splitlines():
+        _, controllers, path = (*line.split(":", 2), "", "")[:3]
+        if controllers and "memory" not in controllers.split(","):
+            continue
+        top, name = (root / "memory", _V1_FILE) if controllers else (root, _V2_FILE)
+        folder = top / path.lstrip("/")
+        above = [folder, *folder.parents]
+        groups = above[: above.index(top) + 1]
+        found += [_number(group / name) for group in groups]
+    return [each for each in found if each]
+
+
+def _process_limits() -> list[int]:
+    """What `ulimit` leaves the process."""
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return []
+    kinds = (resource.RLIMIT_AS, resource.RLIMIT_DATA)
+    limits = [resource.getrlimit(kind)[0] for kind in kinds]
+    return [each for each in limits if each not in {resource.RLIM_INFINITY, 0}]
+
+
+def _number(path: Path) -> int:
+    """The number in a file; 0 for none, for `max`, and for one that stands for no limit."""
+    text = _text(path).strip()
+    number = int(text) if text.isascii() and text.isdigit() else 0
+    return number if number < math.ldexp(1, 60) else 0
+
+
+def _text(path: Path) -> str:
+    """A file's text, empty where it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""

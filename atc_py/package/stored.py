@@ -1,0 +1,39 @@
+"""How the tensors of a description lie in memory: the extents and bytes of their storage."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.dtypes import DType
+from atc_py.formats import Format
+from atc_py.package.storage import storage_of
+from atc_py.shapes import element_count
+from atc_py.storage import stored_shape
+
+if TYPE_CHECKING:
+    from atc_py.package.schema import OmTensor
+    from atc_py.shapes import Dims
+
+__all__ = ["stored_dims", "stored_nbytes"]
+
+
+def stored_dims(tensor: OmTensor) -> Dims:
+    """Extents of the array in which a tensor lies, padding included; None for open ones.
+
+    Raises:
+        ImpossibleStorageError: a tensor of this type cannot lie in its storage.
+    """
+    dims = tuple(tensor.shape)
+    if tensor.storage is None:
+        return dims
+    return stored_shape(dims, Format(tensor.format), storage_of(tensor), DType(tensor.dtype))
+
+
+def stored_nbytes(tensor: OmTensor) -> int:
+    """Bytes that a tensor takes; what has open extents takes none that anybody knows.
+
+    Raises:
+        ImpossibleStorageError: a tensor of this type cannot lie in its storage.
+    """
+    dims = [0 if extent is None else extent for extent in stored_dims(tensor)]
+    return element_count(dims) * DType(tensor.dtype).itemsize

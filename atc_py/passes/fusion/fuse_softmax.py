@@ -1,0 +1,63 @@
+"""The softmax that exporters write out becomes one operator."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.passes.fusion.attributes import ints
+from atc_py.passes.fusion.matching import Match, MissError, RewritePass
+from atc_py.passes.fusion.norm_pattern import quotient_of
+
+if TYPE_CHECKING:
+    from atc_py.ir import Node, Value
+
+__all__ = ["FuseSoftmaxPass"]
+
+_NATURAL = {"base": -1.0, "scale": 1.0, "shift": 0.0}
+"""Attributes of an Exp that is the exponential of its input; a base of -1 stands for e."""
+
+
+class FuseSoftmaxPass(RewritePass):
+    """exp(x - max(x)) / sum(exp(x - max(x))) = SoftmaxV2(x), over one axis.
+
+    The quotient is RealDiv, or Mul by a Reciprocal; casts between floats may stand anywhere. What
+    subtracts no maximum stays: its exponentials overflow where those of SoftmaxV2 do not.
+    """
+
+    name = "fuse-softmax"
+    summary = "Turns a decomposed softmax into SoftmaxV2."
+    anchors = frozenset({"ReduceSumD"})
+
+    def rewrite(self, match: Match) -> None:
+        """Match from the sum: back to the input, and on to the quotient."""
+        axes = _one_kept_axis(match.anchor)
+        power = match.producer(match.behind(match.anchor.input(0)), "Exp")
+        found = {name: power.attributes.get(name, value) for name, value in _NATURAL.items()}
+        if found != _NATURAL:
+            raise MissError(f"Exp must be to the base e, found {power!r} {found}", power)
+        shifted = match.producer(match.behind(power.input(0)), "Sub")
+        x = match.behind(shifted.input(0))
+        _require_largest_of(match, match.producer(match.behind(shifted.input(1)), "ReduceMaxD"), x)
+        quotient, divided = quotient_of(match)
+        if match.behind(divided) is not power.output:
+            raise MissError(f"the exponentials must be divided, found {quotient!r}", quotient)
+        last = match.ahead(quotient)
+        match.require_type_of(x, last)
+        match.become(last, "SoftmaxV2", [x], {"axes": axes})
+
+
+def _one_kept_axis(node: Node) -> tuple[int, ...]:
+    """The axis of a reduction, which must be one, counted from 0, and stay as an extent of 1."""
+    x = node.input(0)
+    axes = ints(node.attributes["axes"])
+    if x is None or len(axes) != 1 or not node.attributes.get("keep_dims", False):
+        raise MissError(f"one axis must be summed over and kept, found {node!r} {axes}", node)
+    return (axes[0] % x.type.rank,)
+
+
+def _require_largest_of(match: Match, largest: Node, x: Value | None) -> None:
+    """The maximum that is subtracted must be that of x over the axis of the sum."""
+    read, wanted = match.behind(largest.input(0)), _one_kept_axis(match.anchor)
+    if read is not x or _one_kept_axis(largest) != wanted:
+        reason = f"the largest x over {list(wanted)} must be subtracted, found {largest!r}"
+        raise MissError(reason, largest)

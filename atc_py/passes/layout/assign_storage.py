@@ -1,0 +1,199 @@
+"""Chooses the storage of every value: blocks around cube operators, rows elsewhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.ir import Engine, Phase, Value
+from atc_py.passes.base import Pass, PassContext
+from atc_py.passes.fusion.attributes import VIEWS
+from atc_py.passes.fusion.merge_kernels import ELEMENTWISE
+from atc_py.passes.layout.cut import SINK, SOURCE, cheapest_side
+from atc_py.passes.layout.ways import IMAGES, MATRICES, ROWS, Way, ways_of
+from atc_py.shapes import closed_shape, element_count
+from atc_py.storage import lies_like_rows, stored_shape
+from atc_py.target import Layout, find_operator
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from atc_py.ir import Graph, Node
+    from atc_py.passes.layout.cut import Edge
+    from atc_py.storage import Storage
+    from atc_py.target import Soc
+
+__all__ = ["LAUNCH_SECONDS", "AssignStoragePass", "StorageChoice"]
+
+LAUNCH_SECONDS = 3e-6
+"""What a launch costs; the cost model expects the same of one."""
+
+_SEEDS = frozenset(
+    {Layout.CONV, Layout.DEPTHWISE, Layout.IMAGE, Layout.MATRIX, Layout.QUANT}
+)  # fmt: skip
+"""What asks for blocks; without one of them a graph stays as it is."""
+
+_HEADS = frozenset({"conv", "matmul", *ELEMENTWISE})
+"""Families whose results functions of each element can take over inside a launch."""
+
+
+class AssignStoragePass(Pass):
+    """Convolutions and products take blocks; nodes with a choice take what moves fewest bytes.
+
+    Cost of a choice = sum over the values that must be converted of (bytes before + bytes after +
+    a launch's worth of bytes), and over the values in blocks of their padding times the kernels
+    that move it. For one storage against rows that is a cut of the hypergraph whose edges are
+    values, and the cheapest one is found; of equal ones, the one with fewest blocks.
+    """
+
+    name = "assign-storage"
+    summary = "Stores images and matrices in blocks around the operators that want them so."
+    requires = Phase.LAID_OUT
+
+    def run(self, graph: Graph, context: PassContext) -> int:
+        """Choose; returns how many values are stored in blocks."""
+        if not any(_asks_for_blocks(node) for node in graph.nodes):
+            return 0
+        choice = StorageChoice(graph, context.soc)
+        choice.settle(IMAGES)
+        choice.settle(MATRICES)
+        count = 0
+        for node in graph.nodes:
+            way = choice.way(node)
+            for position, value in enumerate(node.outputs):
+                storage = way.gives(position)
+                if storage is not None:
+                    value.type = value.type.with_storage(storage)
+                    count += 1
+        return count + sum(_store(graph, value, choice) for value in list(graph.constants()))
+
+
+def _asks_for_blocks(node: Node) -> bool:
+    """Whether the operator of `node` takes blocks without being asked."""
+    row = find_operator(node.op)
+    return row is not None and row.layout in _SEEDS and node.engine is Engine.AICORE
+
+
+def _store(graph: Graph, value: Value, choice: StorageChoice) -> int:
+    """Store a constant as its readers want it, once for each storage; how many are in blocks."""
+    wishes: dict[Storage | None, list[tuple[Node, int]]] = {}
+    for node, position in value.uses:
+        wishes.setdefault(choice.way(node).takes(position), []).append((node, position))
+    free = not graph.is_output(value)
+    if not free:
+        wishes = {None: wishes.pop(None, []), **wishes}
+    for at, (storage, uses) in enumerate(wishes.items()):
+        if at == 0:
+            value.type = value.type.with_storage(storage)
+            continue
+        name = graph.fresh_name(f"{value.name}.{storage or 'rows'}")
+        copy = Value(name, value.type.with_storage(storage), value.const)
+        for node, position in uses:
+            node.set_input(position, copy)
+    return sum(storage is not None for storage in wishes)
+
+
+class StorageChoice:
+    """The ways of all nodes, and which of them are chosen."""
+
+    def __init__(self, graph: Graph, soc: Soc) -> None:
+        self._ways = {node: ways_of(node, soc) for node in graph.nodes}
+        self._chosen = {node: ways[0] for node, ways in self._ways.items() if len(ways) == 1}
+        self._handed_out = set(graph.outputs)
+        rate = soc.gm_read * soc.aicores * soc.mhz * 1e6
+        self._launch = int(LAUNCH_SECONDS * rate)
+
+    def way(self, node: Node) -> Way:
+        """What is chosen for a node; rows while nothing is."""
+        return self._chosen.get(node, ROWS)
+
+    def settle(self, storage: Storage) -> None:
+        """Choose between `storage` and anything else for all nodes that may have it."""
+        free = {
+            node: way
+            for node, ways in self._ways.items()
+            if node not in self._chosen
+            for way in ways
+            if way.storage == storage
+        }
+        for members in self._regions(free):
+            edges = list(self._edges(members, free, storage))
+            if any(SOURCE in points for _, points in edges):
+                for point in cheapest_side(len(members), edges):
+                    node = members[point]
+                    self._chosen[node] = free[node]
+
+    def _regions(self, free: Collection[Node]) -> Iterator[list[Node]]:
+        """Nodes of `free` that values join, directly or through others of them."""
+        seen: set[Node] = set()
+        for first in free:
+            if first in seen:
+                continue
+            seen.add(first)
+            region = [first]
+            for node in region:
+                for value in (*node.present_inputs, *node.outputs):
+                    if value.const is None:
+                        fresh = [n for n in _ends(value) if n in free and n not in seen]
+                        seen.update(fresh)
+                        region += dict.fromkeys(fresh)
+            yield region
+
+    def _edges(
+        self, members: list[Node], free: dict[Node, Way], storage: Storage
+    ) -> Iterator[Edge]:
+        """The values around `members`, each with its cost if they are not all alike."""
+        points = {node: point for point, node in enumerate(members)}
+        values = (v for node in members for v in (*node.present_inputs, *node.outputs))
+        for value in dict.fromkeys(values):
+            if value.const is None and not lies_like_rows(
+                value.type.dims, storage, value.type.dtype
+            ):
+                yield from self._edges_of(value, points, free, storage)
+
+    def _edges_of(
+        self, value: Value, points: dict[Node, int], free: dict[Node, Way], storage: Storage
+    ) -> Iterator[Edge]:
+        """What converting `value` costs, and what its padding costs."""
+        maker = value.producer
+        source = SINK
+        if maker is not None:
+            way = free.get(maker) if maker in points else self.way(maker)
+            if way is not None and way.gives(maker.outputs.index(value)) == storage:
+                source = points.get(maker, SOURCE)
+        ends = {source, SINK} if value in self._handed_out else {source}
+        alike = 0
+        for node, position in value.uses:
+            way = free.get(node) if node in points else self.way(node)
+            follows = way is not None and way.takes(position) == storage
+            alike += follows
+            ends.add(points.get(node, SOURCE) if follows else SINK)
+        if len(ends) == 1:
+            return
+        kind = value.type
+        rows = kind.nbytes
+        stored = closed_shape(stored_shape(kind.dims, kind.format, storage, kind.dtype))
+        blocks = element_count(stored) * kind.dtype.itemsize
+        weight = rows + blocks + self._launch
+        inside = value not in self._handed_out and _in_one_launch(value)
+        yield weight * (2 if inside else 1), frozenset(ends)
+        if source >= 0 and not inside:
+            yield (blocks - rows) * (1 + alike), frozenset({source, SINK})
+
+
+def _ends(value: Value) -> Iterator[Node]:
+    """The nodes that make and use a value."""
+    if value.producer is not None:
+        yield value.producer
+    yield from value.consumers
+
+
+def _in_one_launch(value: Value) -> bool:
+    """Whether a value may stay inside a launch, so that converting it makes two of one."""
+    users = value.consumers
+    if len(users) != 1 or value.producer is None:
+        return False
+    maker, user = find_operator(value.producer.op), find_operator(users[0].op)
+    if maker is None or user is None or users[0].engine is not Engine.AICORE:
+        return False
+    heads = maker.family in _HEADS or maker.name in VIEWS
+    return heads and user.family in ELEMENTWISE

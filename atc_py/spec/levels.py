@@ -1,0 +1,70 @@
+"""Levels of rows and rules: which ask for a rewrite, by what name, and which take a deviation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from atc_py.spec.document import Problem
+from atc_py.spec.rewrites import REWRITES
+from atc_py.spec.rules import Level
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from atc_py.spec.document import DataPath
+    from atc_py.spec.model import OpSpec
+
+__all__ = ["check_levels", "check_rewrites"]
+
+_KNOWN = f"rewrites: {', '.join(REWRITES)}"
+
+
+class _Row(NamedTuple):
+    """Where a level stands, under which key, and the rewrite that is named beside it."""
+
+    path: DataPath
+    key: str
+    level: Level
+    rewrite: str | None
+
+
+def check_rewrites(spec: OpSpec) -> Iterator[Problem]:
+    """Names of rewrites that there are not; a check that reports one looks it up."""
+    for row in _rows(spec):
+        if row.rewrite is not None and row.rewrite not in REWRITES:
+            message = f"no rewrite is called {row.rewrite!r}"
+            yield Problem((*row.path, "rewrite"), message, _KNOWN)
+
+
+def check_levels(spec: OpSpec) -> Iterator[Problem]:
+    """Levels, rewrites and deviations that do not go together."""
+    for row in _rows(spec):
+        if row.level is Level.REWRITE and row.rewrite is None:
+            message = f"{row.key}: rewrite does not say which rewrite"
+            where: DataPath = (*row.path, row.key)
+            yield Problem(where, message, f"add the key rewrite; {_KNOWN}", key=True)
+        if row.level is not Level.REWRITE and row.rewrite is not None:
+            message = f"rewrite is given, but {row.key} is {row.level.value}"
+            help_ = f"write {row.key}: rewrite, or delete the key rewrite"
+            yield Problem((*row.path, "rewrite"), message, help_, key=True)
+    for position, rule in enumerate(spec.constraints):
+        if rule.deviation is not None and rule.level is not Level.ACCURACY:
+            message = f"deviation is given, but level is {rule.level.value}"
+            where = ("constraints", position, "deviation")
+            yield Problem(where, message, "write level: accuracy, or delete the key", key=True)
+
+
+def _rows(spec: OpSpec) -> Iterator[_Row]:
+    """Everything that has a level."""
+    for section, operands in (("inputs", spec.inputs), ("outputs", spec.outputs)):
+        for position, row in enumerate(operands):
+            yield _Row((section, position), "otherwise", row.otherwise, row.rewrite)
+    for position, attribute in enumerate(spec.attributes):
+        path: DataPath = ("attributes", position)
+        yield _Row(path, "otherwise", attribute.otherwise, attribute.rewrite)
+    for position, rule in enumerate(spec.constraints):
+        yield _Row(("constraints", position), "level", rule.level, rule.rewrite)
+    for position, operand in enumerate(spec.inputs):
+        if operand.beyond is not None:
+            path = ("inputs", position, "beyond")
+            yield _Row(path, "rewrite", Level.REWRITE, operand.beyond.rewrite)

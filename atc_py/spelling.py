@@ -1,0 +1,54 @@
+"""Names that are spelt like another: what the writer of a wrong one may have meant."""
+
+from __future__ import annotations
+
+import difflib
+import heapq
+from os.path import commonprefix
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["nearest", "nearest_of_many"]
+
+_LONGEST = 100
+"""Characters of a name that is compared; comparing takes their square, and real ones are short."""
+
+
+_COMPARED = 50
+"""Names that are compared letter by letter, out of the thousands that a model may have."""
+
+
+def nearest(name: str, known: Iterable[str], count: int, likeness: float = 0.6) -> list[str]:
+    """Those of `known` that are spelt most like `name`, nearest first; none for an overlong name.
+
+    Args:
+        name: as it was written, perhaps by a hostile tool.
+        known: the right names, which are few and short.
+        count: how many to find at most.
+        likeness: between 0 for any name and 1 for the same one.
+    """
+    if len(name) > _LONGEST:
+        return []
+    return difflib.get_close_matches(name, list(known), count, likeness)
+
+
+def nearest_of_many(name: str, known: Iterable[str], count: int) -> list[str]:
+    """As `nearest`, whatever the likeness, of names that may be many and long.
+
+    Only those are compared that have most in common with `name` at both ends, which is where the
+    names of a model's nodes differ least.
+    """
+    short = name[:_LONGEST]
+    backwards = short[::-1]
+
+    def ends(other: str) -> int:
+        tail = other[-_LONGEST:][::-1]
+        # Letters are what is compared here, not parts of paths.
+        return len(commonprefix((short, other))) + len(commonprefix((backwards, tail)))  # noqa: RUF071
+
+    alike = heapq.nlargest(_COMPARED, known, key=ends)
+    shown = {other[:_LONGEST]: other for other in reversed(alike)}
+    found = difflib.get_close_matches(short, list(shown), count, 0.0)
+    return [shown[each] for each in found]

@@ -1,0 +1,82 @@
+"""Which storage formats the kernels of an operator take: one rule for each class of operators."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+__all__ = ["Layout", "layout_of_family"]
+
+
+class Layout(Enum):
+    """What an AI Core kernel asks of the storage of its operands and results.
+
+    Kernels of the AI CPU and tensors of open extents lie row by row whatever is said here, and so
+    do operands that are not images or matrices where an image or a matrix is asked for.
+
+    ROWS: row by row.
+    ALIKE: element by element: any storage, the same one for all operands of the result's extents.
+        What is one number, or the same for all pixels or rows, lies row by row.
+    IMAGE: images in NC1HWC0.
+    SPATIAL: row by row, or images in NC1HWC0 of which only height and width change.
+    CONV: images in NC1HWC0, the filter in FRACTAL_Z with the groups of the node.
+    DEPTHWISE: images in NC1HWC0, the filter in C1HWNCoC0.
+    MATRIX: FRACTAL_NZ where the cube's loads and stores do not turn rows into fractals and back;
+        where they do, only constants are FRACTAL_NZ.
+    QUANT: images in NC1HWC0, matrices like those of MATRIX.
+    LAST_AXIS: row by row, or FRACTAL_NZ where the last axis alone is worked along.
+    REDUCE: row by row, or NC1HWC0 where the channels stay and no axis goes.
+    JOIN: any storage whose blocks the joined axis does not cut.
+    VIEW: row by row, or FRACTAL_NZ where the last two extents stay.
+    """
+
+    ROWS = "rows"
+    ALIKE = "alike"
+    IMAGE = "image"
+    SPATIAL = "spatial"
+    CONV = "conv"
+    DEPTHWISE = "depthwise"
+    MATRIX = "matrix"
+    QUANT = "quant"
+    LAST_AXIS = "last_axis"
+    REDUCE = "reduce"
+    JOIN = "join"
+    VIEW = "view"
+
+    @property
+    def words(self) -> str:
+        """The storage formats, for tables."""
+        return _WORDS[self]
+
+
+def layout_of_family(family: str) -> Layout:
+    """What the kernels of a family ask for, unless an operator's row says otherwise."""
+    return _BY_FAMILY.get(family, Layout.ROWS)
+
+
+_BY_FAMILY = {
+    "accumulate": Layout.ALIKE,
+    "binary": Layout.ALIKE,
+    "cast": Layout.ALIKE,
+    "conv": Layout.CONV,
+    "matmul": Layout.MATRIX,
+    "pool": Layout.IMAGE,
+    "quant": Layout.QUANT,
+    "reduce": Layout.REDUCE,
+    "softmax": Layout.LAST_AXIS,
+    "unary": Layout.ALIKE,
+}
+
+_WORDS = {
+    Layout.ROWS: "row by row",
+    Layout.ALIKE: "any, all alike",
+    Layout.IMAGE: "NC1HWC0",
+    Layout.SPATIAL: "row by row, NC1HWC0",
+    Layout.CONV: "NC1HWC0, filter FRACTAL_Z",
+    Layout.DEPTHWISE: "NC1HWC0, filter C1HWNCoC0",
+    Layout.MATRIX: "FRACTAL_NZ",
+    Layout.QUANT: "NC1HWC0, FRACTAL_NZ",
+    Layout.LAST_AXIS: "row by row, FRACTAL_NZ along the last axis",
+    Layout.REDUCE: "row by row, NC1HWC0 with keep_dims",
+    Layout.JOIN: "any, all alike",
+    Layout.VIEW: "row by row, FRACTAL_NZ if the last two extents stay",
+}

@@ -1,0 +1,227 @@
+"""Models of any number of nodes, one function for each way in which a graph can be large."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+from tests.bench.models import IR_VERSION, deep_network
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = ["SHAPES"]
+
+OPSET = 13
+FUNCTIONS = ("Sigmoid", "Neg", "Tanh", "Abs")
+EXTENTS = (1, 8)
+
+
+def elementwise_chain(nodes: int) -> onnx.ModelProto:
+    """Functions of each element one behind the other, which become launches of many."""
+    model = _Model(EXTENTS)
+    for at in range(nodes):
+        model.add(FUNCTIONS[at % len(FUNCTIONS)])
+    return model.finished([model.last])
+
+
+def softmax_chain(nodes: int) -> onnx.ModelProto:
+    """Kernels one behind the other of which no two become one launch."""
+    model = _Model(EXTENTS)
+    for _ in range(nodes):
+        model.add("Softmax", axis=-1)
+    return model.finished([model.last])
+
+
+def fan_out(nodes: int) -> onnx.ModelProto:
+    """One value that half of the nodes read, each with a constant of its own; one node joins them."""
+    model = _Model(EXTENTS)
+    head = model.add("Softmax", axis=-1)
+    parts = [
+        model.add("Softmax", model.add("Mul", head, model.constant([float(at + 2)])), axis=-1)
+        for at in range((nodes - 2) // 2)
+    ]
+    return model.finished([model.add("Concat", *parts, axis=0)])
+
+
+def residual_sums(nodes: int) -> onnx.ModelProto:
+    """One early value that every second node adds again."""
+    model = _Model(EXTENTS)
+    head = model.add("Softmax", axis=-1)
+    for _ in range((nodes - 1) // 2):
+        model.add("Add", model.add("Softmax", axis=-1), head)
+    return model.finished([model.last])
+
+
+def many_constants(nodes: int) -> onnx.ModelProto:
+    """Every node reads a constant vector of its own."""
+    model = _Model(EXTENTS)
+    for at in range(nodes):
+        constant = model.constant(np.full(EXTENTS[-1], 1 + at % 7 / 8, np.float32))
+        model.add(("Add", "Mul")[at % 2], model.last, constant)
+    return model.finished([model.last])
+
+
+def many_outputs(nodes: int) -> onnx.ModelProto:
+    """A chain of sums with constants of which every result is handed out."""
+    model = _Model(EXTENTS)
+    outputs = [
+        model.add("Add", model.last, model.constant(np.full(EXTENTS, at / 8)))
+        for at in range(nodes)
+    ]
+    return model.finished(outputs)
+
+
+def convolutions(nodes: int) -> onnx.ModelProto:
+    """Conv, BatchNormalization and Relu, one behind the other."""
+    model = _Model((1, 4, 4, 4))
+    norm = [np.full(4, number, np.float32) for number in (1.0, 0.1, 0.0, 1.0)]
+    for at in range(nodes // 3):
+        kernel = model.constant(np.full((4, 4, 1, 1), 0.25 + at % 5 / 64, np.float32))
+        model.add("Conv", model.last, kernel)
+        model.add("BatchNormalization", model.last, *(model.constant(each) for each in norm))
+        model.add("Relu")
+    return model.finished([model.last])
+
+
+def views(nodes: int) -> onnx.ModelProto:
+    """Transposes and reshapes between functions, most of which cancel."""
+    model = _Model((2, 4))
+    flat, whole = model.constant(np.array([8])), model.constant(np.array([2, 4]))
+    for _ in range(nodes // 6):
+        model.add("Transpose", perm=[1, 0])
+        model.add("Transpose", perm=[1, 0])
+        model.add("Reshape", model.last, flat)
+        model.add("Reshape", model.last, whole)
+        model.add("Identity")
+        model.add("Softmax", axis=-1)
+    return model.finished([model.last])
+
+
+def foldable(nodes: int) -> onnx.ModelProto:
+    """Arithmetic of constants, nine nodes of ten, which is done at compile time."""
+    model = _Model(EXTENTS)
+    for at in range(nodes // 10):
+        folded = model.constant(np.full(EXTENTS[-1], float(at % 9), np.float32))
+        for _ in range(9):
+            folded = model.add("Neg", folded)
+        model.add("Add", model.spine, folded)
+        model.spine = model.last
+    return model.finished([model.last])
+
+
+def equal_nodes(nodes: int) -> onnx.ModelProto:
+    """Nodes that compute one and the same, which becomes one."""
+    model = _Model(EXTENTS)
+    parts = [model.add("Sigmoid", "x") for _ in range(nodes - 1)]
+    return model.finished([model.add("Concat", *parts, axis=0)])
+
+
+def parts_of_one(nodes: int) -> onnx.ModelProto:
+    """One Split of as many results as there are nodes behind it."""
+    count = nodes - 2
+    model = _Model((1, count))
+    names = [f"part{at}" for at in range(count)]
+    model.nodes.append(helper.make_node("Split", ["x"], names, axis=1))
+    parts = [model.add("Tanh", name) for name in names]
+    return model.finished([model.add("Concat", *parts, axis=1)])
+
+
+def quantised_layers(nodes: int) -> onnx.ModelProto:
+    """Products of integers between QuantizeLinear and DequantizeLinear, one behind the other."""
+    model = _Model(EXTENTS)
+    scale, zero = model.constant(np.float32(0.05)), model.constant(np.int8(0))
+    for at in range(nodes // 5):
+        weights = model.constant(np.full((EXTENTS[-1],) * 2, 1 + at % 5, np.int8))
+        model.add("QuantizeLinear", model.last, scale, zero)
+        x = model.add("DequantizeLinear", model.last, scale, zero)
+        w = model.add("DequantizeLinear", weights, scale, zero)
+        model.add("Relu", model.add("MatMul", x, w))
+    return model.finished([model.last])
+
+
+def constant_outputs(nodes: int) -> onnx.ModelProto:
+    """Results that are known before the run, beside one that is not."""
+    model = _Model(EXTENTS)
+    outputs = [
+        model.add("Neg", model.constant(np.full(EXTENTS, float(at % 9)))) for at in range(nodes - 1)
+    ]
+    return model.finished([*outputs, model.add("Softmax", "x", axis=-1)])
+
+
+def transformer(nodes: int) -> onnx.ModelProto:
+    """Layers of a transformer written out in 37 small operators each."""
+    return deep_network(layers=max(1, nodes // 37), width=16)
+
+
+SHAPES: dict[str, Callable[[int], onnx.ModelProto]] = {
+    build.__name__.replace("_", " "): build
+    for build in (
+        elementwise_chain,
+        softmax_chain,
+        fan_out,
+        residual_sums,
+        many_constants,
+        many_outputs,
+        convolutions,
+        views,
+        foldable,
+        equal_nodes,
+        parts_of_one,
+        quantised_layers,
+        constant_outputs,
+        transformer,
+    )
+}
+"""A function from the number of nodes to a model of about that many, by what is large in it."""
+
+
+class _Model:
+    """A model in the making.
+
+    Attributes:
+        nodes: what was added.
+        last: the result added last; at first the input.
+        spine: a result to come back to; the input until it is set.
+    """
+
+    def __init__(self, extents: Sequence[int]) -> None:
+        self.nodes: list[onnx.NodeProto] = []
+        self.last = self.spine = "x"
+        self._extents = extents
+        self._constants: list[onnx.TensorProto] = []
+
+    def constant(self, array: Any) -> str:
+        """A new initializer; floats are float32."""
+        found = np.asarray(array)
+        if found.dtype.kind == "f":
+            found = found.astype(np.float32)
+        self._constants.append(numpy_helper.from_array(found, f"c{len(self._constants)}"))
+        return self._constants[-1].name
+
+    def add(self, op: str, *inputs: str, **attributes: Any) -> str:
+        """A new node on `inputs`, or on the last result."""
+        self.last = f"v{len(self.nodes)}"
+        self.nodes.append(
+            helper.make_node(op, inputs or [self._before()], [self.last], **attributes)
+        )
+        return self.last
+
+    def finished(self, outputs: Sequence[str]) -> onnx.ModelProto:
+        """The model that hands out `outputs`, of extents that their makers know."""
+        graph = helper.make_graph(
+            self.nodes,
+            "grown",
+            [helper.make_tensor_value_info("x", TensorProto.FLOAT, self._extents)],
+            [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in outputs],
+            self._constants,
+        )
+        opset = helper.make_opsetid("", OPSET)
+        return helper.make_model(graph, opset_imports=[opset], ir_version=IR_VERSION)
+
+    def _before(self) -> str:
+        """The result added last but one, while `last` is already the new one's name."""
+        return f"v{len(self.nodes) - 1}" if self.nodes else "x"

@@ -1,0 +1,85 @@
+"""Processor time of one inference of each shared network on one core, beside onnxruntime.
+
+What the clock on the wall says depends on what else the machine does, and on how fast threads wake
+up. Processor time on one core says what the work itself takes, also on a busy machine.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import statistics
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tests.bench.measuring import say
+from tests.bench.networks import MODELS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["one_core"]
+
+TURNS, SECONDS = 6, 0.15
+"""How often the two take turns, and for how long each time."""
+
+
+def one_core() -> None:
+    """A line for each network, and the geometric mean of the ratios; float16 here, float32 there."""
+    folders = sorted(path.parent for path in MODELS.glob("*/model.onnx"))
+    if not folders or not hasattr(os, "sched_setaffinity"):
+        say("one core: the shared models are not there, or the system does not pin processes")
+        return
+    cores = os.sched_getaffinity(0)
+    say(f"networks at force_fp16 on one core, processor time, best of {TURNS} turns")
+    say(f"  {'network':22} {'atc-py ms':>10} {'/ ort':>7}")
+    ratios = []
+    for folder in folders:
+        os.sched_setaffinity(0, {min(cores)})
+        try:
+            ours, theirs = _times(folder)
+        finally:
+            os.sched_setaffinity(0, cores)
+        ratios.append(ours / theirs)
+        say(f"  {folder.name:22} {ours * 1000:10.2f} {ours / theirs:7.2f}")
+    mean = math.exp(statistics.fmean(math.log(ratio) for ratio in ratios))
+    say(f"  {'geometric mean':22} {'':10} {mean:7.2f}")
+
+
+def _times(folder: Path) -> tuple[float, float]:
+    """Seconds of one inference, ours and onnxruntime's."""
+    import numpy as np
+    import onnxruntime
+
+    import atc_py
+
+    onnxruntime.set_default_logger_severity(4)
+    path = folder / "model.onnx"
+    feeds: dict[str, Any] = dict(np.load(folder / "inputs.npz"))
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    with tempfile.TemporaryDirectory() as name:
+        om = Path(name) / "model.om"
+        atc_py.convert(path, om)
+        with atc_py.load(om) as model:
+            for _ in range(3):
+                model.run(feeds)
+            turns = [
+                (_best(lambda: model.run(feeds)), _best(lambda: session.run(None, feeds)))
+                for _ in range(TURNS)
+            ]
+    ours, theirs = (min(each) for each in zip(*turns, strict=True))
+    return ours, theirs
+
+
+def _best(action: Callable[[], object]) -> float:
+    """The least processor time in seconds that `action` takes of the runs in a turn."""
+    times: list[float] = []
+    while not times or sum(times) < SECONDS:
+        started = time.process_time()
+        action()
+        times.append(time.process_time() - started)
+    return min(times)

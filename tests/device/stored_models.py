@@ -1,0 +1,95 @@
+"""Models with storage formats and memory plans, from graphs in text form."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+
+from atc_py.device.sim.backend import SimBackend
+from atc_py.ir.parser import parse_graph
+from atc_py.package.contents import PackageContents
+from atc_py.package.describe import describe
+from atc_py.package.schema import OmMemory
+from tests.device.models import MemoryModel
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from atc_py.ir import Graph
+    from tests.device.models import Array
+
+__all__ = ["assert_same_bits", "model_of", "run_both", "run_exact", "stored_model"]
+
+ALIGNMENT = 512
+
+
+def stored_model(
+    text: str,
+    places: Sequence[int | str] | None = None,
+    arrays: Mapping[str, Array] | None = None,
+) -> MemoryModel:
+    """The model of a typed graph in text form.
+
+    Args:
+        text: constants have their data in the text, or in `arrays`.
+        places: of all tensors in the order of `graph.values()`; None for no plan. The plan is
+            taken as it is: nobody proves it.
+        arrays: data of constants by name.
+    """
+    graph = parse_graph(text)
+    model = model_of(graph, arrays or {})
+    if places is not None:
+        ends = [
+            place + -(-value.type.stored_nbytes // ALIGNMENT) * ALIGNMENT
+            for value, place in zip(graph.values(), places, strict=True)
+            if isinstance(place, int)
+        ]
+        plan = OmMemory(ALIGNMENT, True, max(ends, default=0), 0, 0, list(places))  # noqa: FBT003
+        planned = msgspec.structs.replace(model.description, memory=plan)
+        return MemoryModel(planned, model.arrays)
+    return model
+
+
+def model_of(graph: Graph, arrays: Mapping[str, Array] | None = None) -> MemoryModel:
+    """The model of a typed graph with its plan; `arrays` has data of constants by name."""
+    members = {value: f"weights/{at}.npy" for at, value in enumerate(graph.constants())}
+    given = dict(arrays or {})
+    data = {}
+    for value, member in members.items():
+        assert value.const is not None
+        found = given[value.name] if value.name in given else np.array(value.const.numpy())
+        found.flags.writeable = False
+        data[member] = found
+    return MemoryModel(describe(graph, PackageContents("test", "sim"), members), data)
+
+
+def run_exact(model: MemoryModel, inputs: Mapping[str, Array]) -> dict[str, Array]:
+    """One run on a fresh device whose tensors lie in memory byte by byte."""
+    device = SimBackend()
+    device.open()
+    outputs = device.run(device.load_exact(model), inputs)
+    device.close()
+    return outputs
+
+
+def run_both(model: MemoryModel, inputs: Mapping[str, Array]) -> dict[str, Array]:
+    """The outputs of a run in storage formats; those of a run without must have the same bits."""
+    device = SimBackend()
+    device.open()
+    logical = device.run(device.load(model), inputs)
+    handle = device.load_exact(model)
+    exact = device.run(handle, inputs)
+    assert_same_bits(exact, logical)
+    assert_same_bits(device.run(handle, inputs), logical)
+    device.close()
+    return exact
+
+
+def assert_same_bits(found: Mapping[str, Array], expected: Mapping[str, Array]) -> None:
+    """The same names, types and bytes."""
+    assert found.keys() == expected.keys()
+    for name, array in expected.items():
+        assert (found[name].dtype, found[name].shape) == (array.dtype, array.shape)
+        assert found[name].tobytes() == array.tobytes(), name

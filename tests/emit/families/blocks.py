@@ -1,0 +1,38 @@
+"""Types of tensors in blocks, for the tests of kernels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.formats import Format
+from atc_py.ir import TensorType
+from atc_py.storage import Storage
+
+if TYPE_CHECKING:
+    from atc_py.dtypes import DType
+    from atc_py.kernels.verify import Checked
+    from atc_py.shapes import Shape
+
+__all__ = ["addressed", "image", "matrix", "stored"]
+
+
+def stored(dtype: DType, shape: Shape, name: str, groups: int = 1) -> TensorType:
+    """A tensor in a blocked format; images and filters are NCHW."""
+    storage = Storage(Format(name), groups)
+    rank4 = len(shape) == len("NCHW") and storage.format is not Format.FRACTAL_NZ
+    return TensorType(dtype, shape, Format.NCHW if rank4 else Format.ND, storage)
+
+
+def image(dtype: DType, *shape: int) -> TensorType:
+    """An image in NC1HWC0."""
+    return stored(dtype, shape, "NC1HWC0")
+
+
+def matrix(dtype: DType, *shape: int) -> TensorType:
+    """Matrices in FRACTAL_NZ."""
+    return stored(dtype, shape, "FRACTAL_NZ")
+
+
+def addressed(checked: list[Checked]) -> set[str | None]:
+    """How kernels address their operands: `storage` or `origin`."""
+    return {each.kernel.get("addresses") for each in checked}

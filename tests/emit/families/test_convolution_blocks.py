@@ -1,0 +1,166 @@
+"""Convolutions of blocks of channels on the host: what the simulator computes, zeros in the padding."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from atc_py.dtypes import DType
+from atc_py.ir import Graph, Phase, TensorType
+from tests.emit.families.blocks import addressed, image, stored
+from tests.emit.families.conftest import wrong
+from tests.emit.families.test_convolution import CASES, COLUMNS, TRANSPOSED, Case
+from tests.emit.families.test_links import launches
+
+if TYPE_CHECKING:
+    from atc_py.ir import AttrValue, Node
+    from tests.emit.conftest import AddNode
+    from tests.emit.families.conftest import Verified
+
+F16, I8 = DType.FLOAT16, DType.INT8
+
+GROUPED = [
+    Case((1, 32, 6, 5), 64, (3, 3), pads=(1, 1, 1, 1), groups=2),
+    Case((2, 12, 5, 7), 18, (3, 2), groups=6),
+    Case((1, 128, 4, 4), 128, (3, 3), pads=(1, 1, 1, 1), groups=32),
+    Case((1, 6, 9, 4), 3, (1, 1), groups=3),
+]
+"""Diagonals that are full, one alone for all groups, several of them, tails."""
+
+
+def convolution(
+    add_node: AddNode, graph: Graph, case: Case, name: str, **attributes: AttrValue
+) -> Node:
+    """A Conv2D with a bias whose images and filter lie in blocks."""
+    dtype, wide, result = COLUMNS[name]
+    weights = (case.filters, case.x[1] // case.groups, *case.window)
+    inputs = [
+        image(dtype, *case.x),
+        stored(dtype, weights, "FRACTAL_Z", case.groups),
+        TensorType(wide, (case.filters,)),
+    ]
+    y = image(result, case.x[0], case.filters, *case.outputs())
+    named = {**case.attributes(), "groups": case.groups, **attributes}
+    return add_node(graph, "Conv2D", inputs, [y], named)
+
+
+SPREAD = [
+    *TRANSPOSED,
+    Case((1, 32, 6, 5), 64, (2, 2), (2, 2), groups=2),
+    Case((2, 35, 7, 9), 20, (3, 3), (2, 3), (1, 1, 0, 1), (1, 2)),
+    Case((1, 20, 9, 70), 33, (4, 4), (2, 2), (1, 1, 1, 1)),
+]
+
+
+def transposed(
+    add_node: AddNode, graph: Graph, case: Case, name: str, **attributes: AttrValue
+) -> Node:
+    """A Conv2DTransposeD with a bias whose images and filter lie in blocks."""
+    dtype, wide, result = COLUMNS[name]
+    weights = (case.x[1], case.filters // case.groups, *case.window)
+    y = (case.x[0], case.filters, *case.spread())
+    inputs = [
+        image(dtype, *case.x),
+        stored(dtype, weights, "FRACTAL_Z", case.groups),
+        TensorType(wide, (case.filters,)),
+    ]
+    named: dict[str, AttrValue] = {
+        **case.attributes(),
+        "groups": case.groups,
+        "input_size": y,
+        "output_padding": (0, 0, *case.extra),
+        **attributes,
+    }
+    return add_node(graph, "Conv2DTransposeD", inputs, [image(result, *y)], named)
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_transposed_convolutions_of_blocks_agree(
+    add_node: AddNode, verified: Verified, name: str
+) -> None:
+    graph = Graph("transposed", Phase.TYPED)
+    for case in SPREAD:
+        if name != "int8" or case.groups == 1:
+            transposed(add_node, graph, case, name)
+    if name == "int8":
+        transposed(add_node, graph, SPREAD[1], name, offset_x=-7)
+    checked = verified(graph)
+    assert wrong(checked) == []
+    assert addressed(checked) == {"storage"}
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_convolutions_of_blocks_agree(add_node: AddNode, verified: Verified, name: str) -> None:
+    graph = Graph("convolutions", Phase.TYPED)
+    for case in (*CASES, *GROUPED):
+        convolution(add_node, graph, case, name)
+    if name == "int8":
+        convolution(add_node, graph, CASES[2], name, offset_x=-7)
+    checked = verified(graph)
+    assert wrong(checked) == []
+    assert addressed(checked) == {"storage"}
+
+
+def test_depthwise_convolutions_of_blocks_agree(add_node: AddNode, verified: Verified) -> None:
+    graph = Graph("depthwise", Phase.TYPED)
+    for name in ("float16", "int8", "float32"):
+        dtype, wide, result = COLUMNS[name]
+        for channels, times in ((5, 1), (16, 1), (70, 1), (5, 3)):
+            types = [
+                image(dtype, 2, channels, 9, 7),
+                stored(dtype, (channels * times, 1, 3, 3), "C1HWNCoC0", channels),
+                TensorType(wide, (channels * times,)),
+            ]
+            named: dict[str, AttrValue] = {"strides": (1, 1, 2, 1), "pads": (1, 1, 0, 2)}
+            y = image(result, 2, channels * times, 5, 7)
+            add_node(graph, "DepthwiseConv2D", types, [y], named)
+    checked = verified(graph)
+    assert wrong(checked) == []
+    by_rows = {each.row: each for each in checked if each.kernel["addresses"] == "origin"}
+    assert len(checked) - 3 * len(by_rows) == 9  # several filters a channel are taken by rows
+    assert addressed(checked) == {"storage", "origin"}
+
+
+def test_functions_behind_convolutions_leave_zeros(add_node: AddNode, verified: Verified) -> None:
+    graph = Graph("links", Phase.TYPED)
+    for case in (CASES[1], CASES[2], Case((1, 20, 40, 50), 33, pads=(1, 1, 1, 1))):
+        head = convolution(add_node, graph, case, "float16")
+        head.scope = 1 + max(node.scope for node in graph.nodes)
+        value = head.outputs[0]
+        residual = graph.add_input("residual", value.type)
+        single = graph.add_input("single", TensorType(F16, ()))
+        for op, others in (("Add", [residual]), ("Sub", [single]), ("Sigmoid", [])):
+            node = graph.add_node(op, [value, *others], [("out", value.type)])
+            node.engine, node.scope = head.engine, head.scope
+            value = node.outputs[0]
+    assert {*launches(graph)} == {"Conv2D+Add+Sub+Sigmoid"}
+    checked = verified(graph, sanitize=True)
+    assert wrong(checked) == []
+    assert addressed(checked) == {"storage"}
+
+
+@pytest.mark.parametrize("name", ["float16", "float32", "int8"])
+def test_convolutions_larger_than_all_buffers_are_cut_along_every_extent(
+    add_node: AddNode, verified: Verified, name: str
+) -> None:
+    graph = Graph("large", Phase.TYPED)
+    convolution(add_node, graph, Case((1, 900, 23, 19), 300, pads=(1, 1, 1, 1)), name)
+    convolution(add_node, graph, Case((1, 3, 3, 700), 2, (2, 3), pads=(1, 0, 0, 1)), name)
+    checked = verified(graph, "sim" if name == "float32" else "Hi3796CV300CS")
+    tilings = [each.kernel["rows"][each.row]["tiling"] for each in checked]
+    assert any(min(t["m_count"], t["n_count"], t["l1_count"]) > 1 for t in tilings)
+    assert any(t["column_count"] > 1 for t in tilings)
+    assert wrong(checked) == []
+
+
+def test_what_blocks_do_not_cover_is_addressed_by_rows(
+    add_node: AddNode, verified: Verified
+) -> None:
+    """Groups that leave a diagonal half empty, or begin inside a block of channels."""
+    graph = Graph("rows", Phase.TYPED)
+    transposed(add_node, graph, Case((1, 32, 6, 5), 64, (2, 2), (2, 2), groups=2), "int8")
+    convolution(add_node, graph, Case((1, 24, 5, 5), 24, groups=6), "float16")
+    checked = verified(graph)
+    assert wrong(checked) == []
+    assert addressed(checked) == {"origin"}

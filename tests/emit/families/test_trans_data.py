@@ -1,0 +1,76 @@
+"""TransData on the host: rows into blocks and back, on awkward shapes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from atc_py.dtypes import DType
+from atc_py.formats import Format
+from atc_py.ir import Graph, Phase, TensorType
+from atc_py.storage import Storage
+from tests.emit.families.conftest import wrong
+
+if TYPE_CHECKING:
+    from atc_py.ir import AttrValue
+    from atc_py.shapes import Shape
+    from tests.emit.conftest import AddNode
+    from tests.emit.families.conftest import Verified
+
+SHAPES: dict[str, list[Shape]] = {
+    "NC1HWC0": [
+        (1, 1, 1, 1), (2, 16, 3, 5), (1, 3, 7, 11), (3, 33, 1, 1), (2, 47, 5, 13), (0, 3, 4, 4),
+        (1, 20, 67, 71),
+    ],
+    "FRACTAL_NZ": [
+        (1, 1), (16, 16), (17, 33), (3, 1, 40), (2, 3, 31, 7), (64, 64), (0, 5), (197, 130),
+    ],
+    "FRACTAL_Z": [
+        (1, 1, 1, 1), (16, 16, 3, 3), (19, 33, 3, 2), (5, 3, 7, 7), (40, 70), (1, 1), (64, 96, 1, 1),
+    ],
+}  # fmt: skip
+"""One element, whole blocks, rests of blocks, primes, nothing, several tiles a core."""
+
+
+def _add(
+    add_node: AddNode, graph: Graph, name: str, dtype: DType, shapes: list[Shape], groups: int = 1
+) -> None:
+    """Every shape into the storage, and out of it."""
+    storage = Storage(Format(name), groups)
+    for shape in shapes:
+        rank4 = len(shape) == len("NCHW") and name != "FRACTAL_NZ"
+        origin = Format.NCHW if rank4 else Format.ND
+        rows = TensorType(dtype, shape, origin)
+        blocks = rows.with_storage(storage)
+        for source, target, names in (
+            (rows, blocks, (origin.value, name)),
+            (blocks, rows, (name, origin.value)),
+        ):
+            named: dict[str, AttrValue] = {
+                "src_format": names[0],
+                "dst_format": names[1],
+                "groups": groups,
+            }
+            add_node(graph, "TransData", [source], [target], named)
+
+
+@pytest.mark.parametrize(
+    "dtype", [DType.FLOAT16, DType.INT8, DType.FLOAT32, DType.BOOL, DType.INT64]
+)
+def test_blocks_hold_the_tensor_and_zeros(
+    add_node: AddNode, verified: Verified, dtype: DType
+) -> None:
+    graph = Graph(f"blocks_{dtype.value}", Phase.TYPED)
+    for name, shapes in SHAPES.items():
+        _add(add_node, graph, name, dtype, shapes)
+    checked = verified(graph)
+    assert wrong(checked) == []
+    assert len(checked) == 2 * sum(len(shapes) for shapes in SHAPES.values())
+    assert {each.kernel["addresses"] for each in checked} == {"storage"}
+
+
+def test_filters_of_groups_are_left_to_write(add_node: AddNode, verified: Verified) -> None:
+    graph = Graph("groups", Phase.TYPED)
+    _add(add_node, graph, "FRACTAL_Z", DType.FLOAT16, [(6, 2, 3, 3)], groups=3)
+    assert [each.verdict.value for each in verified(graph)] == ["skeleton", "skeleton"]

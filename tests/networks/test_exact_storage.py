@@ -1,0 +1,53 @@
+"""Real networks and quantised ones run with every tensor in its storage format, bit by bit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import atc_py
+from atc_py.feeds import random_feeds
+from tests.device.stored_models import assert_same_bits
+from tests.networks.quantised import Scheme, prepared, quantised
+from tests.networks.test_shared_models import MODELS, NAMES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WIDE = ("mobilenetv2_opset13", "swin_mini_opset13")
+"""Networks with grouped layers, and with most changes of format."""
+
+
+def check(source: Path, om: Path, soc: str, mode: str) -> None:
+    """Compile a network and hold both ways to store against each other, twice."""
+    atc_py.convert(source, om, soc=soc, precision_mode=mode)
+    with atc_py.load(om) as logical, atc_py.load(om, storage="exact") as exact:
+        tensors = logical.description.tensors
+        assert any(tensor.storage is not None for tensor in tensors)
+        for seed in range(2):
+            feeds = random_feeds(logical.inputs, seed)
+            assert_same_bits(exact.run(feeds), logical.run(feeds))
+
+
+@pytest.mark.parametrize(
+    ("name", "soc", "mode"),
+    [
+        *((name, "Ascend310P3", "force_fp16") for name in NAMES),
+        *((name, "sim", "allow_fp32_to_fp16") for name in WIDE),
+    ],
+)
+def test_stored_tensors_give_the_same_bits(name: str, soc: str, mode: str, tmp_path: Path) -> None:
+    if not MODELS.is_dir():
+        pytest.skip("the shared models are not here")
+    check(MODELS / name / "model.onnx", tmp_path / "model.om", soc, mode)
+
+
+@pytest.mark.parametrize("name", ["resnet_mini_opset9", "vit_mini_opset13"])
+def test_stored_tensors_of_quantised_networks_give_the_same_bits(name: str, tmp_path: Path) -> None:
+    if not MODELS.is_dir():
+        pytest.skip("the shared models are not here")
+    source, target = tmp_path / "float.onnx", tmp_path / "quantised.onnx"
+    prepared(MODELS / name / "model.onnx", source)
+    quantised(source, target, Scheme("qdq"))
+    check(target, tmp_path / "model.om", "Ascend310P3", "force_fp16")

@@ -1,0 +1,186 @@
+"""Storage is chosen around convolutions and products, and elsewhere as moves the fewest bytes."""
+
+from __future__ import annotations
+
+import pytest
+
+from atc_py.cost.factors import EXPECTED
+from atc_py.passes.layout.assign_storage import LAUNCH_SECONDS
+from tests.passes.fusing import changed
+from tests.passes.laying_out import conversions, laid_out, placed, storages
+
+CONVS = """
+graph @g phase lowered {
+  input %x : float16[1,16,8,8] ND
+  const %w : float16[24,16,3,3] ND = splat 0.5
+  const %u : float16[24,1,3,3] ND = splat 0.5
+  const %z : float16[32,12,1,1] ND = splat 0.5
+  const %b : float16[24] ND = splat 1.0
+  const %s : float16[24,1,1] ND = splat 2.0
+  %c = Conv2D(%x, %w, %b) {pads=[1,1,1,1], strides=[1,1,1,1]} : float16[1,24,8,8] ND
+  %m = Mul(%c, %s) : float16[1,24,8,8] ND
+  %d = DepthwiseConv2D(%m, %u) {pads=[1,1,1,1], strides=[1,1,1,1]} : float16[1,24,8,8] ND
+  %a = Add(%d, %c) : float16[1,24,8,8] ND
+  %y = Conv2D(%a, %z) {groups=2, pads=[0,0,0,0], strides=[1,1,1,1]} : float16[1,32,8,8] ND
+  output %y
+}
+"""
+PRODUCTS = """
+graph @g phase lowered {
+  input %x : float16[1,32,48] ND
+  const %flat : int64[2] ND = dense [32, 48]
+  const %back : int64[3] ND = dense [1, 32, 64]
+  const %heads : int64[4] ND = dense [1, 32, 2, 32]
+  const %w : float16[48,64] ND = splat 0.5
+  const %v : float16[64,64] ND = splat 0.5
+  const %b : float16[64] ND = splat 1.0
+  const %g : float16[64] ND = splat 1.0
+  %f = Reshape(%x, %flat) : float16[32,48] ND
+  %p = MatMulV2(%f, %w, %b) : float16[32,64] ND
+  %t = Tanh(%p) : float16[32,64] ND
+  %q = MatMulV2(%t, %v) : float16[32,64] ND
+  %r = Reshape(%q, %back) : float16[1,32,64] ND
+  %n = LayerNorm(%r, %g, %b) {begin_norm_axis=2, begin_params_axis=-1} : float16[1,32,64] ND
+  %k = BatchMatMulV2(%n, %v) : float16[1,32,64] ND
+  %y = Reshape(%k, %heads) : float16[1,32,2,32] ND
+  output %y
+}
+"""
+
+
+def test_images_stay_in_blocks_from_the_first_convolution_to_the_last() -> None:
+    graph = laid_out(CONVS)
+    assert conversions(graph) == ["x: NCHW > NC1HWC0", "y: NC1HWC0 > NCHW"]
+    found = storages(graph)
+    assert {found[name] for name in "cmday"} == {"NC1HWC0"}
+    assert (found["w"], found["u"], found["z"]) == ("FRACTAL_Z", "C1HWNCoC0(24)", "FRACTAL_Z(2)")
+    assert found["b"] == found["s"] == "ND"
+    placed(graph)
+
+
+def test_products_and_what_is_between_them_stay_in_fractals() -> None:
+    graph = laid_out(PRODUCTS)
+    assert conversions(graph) == ["f: ND > FRACTAL_NZ", "k: FRACTAL_NZ > ND"]
+    found = storages(graph)
+    assert {found[name] for name in "pqtrnkwv"} == {"FRACTAL_NZ"}
+    assert found["b"] == found["g"] == found["y"] == found["flat"] == "ND"
+    placed(graph)
+
+
+def test_copies_that_make_fractals_leave_rows_and_only_constants_are_stored() -> None:
+    found = storages(placed(laid_out(PRODUCTS, soc="Ascend910B3"), "Ascend910B3"))
+    assert found.pop("w") == found.pop("v") == "FRACTAL_NZ"
+    assert set(found.values()) == {"ND"}
+
+
+def test_graph_without_cube_or_images_stays_as_it_is() -> None:
+    text = """
+    graph @g phase lowered {
+      input %x : float16[2,16,8,8] ND
+      %y = Relu(%x) : float16[2,16,8,8] ND
+      output %y
+    }"""
+    graph = laid_out(text)
+    assert not conversions(graph)
+    assert set(storages(graph).values()) == {"ND"}
+
+
+ROWS: dict[str, dict[str, str]] = {
+    "channels are repeated": {"Mul(%c, %s)": "Mul(%c, %e)", "const %s : float16[24,1,1]":
+                              "input %e : float16[1,1,8,8] ND\n  const %s : float16[24,1,1]"},
+    "the last axis is no channel": {"%s : float16[24,1,1]": "%s : float16[8]"},
+    "channels are worked along": {"Mul(%c, %s)": "SoftmaxV2(%c) {axes=[1]}"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", ROWS)
+def test_node_that_cannot_work_in_blocks_lies_row_by_row(case: str) -> None:
+    graph = laid_out(changed(CONVS, ROWS[case]))
+    assert storages(graph)["m"] == "ND"
+    assert conversions(graph) == [
+        "c: NC1HWC0 > NCHW", "m: NCHW > NC1HWC0", "x: NCHW > NC1HWC0", "y: NC1HWC0 > NCHW",
+    ]  # fmt: skip
+
+
+def test_function_between_rows_and_rows_stays_in_rows() -> None:
+    between = {
+        "%m = Mul(%c, %s)": "%k = HardMax(%c) {axis=1} : float16[1,24,8,8] ND\n"
+        "  %l = Relu(%k) : float16[1,24,8,8] ND\n  %m = HardMax(%l) {axis=1}"
+    }
+    graph = laid_out(changed(CONVS, between))
+    assert [storages(graph)[name] for name in "klm"] == ["ND"] * 3
+
+
+def test_conversion_stands_where_fewer_bytes_are() -> None:
+    wide = laid_out(changed(CONVS, {"%x : float16": "%x : float32"}))
+    assert conversions(wide)[0] == "x.float16: NCHW > NC1HWC0"
+    pooled = changed(
+        CONVS,
+        {
+            "  output %y": "  %r = ReduceMeanD(%y) {axes=[2,3], keep_dims=true} : "
+            "float16[1,32,1,1] ND\n  const %two : int64[2] ND = dense [1, 32]\n"
+            "  %o = Reshape(%r, %two) : float16[1,32] ND\n  output %o"
+        },
+    )
+    graph = laid_out(pooled)
+    assert conversions(graph) == ["x: NCHW > NC1HWC0"], "one pixel in whole blocks lies like rows"
+    assert storages(graph)["r"] == "NC1HWC0"
+    placed(graph)
+
+
+def test_joined_channels_stay_in_blocks_where_blocks_are_whole() -> None:
+    joined = {"%a = Add(%d, %c) : float16[1,24,8,8]": "%a = ConcatD(%d, %c) {N=2, concat_dim=1} : "
+              "float16[1,48,8,8]", "float16[32,12,1,1]": "float16[32,24,1,1]"}  # fmt: skip
+    assert storages(laid_out(changed(CONVS, joined)))["a"] == "ND"
+    whole = changed(changed(CONVS, joined), {"24": "32", "[1,48,": "[1,64,"})
+    assert storages(laid_out(whole))["a"] == "NC1HWC0"
+
+
+def test_constant_of_two_wishes_is_stored_twice() -> None:
+    two = {
+        "  output %y": "  %h = HardMax(%v) {axis=1} : float16[64,64] ND\n  output %y\n  output %h"
+    }
+    graph = laid_out(changed(PRODUCTS, two))
+    stored = {
+        node.op: str(value.type.storage or "ND")
+        for node in graph.nodes
+        for value in node.present_inputs
+        if value.const is not None and value.name.startswith("v")
+    }
+    assert stored == {"MatMulV2": "FRACTAL_NZ", "BatchMatMulV2": "FRACTAL_NZ", "HardMax": "ND"}
+
+
+def test_extents_of_the_run_and_kernels_of_the_cpu_lie_row_by_row() -> None:
+    slow = changed(CONVS, {"%m = Mul(%c, %s)": "%m = CumsumD(%c) {axis=0}"})
+    assert storages(laid_out(slow))["m"] == "ND"
+    cpu = """
+    graph @g phase lowered {
+      input %x : float32[1,16,400,400] ND
+      %y = MaxPoolV3(%x) {ksize=[1,1,300,300], strides=[1,1,1,1]} : float32[1,16,101,101] ND
+      output %y
+    }"""
+    assert not conversions(laid_out(cpu))
+
+
+def test_numbers_of_eight_bits_repack_themselves() -> None:
+    text = """
+    graph @g phase lowered {
+      input %x : float16[1,40,4,4] ND
+      const %w : int8[16,40,1,1] ND = splat 1
+      const %d : float16[1] ND = splat 0.5
+      %q = AscendQuant(%x) {offset=0.0, scale=2.0, dst_type=int8} : int8[1,40,4,4] ND
+      %c = Conv2D(%q, %w) {pads=[0,0,0,0], strides=[1,1,1,1]} : int32[1,16,4,4] ND
+      %y = AscendDequant(%c, %d) {dtype=float16} : float16[1,16,4,4] ND
+      output %y
+    }"""
+    graph = laid_out(text)
+    assert conversions(graph) == ["x: NCHW > NC1HWC0", "y: NC1HWC0 > NCHW"]
+    dims = {node.op: node.output.type.stored_dims for node in graph.nodes}
+    assert dims["TransData"] == (1, 16, 4, 4)
+    assert dims["AscendQuant"] == (1, 2, 4, 4, 32)
+    assert dims["Conv2D"] == dims["AscendDequant"] == (1, 1, 4, 4, 16)
+    placed(graph)
+
+
+def test_launch_costs_what_the_cost_model_expects() -> None:
+    assert EXPECTED.factors.launch == LAUNCH_SECONDS
