@@ -42,11 +42,13 @@ def read_feeds(given: Iterable[str], ports: Sequence[Port]) -> dict[str, Array]:
 
     Raises:
         AtcError: a file cannot be read, names something that is not among the ports, or is the
-            second one for a port.
+            second one for a port; a text names no file.
     """
     feeds: dict[str, Array] = {}
     for text in given:
         name, path = _split(text, ports)
+        if not path:
+            raise BAD_RUN_INPUT.error(f"{text!r} names no file", help="write FILE or NAME=FILE")
         arrays = _read(Path(path), name, ports)
         for twice in arrays.keys() & feeds.keys():
             raise BAD_RUN_INPUT.error(

@@ -84,8 +84,9 @@ def kernels(  # noqa: PLR0913  (one parameter an option)
     from atc_py.kernels.listing import kernel_texts, opened_model
     from atc_py.kernels.trust import check_trust
 
-    if sanitize and not verify:
-        raise click.UsageError("--sanitize concerns what --verify builds: give that too")
+    for name, given in (("sanitize", sanitize), ("trust", trust)):
+        if given and not verify:
+            raise click.UsageError(f"--{name} concerns what --verify builds: give that too")
     compiled = {
         "soc": soc,
         "input_shape": input_shape,

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from atc_py.dtypes import DType
+from atc_py.package.storage import TRANS_DATA
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -26,7 +27,7 @@ TYPE_LINE = "OpType::"
 NARROW = frozenset({DType.FLOAT16.value, DType.BFLOAT16.value})
 """The 16-bit floats, as a compiled model names them."""
 
-_UNTOUCHED = frozenset({"Cast", "TransData"})
+_UNTOUCHED = frozenset({"Cast", TRANS_DATA})
 """Operators whose dtypes follow from others'."""
 
 _NO_KERNEL = "local"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import signal
 import subprocess
@@ -56,9 +55,10 @@ def backend_for(name: str, timeout: float | None) -> DeviceBackend:
     """
     if timeout is None:
         return find_guarded(name)
-    if not 0 <= timeout < math.inf:
+    if not 0 <= timeout <= threading.TIMEOUT_MAX:
         raise BAD_OPTION.error(
-            f"the time limit must be a number of seconds, found {timeout}",
+            "the time limit must be a number of seconds between 0 and "
+            f"{threading.TIMEOUT_MAX:.0f}, found {timeout}",
             help="give seconds, or 0 for any time",
         )
     return SupervisedBackend(name, timeout)

@@ -12,6 +12,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, cast
 
 from atc_py.emit.cube import (
+    ACCUMULATOR,
     BIAS,
     OFFSET,
     Product,
@@ -169,12 +170,10 @@ def covers_blocks(kernel: KernelFacts) -> bool:
 
 
 def fits_blocks(launch: Launch) -> bool:
-    """Cores with a unified buffer; one filter a channel, or groups that fill their diagonals.
+    """One filter a channel, or groups that fill their diagonals.
 
     Every diagonal but the only one has whole blocks of input channels.
     """
-    if launch.soc.vector_cores > launch.soc.aicores:
-        return False
     x, weights = launch.inputs[:2]
     if launch.kernel.op == _DEPTHWISE:
         return weights[0] == x[1]
@@ -186,31 +185,35 @@ def fits_blocks(launch: Launch) -> bool:
 
 
 def plan_blocks(launch: Launch) -> Plan:
-    """Three eighths of the unified buffer hold a tile of the result and its sums."""
+    """Three eighths of the unified buffer, or L0C alone, hold a tile of the result and its sums."""
     kernel, soc, geometry = launch.kernel, launch.soc, _Geometry.of(launch)
     size, width = kernel.inputs[0].dtype.itemsize, kernel.outputs[0].dtype.itemsize
     product = geometry.product(size)
+    direct = soc.vector_cores > soc.aicores
     area = soc.ub_kib * 1024 * 3 // 8 // tile_bytes(kernel)
+    area = soc.l0c_kib * 1024 // ACCUMULATOR if direct else area
     most = sides_of(product, Room(area, _MOST_POSITIONS, _MOST_CHANNELS), soc)
     rows, columns = geometry.rectangle(most.m)
     sides = Sides(whole(rows * columns, square_of(size)), most.n)
-    walk = walk_of(product, sides, soc)
+    channels = channel_buffers(kernel, sides.n, direct=direct)
+    kept = sum(each.nbytes for each in channels if each.storage == "l1")
+    walk = walk_of(product, sides, soc, kept)
     tiling = _tiling(geometry, product, (sides, walk), (rows, columns), soc)
     buffers = (
-        *product_buffers(product, sides, walk, width),
-        *channel_buffers(kernel, sides.n),
+        *product_buffers(product, sides, walk, None if direct else width),
+        *channels,
         *link_buffers(kernel, sides),
-        *blocked_buffers(kernel),
-        Buffer("padding", "ub", tiling.padding_length * BLOCK),
-        *_zero_rows(kernel),
+        *(() if direct else blocked_buffers(kernel)),
+        *(() if direct else _constants(kernel, tiling)),
     )
     return Plan(tiling, tiling.core_num, buffers, launch.moved)
 
 
-def _zero_rows(kernel: KernelFacts) -> tuple[Buffer, ...]:
-    """Rows that fill up squares of int8 where a filter is turned."""
+def _constants(kernel: KernelFacts, tiling: ConvBlocksTiling) -> tuple[Buffer, ...]:
+    """Padding of images, and rows that fill up squares of int8 where a filter is turned."""
+    padding = Buffer("padding", "ub", tiling.padding_length * BLOCK)
     turned = kernel.op == _TRANSPOSED and kernel.inputs[0].dtype.itemsize == 1
-    return (Buffer("zeros", "ub", FRACTAL_ROWS * BLOCK),) if turned else ()
+    return (padding, Buffer("zeros", "ub", FRACTAL_ROWS * BLOCK)) if turned else (padding,)
 
 
 def _tiling(

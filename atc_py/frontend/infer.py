@@ -117,6 +117,12 @@ def _infer_whole(graph: WorkGraph) -> bool:
         if not ready:
             break
         unsafe -= ready
+        # A type that was told without extents, behind one of these, may be told with them now.
+        pinned = {
+            name: known
+            for name, known in pinned.items()
+            if known.dims is not None or name in graph.pinned
+        }
     return True
 
 

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 __all__ = ["read_model"]
 
 _SMALLER = "save weights as raw data or as external data; check that it is the file that you mean"
+_ZIP = b"PK\x03\x04"
+_UNZIPPED = "give the ONNX model that it was made from; unpack any other archive first"
 
 _MAX_OPSET = 2**31 - 1
 _FIRST_IR_WITH_OPSETS = 3
@@ -145,9 +147,11 @@ def _slim(file: MappedFile, path: Path) -> Slimmed:
             str(error), place=Place(file=str(path)), help=_SMALLER
         ) from error
     except WireError as error:
-        raise NOT_ONNX.error(
-            f"it is not a protobuf: {error}", place=Place(file=str(path))
-        ) from error
+        place = Place(file=str(path))
+        if file.data[: len(_ZIP)] == _ZIP:
+            message = "it is a zip archive, as offline models are, not a protobuf"
+            raise NOT_ONNX.error(message, place=place, help=_UNZIPPED) from error
+        raise NOT_ONNX.error(f"it is not a protobuf: {error}", place=place) from error
 
 
 def _parse(data: bytes, path: Path) -> onnx.ModelProto:

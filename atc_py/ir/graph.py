@@ -78,6 +78,11 @@ class Value:
         return tuple(self._uses)
 
     @property
+    def is_used(self) -> bool:
+        """Whether any node uses it; takes no longer where many do."""
+        return bool(self._uses)
+
+    @property
     def consumers(self) -> tuple[Node, ...]:
         """The nodes that use this value, each once, in the order of their first use."""
         return tuple(dict.fromkeys(node for node, _ in self._uses))

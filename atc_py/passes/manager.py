@@ -15,6 +15,7 @@ from atc_py.passes.fusion.fuse_conv_bias import FuseConvBiasPass
 from atc_py.passes.fusion.fuse_gelu import FuseGeluPass
 from atc_py.passes.fusion.fuse_hard_swish import FuseHardSwishPass
 from atc_py.passes.fusion.fuse_layer_norm import FuseLayerNormPass
+from atc_py.passes.fusion.fuse_masked_softmax import FuseMaskedSoftmaxPass
 from atc_py.passes.fusion.fuse_matmul_bias import FuseMatmulBiasPass
 from atc_py.passes.fusion.fuse_pad_conv import FusePadConvPass
 from atc_py.passes.fusion.fuse_pad_pool import FusePadPoolPass
@@ -69,6 +70,7 @@ PIPELINE: tuple[type[Pass], ...] = (
     FuseLayerNormPass,
     FuseRmsNormPass,
     FuseSoftmaxPass,
+    FuseMaskedSoftmaxPass,
     FuseGeluPass,
     FuseSwishPass,
     FuseHardSwishPass,

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypedDict, cast
+from typing import TYPE_CHECKING, TypedDict
 
-import msgspec
-
-from atc_py.diag import Place
-from atc_py.diag.codes import OM_CONTENT
+from atc_py.report.records import read_record
 from atc_py.report.tables import Table, format_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from atc_py.diag import AtcError
 
 __all__ = ["LayoutRecord", "conversions_text", "layout_json", "layout_tables"]
 
@@ -45,25 +40,7 @@ def layout_json(report: Mapping[str, object], file: str) -> LayoutRecord:
     Raises:
         AtcError: OM_CONTENT where the report has none, or one that does not follow its schema.
     """
-    found = report.get("layout")
-    if not isinstance(found, dict):
-        raise _unusable("the report has no record of layout", file)
-    try:
-        msgspec.convert(found, LayoutRecord)
-    except msgspec.ValidationError as error:
-        raise _unusable(
-            f"the record of layout does not follow its schema: {error}", file
-        ) from error
-    return cast("LayoutRecord", found)
-
-
-def _unusable(message: str, file: str) -> AtcError:
-    """A report without a record that can be shown."""
-    return OM_CONTENT.error(
-        message,
-        place=Place(file, field="report.json"),
-        help="convert the model again with this version of atc-py",
-    )
+    return read_record(report, "layout", LayoutRecord, file)
 
 
 def layout_tables(found: LayoutRecord) -> list[Table]:

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypedDict, cast
+from typing import TYPE_CHECKING, TypedDict
 
-import msgspec
-
-from atc_py.diag import Place
-from atc_py.diag.codes import OM_CONTENT
+from atc_py.report.records import read_record
 from atc_py.report.tables import Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from atc_py.diag import AtcError
 
 __all__ = ["PrecisionRecord", "precision_json", "precision_tables"]
 
@@ -54,24 +49,7 @@ def precision_json(report: Mapping[str, object], file: str) -> PrecisionRecord:
     Raises:
         AtcError: OM_CONTENT where the report has none, or one that does not follow its schema.
     """
-    found = report.get("precision")
-    if not isinstance(found, dict):
-        raise _unusable("the report has no record of precision", file)
-    try:
-        msgspec.convert(found, PrecisionRecord)
-    except msgspec.ValidationError as error:
-        message = f"the report has no record of precision that follows its schema: {error}"
-        raise _unusable(message, file) from error
-    return cast("PrecisionRecord", found)
-
-
-def _unusable(message: str, file: str) -> AtcError:
-    """A report without a record that can be shown."""
-    return OM_CONTENT.error(
-        message,
-        place=Place(file, field="report.json"),
-        help="convert the model again with this version of atc-py",
-    )
+    return read_record(report, "precision", PrecisionRecord, file)
 
 
 def precision_tables(found: PrecisionRecord) -> list[Table]:

@@ -212,6 +212,15 @@ def test_random_bytes(atc: Atc) -> None:
         refused(atc("convert", "noise.onnx"), 3, "ATC2003")
 
 
+def test_offline_model_is_not_converted_again(atc: Atc) -> None:
+    onnx.save(small_model(), "net.onnx")
+    assert atc("convert", "net.onnx", "-o", "net.om").status == 0
+    Path("net.om").rename("net")
+    found = "it is a zip archive, as offline models are, not a protobuf"
+    mend = "give the ONNX model that it was made from"
+    refused(atc("convert", "net", "-o", "again.om"), 3, "ATC2003", found, mend)
+
+
 def external_model(location: str) -> onnx.ModelProto:
     """The small model with its filter in another file."""
     model = small_model()

@@ -222,7 +222,8 @@ def test_file_that_is_no_model_is_refused(atc: Atc, tmp_path: Path) -> None:
     assert atc("kernels", str(tmp_path / "none.onnx")).status == 3
 
 
-def test_sanitize_without_verify_is_refused(atc: Atc, model: str) -> None:
-    done = atc("kernels", model, "--sanitize")
+@pytest.mark.parametrize("option", ["--sanitize", "--trust"])
+def test_option_of_verify_alone_is_refused(atc: Atc, model: str, option: str) -> None:
+    done = atc("kernels", model, option)
     assert done.status == 2
-    assert "--sanitize concerns what --verify builds" in done.err
+    assert f"{option} concerns what --verify builds" in done.err

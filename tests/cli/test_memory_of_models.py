@@ -14,7 +14,11 @@ if TYPE_CHECKING:
 
     Atc = Callable[..., Result]
 
-CONV = 1 * 4 * 8 * 8 * 2
+IMAGE = 1 * 1 * 8 * 8 * 16 * 2
+"""Bytes of 3 or 4 channels of 8 x 8 in float16, stored as NC1HWC0."""
+
+FILTER = 3 * 3 * 1 * 16 * 16 * 2
+"""Bytes of a 3 x 3 filter of 3 and 4 channels in float16, stored as FRACTAL_Z."""
 
 
 def of_model(atc: Atc, om: str) -> dict[str, Any]:
@@ -26,7 +30,7 @@ def of_model(atc: Atc, om: str) -> dict[str, Any]:
 def test_info_and_convert_say_the_same_of_memory(atc: Atc, model: Path) -> None:
     converted = atc("convert", model, "-o", "m.om", "--json").json["memory"]
     assert converted == of_model(atc, "m.om")
-    assert converted["weights"] == 4 * 3 * 3 * 3 * 2
+    assert converted["weights"] == FILTER
     assert converted["inputs"] == 3 * 8 * 8 * 4
     assert converted["outputs"] == 4 * 8 * 8 * 4
     parts = ("weights", "inputs", "outputs", "arena", "workspace")
@@ -38,9 +42,9 @@ def test_widest_moment_names_its_node_and_values(atc: Atc, model: Path) -> None:
     atc("convert", model, "-o", "m.om", "--disable-pass", "merge-conv-elemwise")
     widest = of_model(atc, "m.om")["widest"]
     assert widest["op"] == "Conv2D"
-    assert [tensor["bytes"] for tensor in widest["tensors"]] == [CONV, 512]
+    assert [tensor["bytes"] for tensor in widest["tensors"]] == [IMAGE, IMAGE]
     text = atc("info", "m.om").out
-    assert f"Widest moment: 1.0 KiB while {widest['node']} (Conv2D) runs" in text
+    assert f"Widest moment: 4.0 KiB while {widest['node']} (Conv2D) runs" in text
     assert widest["tensors"][0]["name"] in text
 
 

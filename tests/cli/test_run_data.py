@@ -159,6 +159,13 @@ def test_data_given_twice_are_refused(atc: Atc, om: Path) -> None:
         assert "x are given twice" in done.err
 
 
+@pytest.mark.parametrize("text", ["", "x="])
+def test_data_without_a_file_name_are_refused(atc: Atc, om: Path, text: str) -> None:
+    done = atc("run", om, "-i", text)
+    assert (done.status, done.err[:14]) == (2, "error[ATC1007 ")
+    assert f"{text!r} names no file" in done.err
+
+
 @pytest.mark.parametrize(
     "arguments", [("--random", "-1"), ("--tolerance", "nan"), ("--tolerance", "inf")]
 )

@@ -108,16 +108,16 @@ def multiplied_mask() -> Broken:
 
 
 def lowest_mask() -> Broken:
-    """The smallest float32 is chosen by Where, not multiplied: harmless as well."""
+    """The smallest float32 is chosen, not multiplied; no fused operator has this softmax's axis."""
     random = np.random.default_rng(0)
     feeds = {
         "scores": random.standard_normal((4, 8)).astype(np.float32),
-        "keep": np.arange(8).reshape(1, 8) < 5,
+        "keep": np.arange(4).reshape(4, 1) < 3,
     }
     nodes = [
         node("Where", "keep zero lowest", "bias"),
         node("Add", "scores bias", "masked"),
-        node("Softmax", "masked", "y", axis=-1),
+        node("Softmax", "masked", "y", axis=0),
     ]
     constants = {"zero": np.array([0], np.float32), "lowest": np.array([LOWEST], np.float32)}
     return Broken(built(nodes, feeds, constants), feeds, "n_bias", "overflow", harmless=True)

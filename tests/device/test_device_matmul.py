@@ -74,6 +74,20 @@ def test_parts_of_a_product_make_the_whole(
     assert_close(out, expected + bias, F32)
 
 
+@pytest.mark.parametrize("shape", [(34, 40), (3, 34, 40)])
+def test_product_with_itself_is_that_with_an_equal_matrix(shape: tuple[int, ...]) -> None:
+    """A matrix and its transpose in one memory are what numpy gives to syrk, not to gemm."""
+    x = random_array(1, shape)
+    attributes = {"adj_x1": False, "adj_x2": True, "offset_x": 0}
+    node = NodeFacts("BatchMatMulV2", "n", "aicore", (TensorFacts(F32, shape),) * 2, (), attributes)
+    kernel = find_kernel("BatchMatMulV2")
+    assert kernel is not None
+    itself, equal = (np.empty((*shape[:-1], shape[-2]), np.float32) for _ in range(2))
+    kernel.run(Call(node, (x, x), (itself,)))
+    kernel.run(Call(node, (x, x.copy()), (equal,)))
+    assert itself.tobytes() == equal.tobytes()
+
+
 def test_sum_over_nothing_is_the_bias() -> None:
     empty = [np.zeros((2, 0), np.float32), np.zeros((0, 3), np.float32)]
     (y,) = run_operator("MatMulV2", [*empty, np.ones(3, np.float32)], [(F32, (2, 3))])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from typing import TYPE_CHECKING
 
@@ -226,9 +227,14 @@ def test_unknown_and_unusable_devices_read_the_same_in_a_process(om: Path) -> No
         assert failure(om, device, None).startswith("2 ATC7001")
 
 
-@pytest.mark.parametrize("timeout", [-1.0, float("nan"), float("inf")])
+@pytest.mark.parametrize("timeout", [-1.0, float("nan"), float("inf"), 1e10])
 def test_time_limit_that_makes_no_sense_is_refused(om: Path, timeout: float) -> None:
     assert failure(om, "sim", timeout).startswith("2 ATC1001 the time limit must be")
+
+
+def test_longest_time_limit_is_one_that_threads_take(om: Path) -> None:
+    with atc_py.load(om, timeout=threading.TIMEOUT_MAX) as model:
+        assert model.inputs
 
 
 def test_own_device_is_the_registered_one() -> None:

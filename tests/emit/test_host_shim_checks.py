@@ -291,6 +291,10 @@ WRONG = {
         L1 + SUMS + "Fixpipe(gm, c, FixpipeParamsV220{16, 16, 16, 16});",
         "quantPre must name the dtype of the result",
     ),
+    "sums-of-half-a-column": (
+        SUMS + "Fixpipe<half, float, CFG_NZ>(gm, c, {8, 16, 16, 16, QuantMode_t::F322F16});",
+        "nSize must be whole columns of 16",
+    ),
     "no-sums": (
         SUMS + "Fixpipe(gm, c, FixpipeParamsV220{0, 0, 0, 16, QuantMode_t::F322F16});",
         "mSize and nSize must be at least 1",
@@ -309,7 +313,7 @@ WRONG = {
         "1056 bytes of the bias table, which has 1024",
     ),
     "values-in-two-runs": (
-        L0 + "InitConstValueParams zeros; zeros.repeatTimes = 2; InitConstValue(x, zeros);",
+        L0 + "InitConstValueParams<half> zeros; zeros.repeatTimes = 2; InitConstValue(x, zeros);",
         "on the host one run of fractals is filled at once",
     ),
     "repeat-of-nothing": (

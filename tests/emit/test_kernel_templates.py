@@ -43,6 +43,7 @@ SHOWN: dict[str, Shown] = {
     "compare": ("Less", [MAP, (12,)], [MAP], {}),
     "conv": ("Conv2D", [MAP, (48, 32, 3, 3), (48,)], [(2, 48, 10, 12)], {"pads": (1,) * 4}),
     "mark": ("OneHotD", [(2, 6), (1,), (1,)], [(2, 6, 9)], {"depth": 9}),
+    "masked_softmax": ("ScaledMaskedSoftmax", [MAP, (2, 1, 10, 12)], [MAP], {"scale": 0.125}),
     "matmul": ("MatMulV2", [(48, 80), (80, 100), (100,)], [(48, 100)], {}),
     "join": (
         "SplitVD",

@@ -134,3 +134,26 @@ def test_odd_attribute_leaves_the_type_open(tmp_path: Path) -> None:
     )
     (view,) = survey(read_model(onnx_files.save(proto, tmp_path), lenient=True), {}).nodes
     assert [each.element for each in view.outputs if each] == [""]
+
+
+def test_layer_on_int8_behind_a_slice_of_a_window_has_its_extents(tmp_path: Path) -> None:
+    # Slices behind windows are inferred a run later than the layers behind them.
+    consts = {
+        "f": np.ones((1, 1, 1, 1), np.float32),
+        "from": np.array([2], np.int64),
+        "to": np.array([8], np.int64),
+        "axis": np.array([2], np.int64),
+        "w": np.ones((8, 4), np.int8),
+        "d": np.array([2**30], np.uint64),
+    }
+    nodes = [
+        node("Conv", ["x", "f"], ["seen"]),
+        node("Slice", ["seen", "from", "to", "axis"], ["cut"]),
+        node("AscendQuant", ["cut"], ["q"], scale=20.0, offset=3.0),
+        node("MatMul", ["q", "w"], ["sum"]),
+        DEQUANT,
+    ]
+    proto = onnx_files.model(nodes, {"x": (FLOAT, [1, 1, 10, 8])}, ["y"], consts)
+    model = onnx_files.source(proto, tmp_path)
+    found = {v.name: (v.dtype, v.shape) for each in model.nodes for v in each.outputs}
+    assert found["sum"] == (DType.INT32, (1, 1, 6, 4))

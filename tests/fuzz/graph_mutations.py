@@ -12,6 +12,7 @@ import onnx
 from onnx import AttributeProto, TensorProto, helper, numpy_helper
 
 from atc_py.spec import library
+from tests.fuzz.any_attribute import any_attribute
 from tests.fuzz.proto_mutations import EXTREME_INTS, HOSTILE_TEXTS, mutate_field
 
 if TYPE_CHECKING:
@@ -145,31 +146,7 @@ def attributes(model: onnx.ModelProto, rng: random.Random) -> None:
         attribute.ref_attr_name = "outer"
     else:
         name = attribute.name
-        attribute.CopyFrom(_any_attribute(name, rng))
-
-
-def _any_attribute(name: str, rng: random.Random) -> onnx.AttributeProto:
-    """An attribute of any type and value."""
-    few = rng.choice((0, 1, 2, 4, 5, 1000))
-    graph = helper.make_graph([], "inner", [], [])
-    tensor = numpy_helper.from_array(np.array(rng.choice(([], [1], [[2]])), np.float32))
-    value = rng.choice(
-        (
-            rng.choice(EXTREME_INTS),
-            rng.choice((0.0, float("nan"), float("inf"), 1e38)),
-            rng.choice(HOSTILE_TEXTS),
-            [rng.choice(EXTREME_INTS) for _ in range(few)],
-            [rng.choice((0, 1, 2, 3, -1)) for _ in range(few)],
-            [float("nan")] * few,
-            ["text"] * few,
-            b"\xff\xfe not text",
-            graph,
-            tensor,
-        )
-    )
-    if value == []:
-        return onnx.AttributeProto(name=name, type=AttributeProto.INTS)
-    return helper.make_attribute(name, value)
+        attribute.CopyFrom(any_attribute(name, rng))
 
 
 @mutation

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 MADE = np.random.default_rng(17)
 CONSTANTS: dict[str, Array] = {
     "half": np.float32(0.5), "one": np.float32(1), "two": np.float32(2), "three": np.float32(3),
+    "low": np.float32(-1e4), "lowest": np.finfo(np.float32).min,
     "zero": np.float32(0), "six": np.float32(6), "root": np.float32(np.sqrt(2)),
     "cubic": np.float32(0.044715), "slope": np.float32(np.sqrt(2 / np.pi)),
     "eps": np.float32(1e-5), "gamma": MADE.normal(1, 0.2, 24).astype(np.float32),
@@ -56,6 +57,12 @@ CASES: dict[str, tuple[int, str, str, str, set[str]]] = {
     "gelu by tanh": (13, X, OUT, """
         c = Pow(x, three)  t = Mul(c, cubic)  a = Add(x, t)  i = Mul(a, slope)  h = Tanh(i)
         s = Add(h, one)  p = Mul(x, half)  y = Mul(p, s)""", {"GeluV2"}),
+    "masked softmax": (11, X, OUT, """
+        m = Less(x, zero)  s = Mul(x, half)  c = Where(m, low, s)  y = Softmax <axis = 2> (c)""",
+        {"Less", "ScaledMaskedSoftmax"}),
+    "softmax of scores to which a mask is added": (13, X, OUT, """
+        m = Greater(x, zero)  s = Div(x, two)  c = Where(m, zero, lowest)  a = Add(s, c)
+        y = Softmax(a)""", {"Greater", "LogicalNot", "ScaledMaskedSoftmax"}),
     "swish": (11, X, OUT, "s = Sigmoid(x)  y = Mul(x, s)", {"Swish"}),
     "hard swish": (11, X, OUT, """
         a = Add(x, three)  c = Clip(a, zero, six)  p = Mul(x, c)  y = Div(p, six)""",

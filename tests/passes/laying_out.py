@@ -30,13 +30,18 @@ STEPS: tuple[type[Pass], ...] = (AssignStoragePass, InsertTransDataPass, MergeTr
 
 
 def laid_out(
-    text: str, *, soc: str = "Ascend310P3", mode: str = "force_fp16", steps: Sequence[type[Pass]] = STEPS
+    text: str,
+    *,
+    soc: str = "Ascend310P3",
+    mode: str = "force_fp16",
+    steps: Sequence[type[Pass]] = STEPS,
 ) -> Graph:
     """A lowered graph with dtypes, formats and what `steps` make of its storage."""
     graph = parse_graph(text)
     row = find_soc(soc)
     context = PassContext(row, PrecisionMode(mode), "model.onnx")
-    for step in (AssignPrecisionPass, AssignFormatsPass, *steps):
+    first: list[type[Pass]] = [AssignPrecisionPass, AssignFormatsPass]
+    for step in [*first, *steps]:
         step().run(graph, context)
         graph.sort()
     graph.phase = Phase.LAID_OUT

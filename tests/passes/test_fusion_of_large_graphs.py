@@ -7,11 +7,15 @@ some ten times of what a busy machine takes.
 from __future__ import annotations
 
 import time
+from collections import Counter
+
+import numpy as np
 
 from atc_py.config import PrecisionMode
 from atc_py.dtypes import DType
-from atc_py.ir import Engine, Graph, Origin, Phase, TensorType, Value
+from atc_py.ir import Engine, Graph, Origin, Phase, SplatConst, TensorType, Value
 from atc_py.passes.base import PassContext
+from atc_py.passes.fusion.fuse_masked_softmax import FuseMaskedSoftmaxPass
 from atc_py.passes.fusion.fuse_swish import FuseSwishPass
 from atc_py.passes.fusion.merge_common_nodes import MergeCommonNodesPass
 from atc_py.passes.fusion.merge_elemwise import MergeElemwisePass
@@ -54,6 +58,25 @@ def test_patterns_are_found_where_thousands_of_values_are_handed_out() -> None:
     assert FuseSwishPass().run(graph, context) == MANY
     assert time.perf_counter() - started < SECONDS
     assert {node.op for node in graph.nodes} == {"Swish"}
+
+
+def test_thousands_of_layers_share_a_mask() -> None:
+    graph, x, context = _graph()
+    mask = graph.add_input("mask", TensorType(DType.BOOL, (4, 4)))
+    low, zero = (
+        graph.constant(f"c{number}", SplatConst(number, DType.FLOAT32, ()))
+        for number in (float(np.finfo(np.float32).min), 0.0)
+    )
+    choice = graph.add_node("SelectV2", [mask, zero, low], [("w", TYPE)])
+    for _ in range(MANY):
+        added = graph.add_node("Add", [x, choice.output], [("s", TYPE)])
+        x = graph.add_node("SoftmaxV2", [added.output], [("y", TYPE)], {"axes": (-1,)}).output
+    graph.add_output(x)
+    started = time.perf_counter()
+    assert FuseMaskedSoftmaxPass().run(graph, context) == MANY
+    assert time.perf_counter() - started < SECONDS
+    found = Counter(node.op for node in graph.nodes)
+    assert found == {"ScaledMaskedSoftmax": MANY, "LogicalNot": MANY}
 
 
 def test_reason_counts_readers_where_there_are_thousands() -> None:

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from atc_py.emit.plan import KernelFacts, Launch
+    from atc_py.shapes import Shape
 
-__all__ = ["FAMILIES"]
+__all__ = ["FAMILIES", "room_of"]
 
 F16, F32, BF16 = DType.FLOAT16, DType.FLOAT32, DType.BFLOAT16
 _FLOATS = frozenset({F16, F32, BF16})
@@ -45,7 +46,7 @@ _TENSORS = 4
 _PARAMETERS = 2
 """Tensors of 32 bits that parameters of a normalisation need at most."""
 
-_IMAGE, _CHANNELS = 4, 1
+_IMAGE, _CHANNELS, _COLUMNS = 4, 1, 3
 _WORK = 64
 """Elements of which a reduction keeps one in its working space."""
 
@@ -64,23 +65,39 @@ def _axes(launch: Launch) -> tuple[int, ...]:
 
 def _plan(launch: Launch) -> Plan:
     """Pieces as long as the unified buffer takes with all that is computed from them."""
-    room, buffers = _room(launch)
+    room, buffers = room_of(launch)
     tiling = axes_tiling(folded(launch.inputs[0], _axes(launch)), room, launch.soc)
     return Plan(tiling, tiling.core_num, buffers(tiling.buffer_length), launch.moved)
 
 
 def _plan_images(launch: Launch) -> Plan:
-    """The same of images in NC1HWC0, whose blocks of channels are lanes; axes keep their places."""
-    room, buffers = _room(launch)
-    lanes = launch.stored_inputs[0][-1]
-    axes = (axis % _IMAGE for axis in _axes(launch))
-    tiling = axes_tiling(folded(launch.stored_inputs[0], axes), room, launch.soc, lanes)
+    """The same of images in NC1HWC0, whose blocks of channels are lanes; axes keep their places.
+
+    Where columns are run along, a row is all lanes of all columns, of which one block is left.
+    """
+    room, buffers = room_of(launch)
+    images, planes, height, width, c0 = launch.stored_inputs[0]
+    axes = [axis % _IMAGE for axis in _axes(launch)]
+    if _block(launch.kernel):
+        shape: Shape = (images, planes, height, width * c0)
+        tiling = axes_tiling(folded(shape, axes), room, launch.soc)
+        tiling = replace(tiling, count=tiling.count // c0)
+    else:
+        tiling = axes_tiling(folded(launch.stored_inputs[0], axes), room, launch.soc, c0)
     return Plan(tiling, tiling.core_num, buffers(tiling.buffer_length), launch.moved)
+
+
+def _block(kernel: KernelFacts) -> int:
+    """Lanes of a block that is left of rows of blocks; 0 where rows are run along lane by lane."""
+    value = next((kernel.attributes[name] for name in _AXES if name in kernel.attributes), ())
+    axes = value if isinstance(value, tuple) else (value,)
+    across = _COLUMNS in {int(axis) % _IMAGE for axis in axes}  # type: ignore[arg-type]
+    return c0_of(kernel.inputs[0].dtype) if across and kernel.op not in _POSITIONS else 0
 
 
 def _plan_matrices(launch: Launch) -> Plan:
     """Along the rows of matrices in FRACTAL_NZ: a piece is some rows of a column of blocks."""
-    room, buffers = _room(launch)
+    room, buffers = room_of(launch)
     *stack, columns, upper, side, c0 = launch.stored_inputs[0]
     plane = upper * side * c0
     rows = Folded(((prod(stack), columns * plane),), ((columns, plane),), plane, 1)
@@ -102,7 +119,7 @@ def _patterns(kernel: KernelFacts) -> tuple[str, ...]:
     return ("pattern",) if kernel.op in {"LayerNorm", "MVNV2"} else ()
 
 
-def _room(launch: Launch) -> tuple[int, Callable[[int], tuple[Buffer, ...]]]:
+def room_of(launch: Launch) -> tuple[int, Callable[[int], tuple[Buffer, ...]]]:
     """Elements that there is room for, and what buffers of a length take."""
     kernel = launch.kernel
     queued = [(port.name, port.dtype.itemsize) for port in (*kernel.inputs, *kernel.outputs)]
@@ -139,7 +156,13 @@ def _context(kernel: KernelFacts) -> Mapping[str, Any]:
         "p": kernel.attributes.get("p"),
         "axes": [each for each in _AXES if each in kernel.attributes],
         "lanes": 0,
+        "block": 0,
     }
+
+
+def _context_images(kernel: KernelFacts) -> Mapping[str, Any]:
+    """The same, and the blocks that are left of rows."""
+    return {**_context(kernel), "block": _block(kernel)}
 
 
 def _context_matrices(kernel: KernelFacts) -> Mapping[str, Any]:
@@ -198,7 +221,12 @@ FAMILIES = (
     replace(
         _REDUCE,
         blocked=replace(
-            _REDUCE, plan=_plan_images, covers=_covers_images, fits=_fits_images, in_blocks=True
+            _REDUCE,
+            plan=_plan_images,
+            covers=_covers_images,
+            context=_context_images,
+            fits=_fits_images,
+            in_blocks=True,
         ),
     ),
     replace(

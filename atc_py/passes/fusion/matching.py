@@ -68,6 +68,7 @@ class Match:
         graph: the graph.
         anchor: the node at which the rule started.
         nodes: what was found, the anchor first.
+        borrowed: nodes that the pattern has and others may read as well.
         dead: nodes that the rewrite left without use; the pass removes them.
     """
 
@@ -77,6 +78,7 @@ class Match:
         self.graph = graph
         self.anchor = anchor
         self.nodes = [anchor]
+        self.borrowed: list[Node] = []
         self.dead: list[Node] = []
         self._context = context
         self._handed_out = handed_out
@@ -117,6 +119,12 @@ class Match:
         """`node`, kept once."""
         if node not in self.nodes:
             self.nodes.append(node)
+        return node
+
+    def borrow(self, node: Node) -> Node:
+        """`node`, which goes only if nobody else reads its results once the match is rewritten."""
+        if node not in self.borrowed:
+            self.borrowed.append(node)
         return node
 
     def other(self, node: Node, value: Value) -> Value:
@@ -182,12 +190,13 @@ class Match:
     def require_one_precision(self) -> None:
         """Controls of precision must treat all nodes of the match alike."""
         controls = self._context.controls
-        kept = [node for node in self.nodes if controls.keeps(node)]
-        if kept and len(kept) < len(self.nodes):
-            others = next(node for node in self.nodes if node not in kept)
+        nodes = [*self.nodes, *self.borrowed]
+        kept = [node for node in nodes if controls.keeps(node)]
+        if kept and len(kept) < len(nodes):
+            others = next(node for node in nodes if node not in kept)
             reason = f"{kept[0].op} keeps its dtype (keep-dtype), but {others.op} does not"
             self.require(condition=False, reason=reason, node=kept[0])
-        for node in self.nodes:
+        for node in nodes:
             given = controls.custom_of(node) is not None
             self.require(not given, f"customize-dtypes gives the dtypes of {node.op}", node)
             moved = node.op in controls.lists
@@ -215,10 +224,11 @@ class Match:
         last.name = self.graph.fresh_name(f"{op}:{last.output.name}")
         last.set_inputs(inputs)
         for node in (last, *survivors):
-            node.origins = merged_origins(*self.nodes)
+            node.origins = merged_origins(*self.nodes, *self.borrowed)
         self.dead = [node for node in self.nodes if node not in {last, *survivors}]
         for node in self.dead:
             node.drop_inputs()
+        self._bury_idle(self.borrowed, last)
         return last
 
     def redirect(
@@ -235,7 +245,7 @@ class Match:
             node.name = self.graph.fresh_name(f"{op}:{node.output.name}")
         node.op, node.attributes = op, dict(attributes)
         node.set_inputs(inputs)
-        self._bury_idle()
+        self._bury_idle(self.nodes[1:], self.anchor)
 
     def pass_through(self, source: Value) -> None:
         """Let all who read the anchor's result read `source`; what nobody reads then goes.
@@ -250,7 +260,7 @@ class Match:
         node.output.replace_by(source)
         node.drop_inputs()
         self.dead.append(node)
-        self._bury_idle()
+        self._bury_idle(self.nodes[1:], self.anchor)
 
     def extents(self) -> Value:
         """The extents of the anchor's result as a constant; its own where it has one."""
@@ -261,12 +271,12 @@ class Match:
         data = DenseConst(np.array(node.output.type.shape, np.int64))
         return self.graph.constant(f"{node.output.name}.shape", data)
 
-    def _bury_idle(self) -> None:
-        """Let nodes of the match go that nobody reads; the anchor comes from them, too."""
-        for node in self.nodes[1:]:
-            if any(value.uses or self.is_output(value) for value in node.outputs):
+    def _bury_idle(self, nodes: Sequence[Node], heir: Node) -> None:
+        """Let those of `nodes` go that nobody reads; `heir` comes from them, too."""
+        for node in nodes:
+            if any(value.is_used or self.is_output(value) for value in node.outputs):
                 continue
-            self.anchor.origins = merged_origins(self.anchor, node)
+            heir.origins = merged_origins(heir, node)
             node.drop_inputs()
             self.dead.append(node)
 

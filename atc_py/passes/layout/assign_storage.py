@@ -10,8 +10,7 @@ from atc_py.passes.fusion.attributes import VIEWS
 from atc_py.passes.fusion.merge_kernels import ELEMENTWISE
 from atc_py.passes.layout.cut import SINK, SOURCE, cheapest_side
 from atc_py.passes.layout.ways import IMAGES, MATRICES, ROWS, Way, ways_of
-from atc_py.shapes import closed_shape, element_count
-from atc_py.storage import lies_like_rows, stored_shape
+from atc_py.storage import lies_like_rows
 from atc_py.target import Layout, find_operator
 
 if TYPE_CHECKING:
@@ -27,9 +26,7 @@ __all__ = ["LAUNCH_SECONDS", "AssignStoragePass", "StorageChoice"]
 LAUNCH_SECONDS = 3e-6
 """What a launch costs; the cost model expects the same of one."""
 
-_SEEDS = frozenset(
-    {Layout.CONV, Layout.DEPTHWISE, Layout.IMAGE, Layout.MATRIX, Layout.QUANT}
-)  # fmt: skip
+_SEEDS = frozenset({Layout.CONV, Layout.DEPTHWISE, Layout.IMAGE, Layout.MATRIX, Layout.QUANT})
 """What asks for blocks; without one of them a graph stays as it is."""
 
 _HEADS = frozenset({"conv", "matmul", *ELEMENTWISE})
@@ -170,9 +167,7 @@ class StorageChoice:
         if len(ends) == 1:
             return
         kind = value.type
-        rows = kind.nbytes
-        stored = closed_shape(stored_shape(kind.dims, kind.format, storage, kind.dtype))
-        blocks = element_count(stored) * kind.dtype.itemsize
+        rows, blocks = kind.nbytes, kind.with_storage(storage).stored_nbytes
         weight = rows + blocks + self._launch
         inside = value not in self._handed_out and _in_one_launch(value)
         yield weight * (2 if inside else 1), frozenset(ends)

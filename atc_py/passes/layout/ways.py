@@ -289,7 +289,7 @@ def _axes_along(node: Node) -> set[int]:
     first = node.attributes.get("begin_norm_axis")
     if first is not None:
         return set(range(int(str(first)) % rank, rank)) if rank else set()
-    if len(node.present_inputs) > 1:
+    if node.op == "RmsNorm":
         return set(range(rank - node.present_inputs[1].type.rank, rank))
     return {rank - 1}
 

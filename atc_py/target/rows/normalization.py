@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from atc_py.target.layouts import Layout
 from atc_py.target.row import Attribute, Column, Operand, TargetOp, Unit
-from atc_py.target.rows.parts import F16, F32, F64, FLOATS, IMPL_MODE, Y, inputs, same
+from atc_py.target.rows.parts import BOOL, F16, F32, F64, FLOATS, IMPL_MODE, Y, inputs, same
 
 __all__ = ["ROWS"]
 
@@ -137,6 +137,25 @@ ROWS = (
         columns=same(*FLOATS, inputs=2),
         family="rows",
         takes=Layout.LAST_AXIS,
+    ),
+    # CANN's interface asks for 4 axes, of which the last has at most 4096 elements, and its manual
+    # calls what is masked -inf; here any rank will do, and a row without anything else is uniform.
+    TargetOp(
+        "ScaledMaskedSoftmax",
+        inputs("x", "mask"),
+        Y,
+        Unit.VECTOR,
+        "Softmax along the last axis of x times scale, without the elements that a mask hides.",
+        attributes=(
+            Attribute("scale", "float", 1.0),
+            Attribute("fixed_triu_mask", "bool", default=False),
+        ),
+        columns=tuple(Column((dtype, BOOL), (dtype,)) for dtype in FLOATS),
+        family="softmax",
+        formula=(
+            "y = softmax along the last axis of v, v = mask ? the lowest finite float32 : "
+            "x * scale, with mask broadcast to x"
+        ),
     ),
     TargetOp(
         "SoftmaxV2",

@@ -16,7 +16,17 @@ struct DataCopyEnhancedParams {
 
 enum class QuantMode_t { NoQuant, F322F16, F322BF16 };
 
-// Rows of columns of fractals, `srcStride` rows high, to rows `dstStride` elements apart.
+enum class CO2Layout : uint8_t { NZ, ROW_MAJOR };
+
+struct FixpipeConfig {
+  CO2Layout format;
+};
+
+constexpr FixpipeConfig CFG_NZ{CO2Layout::NZ};
+constexpr FixpipeConfig CFG_ROW_MAJOR{CO2Layout::ROW_MAJOR};
+
+// Columns of fractals, `srcStride` rows high, to rows `dstStride` elements apart, or with CFG_NZ to
+// columns of fractals that are `dstStride` blocks of 32 bytes apart.
 struct FixpipeParamsV220 {
   uint16_t nSize = 0;
   uint16_t mSize = 0;
@@ -42,8 +52,8 @@ inline void DataCopy(const LocalTensor<T>& dst, const LocalTensor<C>& src,
   }
 }
 
-// The same from cores whose L0C has no path to the unified buffer: row by row to the device.
-template <typename T, typename C>
+// The same from cores whose L0C has no path to the unified buffer: to the device's memory.
+template <typename T, typename C, const FixpipeConfig& Config = CFG_ROW_MAJOR>
 inline void Fixpipe(const GlobalTensor<T>& dst, const LocalTensor<C>& src,
                     const FixpipeParamsV220& fix, Where where = Where::Here()) {
   constexpr QuantMode_t kMode = std::is_same_v<T, C>       ? QuantMode_t::NoQuant
@@ -53,8 +63,20 @@ inline void Fixpipe(const GlobalTensor<T>& dst, const LocalTensor<C>& src,
   host::Require(fix.quantPre == kMode, where, "quantPre must name the dtype of the result");
   host::Require(fix.mSize >= 1 && fix.nSize >= 1, where, "mSize and nSize must be at least 1");
   host::Require(fix.srcStride >= fix.mSize, where, "srcStride must be at least mSize");
+  host::Require(Config.format == CO2Layout::ROW_MAJOR || fix.nSize % kSide == 0, where,
+                "nSize must be whole columns of 16");
   const uint64_t columns = host::Tiles(fix.nSize, kSide);
   const C* const from = src.Vector(columns * fix.srcStride * kSide, host::Use::kCopyOut, where);
+  if constexpr (Config.format == CO2Layout::NZ) {
+    const uint64_t apart = fix.dstStride * static_cast<uint64_t>(ONE_BLK_SIZE) / sizeof(T);
+    for (uint64_t column = 0; column < columns; ++column) {
+      T* const to = dst.Data(column * apart, fix.mSize * kSide, where);
+      for (uint64_t at = 0; at < fix.mSize * kSide; ++at) {
+        to[at] = static_cast<T>(from[column * fix.srcStride * kSide + at]);
+      }
+    }
+    return;
+  }
   for (uint64_t m = 0; m < fix.mSize; ++m) {
     T* const row = dst.Data(m * fix.dstStride, fix.nSize, where);
     for (uint64_t n = 0; n < fix.nSize; ++n) {
@@ -76,22 +98,28 @@ inline void DataCopy(const LocalTensor<T>& dst, const LocalTensor<S>& src,
   }
 }
 
+template <typename T>
 struct InitConstValueParams {
   uint16_t repeatTimes = 1;
   uint16_t blockNum = 1;
   uint16_t dstGap = 0;
-  int32_t initValue = 0;
+  T initValue{};
 };
 
-// Fractals of one value in L0A or L0B.
+// One value in fractals of L0A or L0B, or in blocks of 32 bytes of L1.
 template <typename T>
-inline void InitConstValue(const LocalTensor<T>& dst, const InitConstValueParams& init,
+inline void InitConstValue(const LocalTensor<T>& dst, const InitConstValueParams<T>& init,
                            Where where = Where::Here()) {
+  static_assert(sizeof(T) == 2 || sizeof(T) == 4, "InitConstValue fills with 16 and 32 bits");
   host::Require(init.repeatTimes == 1, where, "on the host one run of fractals is filled at once");
-  const uint64_t count = init.blockNum * static_cast<uint64_t>(host::kFractalBytes) / sizeof(T);
+  const TPosition place = dst.buffer() == nullptr ? TPosition::A2 : dst.buffer()->in;
+  const bool blocks =
+      place == TPosition::A1 || place == TPosition::B1 || place == TPosition::C1;
+  const uint64_t bytes = blocks ? ONE_BLK_SIZE : host::kFractalBytes;
+  const uint64_t count = init.blockNum * bytes / sizeof(T);
   T* const to = dst.Vector(count, host::Use::kCopyIn, where);
   for (uint64_t at = 0; at < count; ++at) {
-    to[at] = static_cast<T>(init.initValue);
+    to[at] = init.initValue;
   }
 }
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import pytest
 
 from atc_py.formats import Format
 from atc_py.ir import TensorType
@@ -13,7 +15,15 @@ if TYPE_CHECKING:
     from atc_py.kernels.verify import Checked
     from atc_py.shapes import Shape
 
-__all__ = ["addressed", "image", "matrix", "stored"]
+__all__ = ["SANITIZED", "addressed", "image", "matrix", "sampled", "stored"]
+
+SANITIZED = [False, pytest.param(True, marks=pytest.mark.sweep)]
+"""Whether kernels are built with sanitizers."""
+
+
+def sampled(first: str, *others: str) -> list[Any]:
+    """Parameters of which the first is tested always, and all by `make kernels`."""
+    return [first, *(pytest.param(each, marks=pytest.mark.sweep) for each in others)]
 
 
 def stored(dtype: DType, shape: Shape, name: str, groups: int = 1) -> TensorType:

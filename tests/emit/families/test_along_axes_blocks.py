@@ -8,7 +8,7 @@ import pytest
 
 from atc_py.dtypes import DType
 from atc_py.ir import Graph, Phase, TensorType
-from tests.emit.families.blocks import addressed, image, matrix
+from tests.emit.families.blocks import SANITIZED, addressed, image, matrix, sampled
 from tests.emit.families.conftest import wrong
 
 if TYPE_CHECKING:
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from tests.emit.conftest import AddNode
     from tests.emit.families.conftest import Verified
 
-F16, F32 = DType.FLOAT16, DType.FLOAT32
+F16 = DType.FLOAT16
 MATRICES: list[Shape] = [
     (1, 1), (16, 16), (17, 33), (3, 1, 40), (2, 3, 31, 7), (5, 700), (130, 130),
 ]  # fmt: skip
 """One element, whole blocks, rests, one row, stacks, several groups a core."""
 
 
-@pytest.mark.parametrize("sanitize", [False, True])
+@pytest.mark.parametrize("sanitize", SANITIZED)
 def test_reductions_past_the_blocks_agree(
     add_node: AddNode, verified: Verified, sanitize: bool
 ) -> None:
@@ -43,11 +43,11 @@ def test_reductions_past_the_blocks_agree(
     assert addressed(checked) == {"storage"}
 
 
-@pytest.mark.parametrize("dtype", [F16, F32], ids=lambda dtype: dtype.value)
+@pytest.mark.parametrize("name", sampled("float16", "float32"))
 def test_normalisations_along_rows_of_blocks_leave_zeros(
-    add_node: AddNode, verified: Verified, dtype: DType
+    add_node: AddNode, verified: Verified, name: str
 ) -> None:
-    graph = Graph("normalisations", Phase.TYPED)
+    graph, dtype = Graph("normalisations", Phase.TYPED), DType(name)
     for shape in MATRICES:
         kind = matrix(dtype, *shape)
         vector = TensorType(dtype, shape[-1:])

@@ -8,7 +8,7 @@ import pytest
 
 from atc_py.dtypes import DType
 from atc_py.ir import Graph, Phase, TensorType
-from tests.emit.families.blocks import addressed, image, matrix
+from tests.emit.families.blocks import SANITIZED, addressed, image, matrix
 from tests.emit.families.conftest import wrong
 from tests.emit.families.test_links import launches
 
@@ -37,7 +37,7 @@ MATRICES: list[Shape] = [
 """One element, whole blocks, rests of blocks, primes, nothing, several tiles a core."""
 
 
-@pytest.mark.parametrize("sanitize", [False, True])
+@pytest.mark.parametrize("sanitize", SANITIZED)
 def test_functions_of_one_tensor_keep_padding_zero(
     add_node: AddNode, verified: Verified, sanitize: bool
 ) -> None:

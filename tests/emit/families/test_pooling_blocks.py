@@ -8,7 +8,7 @@ import pytest
 
 from atc_py.dtypes import DType
 from atc_py.ir import Graph, Phase
-from tests.emit.families.blocks import addressed, image
+from tests.emit.families.blocks import SANITIZED, addressed, image, sampled
 from tests.emit.families.conftest import wrong
 from tests.emit.families.test_pooling import WINDOWS, result_of, window
 
@@ -26,7 +26,7 @@ MORE: list[tuple[Shape, dict[str, Any]]] = [
 """Whole blocks of channels, and a rest."""
 
 
-@pytest.mark.parametrize("op", ["MaxPoolV3", "AvgPoolV2"])
+@pytest.mark.parametrize("op", sampled("AvgPoolV2", "MaxPoolV3"))
 def test_windows_over_blocks_agree(add_node: AddNode, verified: Verified, op: str) -> None:
     graph = Graph("windows", Phase.TYPED)
     cases = [*WINDOWS, *MORE]
@@ -42,13 +42,16 @@ def test_windows_over_blocks_agree(add_node: AddNode, verified: Verified, op: st
     assert addressed(checked) == {"storage"}
 
 
-def test_dilated_windows_over_blocks_agree(add_node: AddNode, verified: Verified) -> None:
+@pytest.mark.parametrize("sanitize", SANITIZED)
+def test_dilated_windows_over_blocks_agree(
+    add_node: AddNode, verified: Verified, sanitize: bool
+) -> None:
     graph = Graph("dilated", Phase.TYPED)
     shape = (1, 18, 17, 19)
     for dilations, pads in (((2, 3), (0, 0, 0, 0)), ((1, 5), (0, 0, 4, 5))):
         attributes = window((3, 3), (2, 1), dilations=(1, 1, *dilations), pads=pads)
         result = image(F16, *result_of("MaxPoolV3", shape, attributes))
         add_node(graph, "MaxPoolV3", [image(F16, *shape)], [result], attributes)
-    checked = verified(graph, sanitize=True)
+    checked = verified(graph, sanitize=sanitize)
     assert wrong(checked) == []
     assert addressed(checked) == {"storage"}

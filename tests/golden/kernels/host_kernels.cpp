@@ -7,6 +7,7 @@ extern "C" void cast_f16_43f56c87(GM_ADDR, GM_ADDR, GM_ADDR, GM_ADDR);
 extern "C" void less_f16_6b843833(GM_ADDR, GM_ADDR, GM_ADDR, GM_ADDR, GM_ADDR);
 extern "C" void conv2d_f16_6f1fae33(GM_ADDR, GM_ADDR, GM_ADDR, GM_ADDR, GM_ADDR, GM_ADDR);
 extern "C" void one_hot_d_i32_9deea22f(GM_ADDR, GM_ADDR, GM_ADDR, GM_ADDR, GM_ADDR, GM_ADDR);
+extern "C" void scaled_masked_softmax_f16_49bc0590(GM_ADDR, GM_ADDR, GM_ADDR, GM_ADDR, GM_ADDR);
 extern "C" void mat_mul_v2_f16_8dad308b(GM_ADDR, GM_ADDR, GM_ADDR, GM_ADDR, GM_ADDR, GM_ADDR);
 extern "C" void split_vd_f16_6283369f(GM_ADDR, GM_ADDR, GM_ADDR, GM_ADDR, GM_ADDR);
 extern "C" void transpose_d_f16_2c0288fb(GM_ADDR, GM_ADDR, GM_ADDR, GM_ADDR);
@@ -40,6 +41,7 @@ int main(int argc, char** argv) {
       {"less_f16_6b843833", Call<less_f16_6b843833>},
       {"conv2d_f16_6f1fae33", Call<conv2d_f16_6f1fae33>},
       {"one_hot_d_i32_9deea22f", Call<one_hot_d_i32_9deea22f>},
+      {"scaled_masked_softmax_f16_49bc0590", Call<scaled_masked_softmax_f16_49bc0590>},
       {"mat_mul_v2_f16_8dad308b", Call<mat_mul_v2_f16_8dad308b>},
       {"split_vd_f16_6283369f", Call<split_vd_f16_6283369f>},
       {"transpose_d_f16_2c0288fb", Call<transpose_d_f16_2c0288fb>},
@@ -66,5 +68,5 @@ int main(int argc, char** argv) {
       {"", nullptr},
   };
   const AscendC::host::BufferSizes sizes{262144, 1048576, 65536, 65536, 262144};
-  return AscendC::host::Main(argc, argv, entries, 29, sizes);
+  return AscendC::host::Main(argc, argv, entries, 30, sizes);
 }

@@ -6,6 +6,7 @@ is added to the int32 result and wraps around with it.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -76,7 +77,21 @@ def _bind(call: Call, turn: str) -> Launch:
     """What multiplies; the data tell how int8 is multiplied, so that is found out every time."""
     if call.x.dtype == np.int8:
         return lambda: _products(call, *_operands(call, turn))()  # noqa: PLW0108  (anew)
+    if np.may_share_memory(call.x, call.input(1)):
+        return _by_itself(call, turn)
     return _products(call, *_operands(call, turn))
+
+
+def _by_itself(call: Call, turn: str) -> Launch:
+    """What multiplies a matrix by itself, one of the two turned or none.
+
+    numpy takes another routine of BLAS, syrk, where a matrix and its transpose are one memory. That
+    adds up in another order, and results must not depend on where operands lie: hence a copy.
+    """
+    right = call.input(1)
+    apart = call.workspace.take("apart", right.shape, right.dtype)
+    other = replace(call, inputs=(call.x, apart, *call.inputs[2:]))
+    return in_turn([partial(np.copyto, apart, right), _products(other, *_operands(other, turn))])
 
 
 @kernel(

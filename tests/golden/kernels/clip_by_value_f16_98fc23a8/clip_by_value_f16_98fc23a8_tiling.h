@@ -28,7 +28,7 @@ struct Tiling {
 
 constexpr Tiling kRows[] = {
     // x 2x32x10x12, clip_value_min scalar, clip_value_max scalar, y 2x32x10x12
-    //   ClipByValue:out.25
+    //   ClipByValue:out.26
     {1, 7680, 1, 960, 8, 8, 8, 960, 1024, {1}, {{0}}, {1},
      {{2, 32, 10, 12}, {1, 1, 1, 1}, {1, 1, 1, 1}, {2, 32, 10, 12}}},
 };

@@ -30,7 +30,7 @@ struct Tiling {
 
 constexpr Tiling kRows[] = {
     // x 2x32x10x12, indices 6x2, y 6x10x12
-    //   GatherNd:out.13
+    //   GatherNd:out.14
     {6, 6, 6, 120, 1, 120, 1, 128, 6, 7680, 12, 2, {2, 32}, {3840, 120},
      {{2, 32, 10, 12}, {1, 1, 6, 2}, {1, 6, 10, 12}}},
 };

@@ -23,7 +23,7 @@ struct Tiling {
 
 constexpr Tiling kRows[] = {
     // features 2x32x10x12, rois 6x5, y 6x32x7x7
-    //   ROIAlign:out.22
+    //   ROIAlign:out.23
     {9408, 8, 1184, 1184, 1, 1184, 1, 1120,
      {{2, 32, 10, 12}, {1, 1, 6, 5}, {6, 32, 7, 7}}},
 };

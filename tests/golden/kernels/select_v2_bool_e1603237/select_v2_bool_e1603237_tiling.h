@@ -28,7 +28,7 @@ struct Tiling {
 
 constexpr Tiling kRows[] = {
     // condition 2x32x10x12, then 2x32x10x12, else_ 32x1x1, result 2x32x10x12
-    //   SelectV2:out.23
+    //   SelectV2:out.24
     {64, 120, 8, 128, 1, 8, 8, 128, 1024, {2, 32}, {{3840, 120}, {3840, 120}, {0, 1}}, {1, 1, 0},
      {{2, 32, 10, 12}, {2, 32, 10, 12}, {1, 32, 1, 1}, {2, 32, 10, 12}}},
 };

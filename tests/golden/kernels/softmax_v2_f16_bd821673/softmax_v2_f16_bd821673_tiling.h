@@ -29,7 +29,7 @@ struct Tiling {
 
 constexpr Tiling kRows[] = {
     // x 2x32x10x12, y 2x32x10x12
-    //   SoftmaxV2:out.11
+    //   SoftmaxV2:out.12
     {640, 1, 12, 1, 12, 12, 1, 256, 8, {640}, {12}, {1}, {0},
      {{2, 32, 10, 12}, {2, 32, 10, 12}}},
 };

@@ -25,7 +25,7 @@ struct Tiling {
 
 constexpr Tiling kRows[] = {
     // x 2x32x10x12, indices 6x2, updates 6x10x12, y 2x32x10x12
-    //   TensorScatterUpdate:out.14
+    //   TensorScatterUpdate:out.15
     {64, 120, 8, 8, 960, 6, 2, {2, 32}, {32, 1},
      {{2, 32, 10, 12}, {1, 1, 6, 2}, {1, 6, 10, 12}, {2, 32, 10, 12}}},
 };

@@ -1,0 +1,64 @@
+"""Softmax of scores of which a mask leaves some out."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from atc_py.device.sim.kernel import Call, Launch, kernel
+from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
+from atc_py.device.sim.typing_rules import require_float
+from atc_py.dtypes import DType
+from atc_py.shapes import broadcast_shapes
+
+__all__: list[str] = []
+
+_LOWEST = np.finfo(np.float32).min
+"""What a masked element counts as."""
+
+
+def _types(node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """The output is as x; the mask is bool and broadcast to x; no mask is made here."""
+    x, mask = node.x, node.required(1)
+    require_float(x)
+    node.expect("fixed_triu_mask", allowed=False)
+    if not x.rank:
+        raise NodeError(f"x must have an axis, found {x}")
+    if mask.dtype is not DType.BOOL:
+        raise NodeError(f"mask must be bool, found {mask.dtype.value}")
+    try:
+        shape = broadcast_shapes(x.shape, mask.shape)
+    except ValueError as error:
+        raise NodeError(str(error)) from None
+    if shape != x.shape:
+        raise NodeError(f"mask must be broadcast to {x}, found {mask}")
+    return (x,)
+
+
+def _bind(call: Call) -> Launch:
+    """What computes it, with memory for the maxima and the sums."""
+    x, out = call.x, call.out
+    masked = np.broadcast_to(call.input(1), x.shape)
+    scale = x.dtype.type(call.node.number("scale"))
+    row = np.empty((*x.shape[:-1], 1), x.dtype)
+
+    def launch() -> None:
+        np.multiply(x, scale, out)
+        np.copyto(out, _LOWEST, where=masked)
+        np.maximum.reduce(out, -1, None, row, keepdims=True)
+        np.subtract(out, row, out)
+        np.exp(out, out)
+        np.add.reduce(out, -1, None, row, keepdims=True)
+        np.divide(out, row, out)
+
+    return launch
+
+
+@kernel("ScaledMaskedSoftmax", _types, in_place=True, bind=_bind)
+def scaled_masked_softmax(call: Call) -> None:
+    """`y = exp(v - m) / sum of exp(v - m)` along the last axis, with m the largest v.
+
+    `v = x * scale`, and the lowest finite float32 where the mask is true: whatever x holds there
+    counts for nothing, a row with any other element above it gives its masked ones 0, and a row
+    that is masked as a whole gives all of them the same share.
+    """
+    _bind(call)()

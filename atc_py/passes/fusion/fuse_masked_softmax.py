@@ -1,0 +1,98 @@
+"""The softmax of masked scores, as attention has it, becomes one operator."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import TYPE_CHECKING
+
+from atc_py.passes.fusion.attributes import ints
+from atc_py.passes.fusion.mask_pattern import Mask, inverted, mask_of, require_low_fill
+from atc_py.passes.fusion.matching import Match, MissError, RewritePass, scalar
+from atc_py.target import find_operator
+
+if TYPE_CHECKING:
+    from atc_py.ir import Node, Value
+
+__all__ = ["FuseMaskedSoftmaxPass"]
+
+_FUSED = "ScaledMaskedSoftmax"
+_SCALES = frozenset({"Mul", "Muls", "RealDiv"})
+
+
+class FuseMaskedSoftmaxPass(RewritePass):
+    """SoftmaxV2(SelectV2(mask, fill, x * scale)) = ScaledMaskedSoftmax(x, mask, scale).
+
+    So does SoftmaxV2(x * scale + SelectV2(mask, fill, 0)); operands of SelectV2 may stand the other
+    way round, which turns the mask over. The scale is Mul, Muls or RealDiv with a constant of one
+    element, or there is none. Masked elements count as the lowest finite float32 then, which gives
+    what the fill gave where it is so low that no score comes near it: `mask_pattern` says how low.
+    """
+
+    name = "fuse-masked-softmax"
+    summary = "Turns the softmax of masked scores into ScaledMaskedSoftmax."
+    anchors = frozenset({"SoftmaxV2"})
+
+    def rewrite(self, match: Match) -> None:
+        """Match from the softmax back to the scores."""
+        softmax = match.anchor
+        _require_last_axis(softmax)
+        scores, mask = _masked(match, match.producer(softmax.input(0), "SelectV2", "Add"))
+        match.require_type_of(scores, softmax)
+        _require_taken(match, scores)
+        require_low_fill(match, mask, scores.type.dtype)
+        match.require_known_extents(scores, mask.condition)
+        x, scale = _unscaled(match, scores)
+        match.become(softmax, _FUSED, [x, mask.condition], {"scale": scale})
+        if not mask.hides:
+            softmax.set_inputs([x, inverted(match, mask)])
+
+
+def _require_last_axis(softmax: Node) -> None:
+    """The last axis alone is summed over, in the dtype of the scores."""
+    (result,) = softmax.outputs
+    axes = [axis % result.type.rank for axis in ints(softmax.attributes.get("axes", (-1,)))]
+    if axes != [result.type.rank - 1]:
+        reason = f"the last axis, {result.type.rank - 1}, must be summed over, found {axes}"
+        raise MissError(reason, softmax)
+
+
+def _require_taken(match: Match, scores: Value) -> None:
+    """The fused operator must compute in the dtype of the scores; SoftmaxV2 has more of them."""
+    row = find_operator(_FUSED)
+    taken = [] if row is None else [column.inputs[0].value for column in row.columns]
+    found = scores.type.dtype.value
+    match.require(found in taken, f"scores must be {', '.join(taken)}, found {found}")
+
+
+def _masked(match: Match, node: Node) -> tuple[Value, Mask]:
+    """The scores, and what hides some of them: `node` chooses, or adds what is chosen."""
+    if node.op == "SelectV2":
+        mask = mask_of(match, node)
+        return mask.other, mask
+    for value in node.present_inputs:
+        chosen = value.producer
+        if chosen is None or chosen.op != "SelectV2":
+            continue
+        scores, mask = match.other(node, value), mask_of(match, match.borrow(chosen))
+        if scalar(mask.other) != 0:
+            reason = f"SelectV2 must choose 0 or the fill for an Add, found {chosen!r}"
+            raise MissError(reason, chosen)
+        return scores, mask._replace(adds=True)
+    raise MissError(f"SelectV2 must compute what is added, found {node!r}", node)
+
+
+def _unscaled(match: Match, scores: Value) -> tuple[Value, float]:
+    """What is scaled by a constant, and the constant; `scores` and 1 where that is not all."""
+    node = scores.producer
+    if node is None or node.op not in _SCALES or match.is_output(scores):
+        return scores, 1.0
+    varying = [value for value in node.present_inputs if scalar(value) is None]
+    if len(varying) != 1 or len(scores.consumers) != 1 or varying[0].type != scores.type:
+        return scores, 1.0
+    if node.op == "RealDiv" and (node.input(0) is not varying[0] or not scalar(node.input(1))):
+        return scores, 1.0
+    scale = match.scaled(node, varying[0])
+    if not isfinite(scale):
+        return scores, 1.0
+    match.keep(node)
+    return varying[0], scale

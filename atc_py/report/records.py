@@ -1,0 +1,51 @@
+"""Records that a conversion leaves in an offline model's report, read back by their schemas."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar, cast
+
+import msgspec
+
+from atc_py.diag import Place
+from atc_py.diag.codes import OM_CONTENT
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from atc_py.diag import AtcError
+
+__all__ = ["read_record"]
+
+Record = TypeVar("Record")
+
+
+def read_record(report: Mapping[str, object], name: str, schema: type[Record], file: str) -> Record:
+    """The record called `name`, held against its schema.
+
+    Args:
+        report: of the offline model, decoded.
+        name: its key in the report.
+        schema: a TypedDict.
+        file: path of the offline model, for diagnostics.
+
+    Raises:
+        AtcError: OM_CONTENT where the report has none, or one that does not follow its schema.
+    """
+    found = report.get(name)
+    if not isinstance(found, dict):
+        raise _unusable(f"the report has no record of {name}", file)
+    try:
+        msgspec.convert(found, schema)
+    except msgspec.ValidationError as error:
+        message = f"the record of {name} does not follow its schema: {error}"
+        raise _unusable(message, file) from error
+    return cast("Record", found)
+
+
+def _unusable(message: str, file: str) -> AtcError:
+    """A report without a record that can be shown."""
+    return OM_CONTENT.error(
+        message,
+        place=Place(file, field="report.json"),
+        help="convert the model again with this version of atc-py",
+    )
