@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import CANNOT_WRITE
 from atc_py.held_files import create_held, take_over
+from atc_py.undisturbed import undisturbed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,7 +65,7 @@ def atomic_write(path: Path, *, durable: bool = True) -> Iterator[io.BufferedWri
     file: io.BufferedWriter | None = None
     temporary: Path | None = None
     try:
-        with _refusals(path):
+        with _refusals(path), undisturbed():
             handle, temporary = _temporary(target)
             file = io.BufferedWriter(_Output(handle, path), _BUFFER)
         yield file

@@ -17,7 +17,7 @@ MODULES = sorted((ROOT / "atc_py").rglob("*.py"))
 L0 = (
     "diag dtypes shapes formats config resources ordering "
     "input_shapes atomic array_files output_paths deq_scale template_cache memory_limit held_files work_folder "
-    "spelling user_files json_text storage packing"
+    "spelling user_files json_text storage packing undisturbed"
 )
 LEVELS = {
     part: level

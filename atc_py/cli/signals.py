@@ -7,6 +7,8 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from atc_py.undisturbed import put_off
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FrameType
@@ -63,7 +65,9 @@ def signals_as_exceptions() -> Iterator[None]:
 
 
 def _raise(number: int, _frame: FrameType | None) -> None:
-    """Raise the exception; from now on every signal has the system's effect."""
+    """Raise the exception, if not now then soon; then every signal has the system's effect."""
+    if put_off(lambda: _raise(number, None)):
+        return
     for name in _ENDING:
         each = getattr(signal, name, None)
         if each is not None and signal.getsignal(each) is _raise:

@@ -65,8 +65,9 @@ def _taken(shape: Shape, order: tuple[int, ...]) -> Shape:
 
 
 def test_no_operator_of_the_family_is_untested() -> None:
+    # TransData, which moves blocks, is in test_trans_data.py.
     listed = {op for op, family in families().items() if family.template == "move"}
-    assert listed == {
+    assert listed - {"TransData"} == {
         "ConcatD", "DepthToSpace", "ExpandD", "PadV3D", "SpaceToDepth", "SplitD", "SplitVD",
         "StridedSliceD", "TileD", "TransposeD",
     }  # fmt: skip

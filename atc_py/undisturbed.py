@@ -1,0 +1,54 @@
+"""Moments in which a signal must not raise: something is made, and nobody knows of it yet."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["put_off", "undisturbed"]
+
+
+class _Moment:
+    """Blocks that the main thread is in, and what waits for the end of the outermost one."""
+
+    depth = 0
+    waiting: Callable[[], None] | None = None
+
+
+_MOMENT = _Moment()
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """A block, of one or two calls of the system, in which handlers of signals raise nothing.
+
+    What they put off is done at its end, so that it is raised where what was made is known.
+    Handlers run in the main thread alone; in others this does nothing.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    _MOMENT.depth += 1
+    try:
+        yield
+    finally:
+        _MOMENT.depth -= 1
+        action = _MOMENT.waiting
+        if action is not None and _MOMENT.depth == 0:
+            _MOMENT.waiting = None
+            action()
+
+
+def put_off(action: Callable[[], None]) -> bool:
+    """Whether `action` waits for the end of an `undisturbed` block, which will call it.
+
+    For handlers of signals that raise.
+    """
+    if _MOMENT.depth == 0:
+        return False
+    _MOMENT.waiting = action
+    return True
