@@ -9,6 +9,8 @@ from atc_py.ir import SplatConst, TensorType, Value
 from atc_py.lowering.attributes import get_float, get_int
 from atc_py.lowering.operands import numbers_of
 from atc_py.lowering.registry import lowering
+from atc_py.memory_limit import format_size
+from atc_py.shapes import element_count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,6 +19,9 @@ if TYPE_CHECKING:
     from atc_py.shapes import Shape
 
 __all__: list[str] = []
+
+_MOST_ONES = 256 * 1024**2
+"""Bytes of the constant that an input is multiplied by where its extents are not known."""
 
 
 @lowering("Sum")
@@ -82,6 +87,14 @@ def lower_expand(b: Builder) -> Sequence[Value]:
     if not result.is_open:
         return [_expanded(b, b.input(0), result.shape, None)]
     shape = numbers_of(b, 1, "shape") or ()
+    size = element_count(shape) * result.dtype.itemsize
+    if size > _MOST_ONES:
+        raise b.unsupported(
+            f"an input of extents that only the run knows needs {format_size(size)} of ones to "
+            f"be expanded, the limit is {format_size(_MOST_ONES)}",
+            None,
+            "fix the extents of the input with --input-shape",
+        )
     ones = b.const("ones", SplatConst(1, result.dtype, shape))
     return [b.op("Mul", [b.input(0), ones], result)]
 
