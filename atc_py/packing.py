@@ -14,7 +14,14 @@ import numpy as np
 from atc_py.dtypes import DType
 from atc_py.formats import Format
 from atc_py.shapes import closed_shape
-from atc_py.storage import FRACTAL_ROWS, c0_of, group_blocks, stored_shape
+from atc_py.storage import (
+    FRACTAL_ROWS,
+    MATRIX_RANK,
+    blocks_of,
+    c0_of,
+    group_blocks,
+    stored_shape,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = ["pack", "unpack"]
 
-_MATRIX_RANK = 2
 _TO_NCHW, _TO_NHWC = (0, 3, 1, 2), (0, 2, 3, 1)
 
 
@@ -91,14 +97,9 @@ def _order(storage: Storage, rank: int) -> str:
     if storage.format is not Format.FRACTAL_Z:
         name: str = storage.format.value
         return name
-    if rank == _MATRIX_RANK:
+    if rank == MATRIX_RANK:
         return "matrix"
     return "filter" if storage.groups == 1 else "grouped filter"
-
-
-def _ceil(extent: int, size: int) -> int:
-    """Blocks of `size` that hold `extent` elements."""
-    return -(-extent // size)
 
 
 def _padded(array: Array, shape: Shape) -> Array:
@@ -118,7 +119,7 @@ def _cut(array: Array, shape: Shape) -> Array:
 def _pack_map(x: Array, _storage: Storage, c0: int) -> Array:
     """[N, C, H, W] as [N, C1, H, W, C0]."""
     batch, channels, height, width = x.shape
-    c1 = _ceil(channels, c0)
+    c1 = blocks_of(channels, c0)
     blocked = _padded(x, (batch, c1 * c0, height, width)).reshape(batch, c1, c0, height, width)
     ordered: Array = blocked.transpose(0, 1, 3, 4, 2)
     return ordered
@@ -132,7 +133,7 @@ def _unpack_map(packed: Array, shape: Shape, _storage: Storage) -> Array:
 
 def _pack_matrix(x: Array, _storage: Storage, c0: int) -> Array:
     """[K, N] as [K1, N1, 16, C0]."""
-    k1, n1 = _ceil(x.shape[0], c0), _ceil(x.shape[1], FRACTAL_ROWS)
+    k1, n1 = blocks_of(x.shape[0], c0), blocks_of(x.shape[1], FRACTAL_ROWS)
     blocked = _padded(x, (k1 * c0, n1 * FRACTAL_ROWS)).reshape(k1, c0, n1, FRACTAL_ROWS)
     ordered: Array = blocked.transpose(0, 2, 3, 1)
     return ordered
@@ -147,7 +148,7 @@ def _unpack_matrix(packed: Array, shape: Shape, _storage: Storage) -> Array:
 def _pack_diagonals(x: Array, c0: int) -> Array:
     """[blocks, outputs, inputs, H, W] as [blocks, C1, H, W, N1, 16, C0]."""
     blocks, outputs, inputs, height, width = x.shape
-    n1, c1 = _ceil(outputs, FRACTAL_ROWS), _ceil(inputs, c0)
+    n1, c1 = blocks_of(outputs, FRACTAL_ROWS), blocks_of(inputs, c0)
     padded = _padded(x, (blocks, n1 * FRACTAL_ROWS, c1 * c0, height, width))
     blocked = padded.reshape(blocks, n1, FRACTAL_ROWS, c1, c0, height, width)
     ordered: Array = blocked.transpose(0, 3, 5, 6, 1, 2, 4)
@@ -158,7 +159,7 @@ def _unpack_diagonals(packed: Array, shape: Shape) -> Array:
     """The inverse of `_pack_diagonals`, from any shape with the same elements."""
     blocks, _, inputs, height, width = shape
     n1, rows, c0 = packed.shape[-3:]
-    c1 = _ceil(inputs, c0)
+    c1 = blocks_of(inputs, c0)
     blocked = packed.reshape(blocks, c1, height, width, n1, rows, c0)
     ordered = blocked.transpose(0, 4, 5, 1, 6, 2, 3)
     return _cut(ordered.reshape(blocks, n1 * rows, c1 * c0, height, width), shape)
@@ -208,7 +209,7 @@ def _unpack_grouped(packed: Array, shape: Shape, storage: Storage) -> Array:
 def _pack_nz(x: Array, _storage: Storage, c0: int) -> Array:
     """[..., H, W] as [..., W1, H1, 16, C0]."""
     *outer, height, width = x.shape
-    h1, w1 = _ceil(height, FRACTAL_ROWS), _ceil(width, c0)
+    h1, w1 = blocks_of(height, FRACTAL_ROWS), blocks_of(width, c0)
     padded = _padded(x, (*outer, h1 * FRACTAL_ROWS, w1 * c0))
     blocked = padded.reshape(*outer, h1, FRACTAL_ROWS, w1, c0)
     return np.moveaxis(blocked, -2, -4)
@@ -224,7 +225,7 @@ def _pack_depthwise(x: Array, storage: Storage, c0: int) -> Array:
     """[C m, 1, H, W] as [C1, H, W, m, C0, C0], channels on the diagonal."""
     channels, (height, width) = storage.groups, x.shape[2:]
     multiplier = x.shape[0] // channels
-    c1 = _ceil(channels, c0)
+    c1 = blocks_of(channels, c0)
     split = x.reshape(channels, multiplier, height, width)
     blocked = _padded(split, (c1 * c0, *split.shape[1:])).reshape(c1, c0, *split.shape[1:])
     square = np.zeros((c1, height, width, multiplier, c0, c0), x.dtype)

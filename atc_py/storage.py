@@ -22,9 +22,11 @@ if TYPE_CHECKING:
 __all__ = [
     "BLOCKED_FORMATS",
     "FRACTAL_ROWS",
+    "MATRIX_RANK",
     "GroupBlocks",
     "ImpossibleStorageError",
     "Storage",
+    "blocks_of",
     "c0_of",
     "group_blocks",
     "lies_like_rows",
@@ -39,7 +41,9 @@ FRACTAL_ROWS = 16
 _C0 = {DType.INT8: 32, DType.UINT8: 32, DType.INT4: 64}
 _DEFAULT_C0 = 16
 
-_MATRIX_RANK = 2
+MATRIX_RANK = 2
+"""Axes of a matrix, which FRACTAL_NZ cuts into fractals."""
+
 _IMAGE_RANK = 4
 _GROUPED = (Format.FRACTAL_Z, Format.C1HWNCOC0)
 
@@ -89,6 +93,11 @@ def c0_of(dtype: DType) -> int:
     return _C0.get(dtype, _DEFAULT_C0)
 
 
+def blocks_of(extent: int, size: int) -> int:
+    """Blocks of `size` that hold `extent` elements, the last one perhaps padded."""
+    return -(-extent // size)
+
+
 def group_blocks(groups: int, channels: int, filters: int, c0: int) -> GroupBlocks:
     """The block diagonals of a filter with `channels` and `filters` per group.
 
@@ -102,9 +111,9 @@ def group_blocks(groups: int, channels: int, filters: int, c0: int) -> GroupBloc
     merged = min(max(fill, 1), groups)
     return GroupBlocks(
         merged,
-        -(-groups // merged),
-        -(-merged * channels // c0),
-        -(-merged * filters // FRACTAL_ROWS),
+        blocks_of(groups, merged),
+        blocks_of(merged * channels, c0),
+        blocks_of(merged * filters, FRACTAL_ROWS),
     )
 
 
@@ -160,8 +169,8 @@ def lies_like_rows(dims: Dims, storage: Storage | None, dtype: DType) -> bool:
     if storage.format is Format.NC1HWC0 and len(dims) == _IMAGE_RANK:
         channels = dims[1]
         return dims[2:] == (1, 1) and channels is not None and channels % c0 == 0
-    if storage.format is Format.FRACTAL_NZ and len(dims) >= _MATRIX_RANK:
-        height, width = dims[-_MATRIX_RANK:]
+    if storage.format is Format.FRACTAL_NZ and len(dims) >= MATRIX_RANK:
+        height, width = dims[-MATRIX_RANK:]
         return width == c0 and height is not None and height % FRACTAL_ROWS == 0
     return False
 
@@ -184,12 +193,12 @@ def shows_same_bytes(
     same = before[1] == after[1] is not None
     if not same or before[1] is None or before[1].format is not Format.FRACTAL_NZ:
         return same and before[0] == after[0]
-    return before[0][-_MATRIX_RANK:] == after[0][-_MATRIX_RANK:]
+    return before[0][-MATRIX_RANK:] == after[0][-MATRIX_RANK:]
 
 
 def _ceil(extent: int | None, size: int) -> int | None:
-    """Blocks of `size` that hold `extent` elements."""
-    return None if extent is None else -(-extent // size)
+    """As `blocks_of`; an extent that only the run knows leaves their number open."""
+    return None if extent is None else blocks_of(extent, size)
 
 
 def _product(extents: Sequence[int | None]) -> int | None:
@@ -214,7 +223,7 @@ def _feature_map(dims: Dims, origin: Format, _storage: Storage, c0: int) -> Dims
 
 def _fractal_z(dims: Dims, origin: Format, storage: Storage, c0: int) -> Dims:
     """FRACTAL_Z: [blocks C1 H W, N / 16, 16, C0] of a filter, [K / C0, N / 16, 16, C0] of K x N."""
-    if len(dims) == _MATRIX_RANK:
+    if len(dims) == MATRIX_RANK:
         return _ceil(dims[0], c0), _ceil(dims[1], FRACTAL_ROWS), FRACTAL_ROWS, c0
     outputs, channels, height, width = _as_nchw(dims, origin)
     if storage.groups == 1:
@@ -249,7 +258,7 @@ def _refuse_feature_map(dims: Dims, origin: Format, _storage: Storage) -> str | 
 
 def _refuse_fractal_z(dims: Dims, origin: Format, storage: Storage) -> str | None:
     """Filters whose groups are equal, and matrices."""
-    if origin is Format.ND and len(dims) == _MATRIX_RANK:
+    if origin is Format.ND and len(dims) == MATRIX_RANK:
         if storage.groups == 1:
             return None
         return f"FRACTAL_Z of a matrix has no groups, found {storage.groups}"
@@ -263,7 +272,7 @@ def _refuse_fractal_z(dims: Dims, origin: Format, storage: Storage) -> str | Non
 
 def _refuse_fractal_nz(dims: Dims, origin: Format, _storage: Storage) -> str | None:
     """Stacked matrices."""
-    if origin in BLOCKED_FORMATS or len(dims) < _MATRIX_RANK:
+    if origin in BLOCKED_FORMATS or len(dims) < MATRIX_RANK:
         found = f"found {origin.value} of {format_shape(dims)}"
         return f"FRACTAL_NZ is for row-by-row tensors of at least 2 axes, {found}"
     return None

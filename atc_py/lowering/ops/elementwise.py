@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import reduce
 from typing import TYPE_CHECKING
 
+from atc_py.frontend.fold import FOLD_LIMIT
 from atc_py.ir import SplatConst, TensorType, Value
 from atc_py.lowering.attributes import get_float, get_int
 from atc_py.lowering.operands import numbers_of
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
     from atc_py.shapes import Shape
 
 __all__: list[str] = []
-
-_MOST_ONES = 256 * 1024**2
-"""Bytes of the constant that an input is multiplied by where its extents are not known."""
 
 
 @lowering("Sum")
@@ -88,10 +86,10 @@ def lower_expand(b: Builder) -> Sequence[Value]:
         return [_expanded(b, b.input(0), result.shape, None)]
     shape = numbers_of(b, 1, "shape") or ()
     size = element_count(shape) * result.dtype.itemsize
-    if size > _MOST_ONES:
+    if size > FOLD_LIMIT:
         raise b.unsupported(
             f"an input of extents that only the run knows needs {format_size(size)} of ones to "
-            f"be expanded, the limit is {format_size(_MOST_ONES)}",
+            f"be expanded, the limit is {format_size(FOLD_LIMIT)}",
             None,
             "fix the extents of the input with --input-shape",
         )
