@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from atc_py.device.sim.numerics import (
-    ROUNDED_AT_ONCE,
     Kind,
     carrier_dtype,
     from_carrier,
@@ -18,6 +17,7 @@ from atc_py.device.sim.numerics import (
     rounding,
     to_carrier,
 )
+from atc_py.device.sim.parallel import ELEMENTS_AT_ONCE
 from atc_py.dtypes import DType
 from tests.device.models import ModelBuilder, random_array, run_model, run_operator
 
@@ -56,7 +56,7 @@ def test_rounding_keeps_all_values_of_the_grid(dtype: DType) -> None:
 
 def assert_kind_rounds_like_numpy(x: NDArray[np.float32], dtype: DType, kind: Kind) -> None:
     """Compare bits of values of which something is known, rounded where they lie, twice over."""
-    scratch, found = np.empty(ROUNDED_AT_ONCE, np.uint32), np.empty_like(x)
+    scratch, found = np.empty(ELEMENTS_AT_ONCE, np.uint32), np.empty_like(x)
     with np.errstate(over="ignore", invalid="ignore"):
         expected = x.astype(dtype.numpy).astype(np.float32)
         launch = rounding(found, dtype, scratch, kind)

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from atc_py.device.sim.kernel import in_turn, shared
+from atc_py.device.sim.parallel import ELEMENTS_AT_ONCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["by_blocks", "by_pairs"]
 
-_BLOCK = 32 * 1024
-"""Elements at a time: operand, result and scratch of a block stay in the L2 cache."""
-
 
 def by_blocks(call: Call, formula: Formula) -> None:
     """Call `formula(x, out, scratch)` on flat blocks of the first input and the first output.
@@ -34,14 +32,14 @@ def by_blocks(call: Call, formula: Formula) -> None:
     source, target = call.x.reshape(-1), call.out.reshape(-1)
 
     def part(start: int, stop: int) -> None:
-        scratch = call.workspace.take("block", (min(_BLOCK, stop - start),), source.dtype)
-        for first in range(start, stop, _BLOCK):
-            last = min(first + _BLOCK, stop)
+        scratch = call.workspace.take("block", (min(ELEMENTS_AT_ONCE, stop - start),), source.dtype)
+        for first in range(start, stop, ELEMENTS_AT_ONCE):
+            last = min(first + ELEMENTS_AT_ONCE, stop)
             values = target[first:last]
             formula(source[first:last], values, scratch[: last - first])
             call.finish(values, ((target.size,), (slice(first, last),)))
 
-    call.workers.split(source.size, part, least=_BLOCK)
+    call.workers.split(source.size, part, least=ELEMENTS_AT_ONCE)
 
 
 def by_pairs(call: Call, function: np.ufunc) -> Launch:
@@ -53,14 +51,14 @@ def by_pairs(call: Call, function: np.ufunc) -> Launch:
     size = target.size
 
     def block(first: int, stop: int) -> Launch:
-        here = slice(first, min(first + _BLOCK, stop))
+        here = slice(first, min(first + ELEMENTS_AT_ONCE, stop))
         operands = tuple(each[here] if each.size == size else each for each in (left, right))
         return _pair(call, function, operands, target[here], ((size,), (here,)))
 
     def part(start: int, stop: int) -> Launch:
-        return in_turn([block(first, stop) for first in range(start, stop, _BLOCK)])
+        return in_turn([block(first, stop) for first in range(start, stop, ELEMENTS_AT_ONCE)])
 
-    return shared(call.workers, size, part, least=_BLOCK)
+    return shared(call.workers, size, part, least=ELEMENTS_AT_ONCE)
 
 
 def _pair(

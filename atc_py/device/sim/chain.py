@@ -20,9 +20,9 @@ import numpy as np
 
 from atc_py.device.sim.kernel import Call, Kernel, Rounding, in_turn, shared
 from atc_py.device.sim.numerics import Kind, is_rounded
-from atc_py.device.sim.parallel import Workers
+from atc_py.device.sim.parallel import ELEMENTS_AT_ONCE, Workers
 from atc_py.device.sim.program import Step
-from atc_py.device.sim.tables import LOOKED_UP_AT_ONCE, looking_up, table_of
+from atc_py.device.sim.tables import looking_up, table_of
 from atc_py.shapes import element_count
 from atc_py.target import Unit, find_operator
 
@@ -172,7 +172,7 @@ class _Chain:
             found = looking_up(table, source[start:stop], values, call.workspace)
             return in_turn([found, finishing(values, place)])
 
-        return shared(call.workers, target.size, part, least=LOOKED_UP_AT_ONCE)
+        return shared(call.workers, target.size, part, least=ELEMENTS_AT_ONCE)
 
     def _finishing(self, call: Call, values: NDArray[Any], part: Part) -> Launch:
         """What rounds a part of the head's result and applies the links to it, in place.

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 import numpy as np
 
-from atc_py.device.sim.numerics import ROUNDED_AT_ONCE, Kind, rounding
-from atc_py.device.sim.parallel import Workers
+from atc_py.device.sim.numerics import Kind, rounding
+from atc_py.device.sim.parallel import ELEMENTS_AT_ONCE, Workers
 from atc_py.memory_limit import format_size
 from atc_py.shapes import Shape, element_count
 
@@ -130,7 +130,7 @@ class Call:
 
     def rounding(self, values: NDArray[Any], dtype: DType, kind: Kind = Kind.ANY) -> Launch:
         """What rounds `values`, in C order, in place to a dtype that is rounded."""
-        scratch = self.workspace.take("rounding", (ROUNDED_AT_ONCE,), np.uint32)
+        scratch = self.workspace.take("rounding", (ELEMENTS_AT_ONCE,), np.uint32)
         return rounding(values, dtype, scratch, kind)
 
     @property

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from atc_py.device.sim.parallel import ELEMENTS_AT_ONCE
 from atc_py.dtypes import DType
 
 if TYPE_CHECKING:
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    "ROUNDED_AT_ONCE",
     "Kind",
     "carrier_dtype",
     "from_carrier",
@@ -45,13 +45,6 @@ __all__ = [
     "rounding",
     "to_carrier",
 ]
-
-ROUNDED_AT_ONCE = 32 * 1024
-"""Elements rounded at a time: input, scratch and output of a block stay in the L2 cache.
-
-One thread does it: passes over a block take microseconds, and handing the interpreter's lock to
-and fro between two threads takes longer than the second one saves.
-"""
 
 _EXPONENT = np.uint32(0x7F800000)
 _SIGN = np.uint32(0x80000000)
@@ -64,11 +57,11 @@ _LEAST_SUBNORMAL = 0x33800000  # 2^-24
 _OVERFLOW = 65520.0  # halfway between the largest float16 and the next that it lacks
 _SAFE_SQUARES = 2.0**31  # a sum of squares below it has no term of 65520 and more, and no NaN
 
-_FLOOR = np.full(ROUNDED_AT_ONCE, _LEAST_NORMAL, np.uint32)
+_FLOOR = np.full(ELEMENTS_AT_ONCE, _LEAST_NORMAL, np.uint32)
 _FLOOR.flags.writeable = False  # an array, because numpy's maximum with a scalar is 3 times slower
 
 _SPLIT = np.float32(8193)
-_LEAST_SPLIT = np.full(ROUNDED_AT_ONCE, 0.75, np.float32)
+_LEAST_SPLIT = np.full(ELEMENTS_AT_ONCE, 0.75, np.float32)
 _LEAST_SPLIT.flags.writeable = False
 
 _BF16_LOW_BITS = np.uint32(16)
@@ -129,7 +122,7 @@ def round_to_grid(
     if not is_rounded(dtype):
         np.copyto(out, x)
         return out
-    scratch = np.empty(min(x.size, ROUNDED_AT_ONCE), np.uint32)
+    scratch = np.empty(min(x.size, ELEMENTS_AT_ONCE), np.uint32)
     with np.errstate(over="ignore", invalid="ignore"):
         for block in _blocks(x, out, scratch):
             block.round(dtype)
@@ -146,7 +139,7 @@ def rounding(
     Args:
         x: float32 in C order, any shape.
         dtype: FLOAT16 or BFLOAT16.
-        scratch: ROUNDED_AT_ONCE elements that nothing else uses during a call.
+        scratch: ELEMENTS_AT_ONCE elements that nothing else uses during a call.
         kind: what is known of x.
     """
     blocks = [*_blocks(x, x, scratch)]
@@ -222,9 +215,9 @@ def _blocks(
 ) -> Iterator[_Block]:
     """`x` and `out`, which may be the same, cut into blocks."""
     source, target = x.reshape(-1), out.reshape(-1)
-    for start in range(0, source.size, ROUNDED_AT_ONCE):
-        part = source[start : start + ROUNDED_AT_ONCE]
-        yield _Block(part, target[start : start + ROUNDED_AT_ONCE], scratch[: part.size])
+    for start in range(0, source.size, ELEMENTS_AT_ONCE):
+        part = source[start : start + ELEMENTS_AT_ONCE]
+        yield _Block(part, target[start : start + ELEMENTS_AT_ONCE], scratch[: part.size])
 
 
 def _round_bfloat16(

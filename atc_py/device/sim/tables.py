@@ -15,6 +15,7 @@ import numpy as np
 from atc_py.device.sim.kernel import Call, Workspace, in_turn
 from atc_py.device.sim.node import NodeFacts, TensorFacts
 from atc_py.device.sim.numerics import round_to_grid
+from atc_py.device.sim.parallel import ELEMENTS_AT_ONCE
 from atc_py.dtypes import DType
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from atc_py.device.sim.kernel import Kernel, Launch
     from atc_py.device.sim.parallel import Workers
 
-__all__ = ["LOOKED_UP_AT_ONCE", "looking_up", "table_of"]
+__all__ = ["looking_up", "table_of"]
 
 _CUT = np.uint32(13)
 _PLACES = 1 << (32 - 13)
@@ -33,9 +34,6 @@ _NUMBERS = 1 << 16
 
 _LEAST = 16 * 1024
 """Elements of a result below which working a table out costs more than it saves for long."""
-
-LOOKED_UP_AT_ONCE = 32 * 1024
-"""Elements that are looked up at a time: what lies between the passes stays in the L2 cache."""
 
 _KEPT = 64
 """Tables that are kept, a third of a megabyte each."""
@@ -89,15 +87,15 @@ def looking_up(
     table: NDArray[np.float32], values: NDArray[Any], out: NDArray[Any], workspace: Workspace
 ) -> Launch:
     """What looks up carriers of float16, in C order, in `table`; `out` may be `values` itself."""
-    codes = workspace.take("codes", (LOOKED_UP_AT_ONCE,), np.uint32)
-    places = workspace.take("places", (LOOKED_UP_AT_ONCE,), np.intp)
+    codes = workspace.take("codes", (ELEMENTS_AT_ONCE,), np.uint32)
+    places = workspace.take("places", (ELEMENTS_AT_ONCE,), np.intp)
     bits, results = values.reshape(-1).view(np.uint32), out.reshape(-1)
     launches: list[Launch] = []
-    for start in range(0, bits.size, LOOKED_UP_AT_ONCE):
-        block = results[start : start + LOOKED_UP_AT_ONCE]
+    for start in range(0, bits.size, ELEMENTS_AT_ONCE):
+        block = results[start : start + ELEMENTS_AT_ONCE]
         code, place = codes[: block.size], places[: block.size]
         launches += (
-            partial(np.right_shift, bits[start : start + LOOKED_UP_AT_ONCE], _CUT, code),
+            partial(np.right_shift, bits[start : start + ELEMENTS_AT_ONCE], _CUT, code),
             partial(np.copyto, place, code),
             partial(table.take, place, None, block, "wrap"),
         )

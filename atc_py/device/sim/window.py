@@ -13,12 +13,56 @@ from atc_py.device.sim.kernel import in_turn
 from atc_py.device.sim.node import NodeError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from numpy.typing import NDArray
 
     from atc_py.device.sim.kernel import Launch, Workspace
     from atc_py.device.sim.node import NodeFacts
 
-__all__ = ["Axis", "Window", "padded", "padding", "spatial", "taps_of", "window_of"]
+__all__ = [
+    "Axis",
+    "Tap",
+    "Window",
+    "along",
+    "folding",
+    "padded",
+    "padding",
+    "spatial",
+    "taps_of",
+    "window_of",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Tap:
+    """One element of every window along an axis: window w reads element w + skipped of a phase.
+
+    Attributes:
+        phase: elements phase, phase + stride, phase + 2 stride ... of the axis, unpadded.
+        skipped: may be less than 0, where the first windows read padding.
+        windows: those that do not read padding.
+        stride: steps between windows.
+    """
+
+    phase: int
+    skipped: int
+    windows: slice
+    stride: int
+
+    @property
+    def elements(self) -> slice:
+        """The elements of the phase that `windows` read."""
+        return slice(self.windows.start + self.skipped, self.windows.stop + self.skipped)
+
+    @property
+    def places(self) -> slice:
+        """The elements of the axis that `windows` read."""
+        if self.windows.start == self.windows.stop:
+            return slice(0, 0)
+        first, last = self.elements.start, self.elements.stop - 1
+        step = self.stride
+        return slice(first * step + self.phase, last * step + self.phase + 1, step)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +119,17 @@ class Axis:
     def covered(self, outputs: int) -> int:
         """Elements, padding included, that `outputs` windows cover."""
         return (outputs - 1) * self.stride + self.reach
+
+    def taps(self, extent: int, outputs: int) -> list[Tap]:
+        """The taps of `outputs` windows over `extent` elements, padding apart."""
+        found = []
+        for index in range(self.size):
+            skipped, phase = divmod(index * self.dilation - self.before, self.stride)
+            there = -(-(extent - phase) // self.stride)
+            start = min(max(0, -skipped), outputs)
+            stop = max(start, min(outputs, there - skipped))
+            found.append(Tap(phase, skipped, slice(start, stop), self.stride))
+        return found
 
     def tap(self, index: int, outputs: int) -> slice:
         """Where element `index` of each of `outputs` windows lies in the padded axis."""
@@ -167,6 +222,48 @@ def padding(
     launches = [partial(np.copyto, border, fill) for border in borders if border.size]
     launches.append(partial(np.copyto, inside[..., left : left + columns], x[..., :rows, :columns]))
     return result, in_turn(launches)
+
+
+def along(array: NDArray[Any], axis: int, where: slice) -> NDArray[Any]:
+    """A part of `array` along one axis."""
+    view: NDArray[Any] = array[(slice(None),) * axis + (where,)]
+    return view
+
+
+def folding(
+    combine: np.ufunc,
+    parts: Iterable[tuple[slice, NDArray[Any]]],
+    axis: int,
+    out: NDArray[Any],
+    empty: float,
+) -> Iterator[Launch]:
+    """What combines parts of a result into it, without a pass over what no part tells.
+
+    Args:
+        combine: commutative and associative, up to rounding.
+        parts: where along `axis` each belongs, and the part.
+        axis: of `out`.
+        out: overwritten.
+        empty: what no part covers.
+    """
+    extent = out.shape[axis]
+    rest = [(there, part) for there, part in parts if there.stop > there.start]
+    first = next((at for at, (there, _) in enumerate(rest) if there == slice(0, extent)), None)
+    whole = None if first is None else rest.pop(first)[1]
+    if whole is None:
+        yield partial(np.copyto, out, empty)
+    elif not rest:
+        yield partial(np.copyto, out, whole)
+    for there, part in rest:
+        target = along(out, axis, there)
+        if whole is None:
+            yield partial(combine, target, part, out=target)
+            continue
+        yield partial(combine, along(whole, axis, there), part, out=target)
+        for other in (slice(0, there.start), slice(there.stop, extent)):
+            if other.stop > other.start:
+                yield partial(np.copyto, along(out, axis, other), along(whole, axis, other))
+        whole = None
 
 
 def taps_of(x: NDArray[Any], window: Window, outputs: tuple[int, int]) -> NDArray[Any]:

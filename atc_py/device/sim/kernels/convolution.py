@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from atc_py.device.sim.channelwise import channelwise, is_worthwhile
 from atc_py.device.sim.cube_types import check_channels, convolution_operands, filter_window
 from atc_py.device.sim.integer_products import (
     DIFFERENCE,
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import NDArray
+
+    from atc_py.device.sim.window import Window
 
 __all__: list[str] = []
 
@@ -120,6 +123,8 @@ def _image(call: Call, groups: int, at: int) -> Launch:
     zero = call.node.integer("offset_x")
     results = out.reshape(batch, groups, -1, height * width)
     maps = image.reshape(groups, depth, *image.shape[1:])
+    if depth == 1 and not terms and is_worthwhile(window, matrices.shape[1]):
+        return _channelwise(call, window, at)
     filled, fill = padding(maps, window, (height, width), zero, call.workspace)
     if terms and width < _SHORT and matrices.shape[2] > depth:
         fill()
@@ -128,6 +133,23 @@ def _image(call: Call, groups: int, at: int) -> Launch:
     taps = taps_of(filled, window, (height, width))
     product = _Product(call, matrices, taps, biases, results, at, terms)
     return in_turn([fill, product.launch()])
+
+
+def _channelwise(call: Call, window: Window, at: int) -> Launch:
+    """What convolves one image of which every channel is a group."""
+    bias = call.optional(2)
+
+    def finish(values: NDArray[Any], filters: slice) -> Launch:
+        launches: list[Launch] = []
+        if bias is not None:
+            launches.append(partial(np.add, values, bias[filters, None], values))
+        if call.finishing is not None:
+            batch, count, height, width = call.out.shape
+            place = (at, filters, slice(None))
+            launches.append(call.finishing(values, ((batch, count, height * width), place)))
+        return in_turn(launches)
+
+    return channelwise(call, window, at, finish)
 
 
 def _matrices(call: Call, groups: int) -> tuple[NDArray[Any], int]:
@@ -171,10 +193,15 @@ class _Product:
         products = groups * filters * max(depth, _LEAST_DEPTH) * rows * width
         if groups > 1:
             return self._split(groups, products, self._groups)
-        if rows * width >= _MANY_PIXELS:
+        if rows * width >= _MANY_PIXELS and not self._is_direct(self.taps):
             return self._split(rows, products, partial(self._rows, slice(0, 1)))
         columns, unroll = self._columns(self.taps)
         return in_turn([*unroll, self._split(filters, products, partial(self._filters, columns))])
+
+    @staticmethod
+    def _is_direct(taps: NDArray[Any]) -> bool:
+        """Whether the data are their own columns: of windows of one element, one step apart."""
+        return taps.flags.c_contiguous and taps.dtype != np.int8
 
     def _split(self, total: int, products: int, part: Callable[[int, int], Launch]) -> Launch:
         """Share `products` multiplications, which lie in `total` pieces."""
@@ -220,7 +247,7 @@ class _Product:
         int8 becomes float32.
         """
         shape = (len(taps), self.matrices.shape[2], -1)
-        if taps.flags.c_contiguous and taps.dtype != np.int8:
+        if self._is_direct(taps):
             return taps.reshape(shape), []
         dtype = np.dtype(np.float32) if taps.dtype == np.int8 else taps.dtype
         columns = self.call.workspace.take("columns", taps.shape, dtype)

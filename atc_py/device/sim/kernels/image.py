@@ -14,6 +14,7 @@ import numpy as np
 
 from atc_py.device.sim.kernel import Call, Rounding, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
+from atc_py.device.sim.numerics import is_rounded
 from atc_py.device.sim.typing_rules import require_float, require_rank
 
 if TYPE_CHECKING:
@@ -204,16 +205,18 @@ def _scales(node: NodeFacts) -> list[np.float32]:
     return [np.float32(size) / np.float32(max(extent, 1)) for size, extent in pairs]
 
 
-@kernel("Resize", _resize_types)
+@kernel("Resize", _resize_types, rounding=Rounding.ON_GRID)
 def resize(call: Call) -> None:
-    """Each axis in turn; what lies outside x under tf_crop_and_resize is set at the end."""
+    """Each axis in turn, the last first, while there is little to move; rounded once where linear.
+
+    What lies outside x under tf_crop_and_resize is set at the end, on the grid of the dtype.
+    """
     node, result = call.node, call.x
     crops, linear = _crops(node), node.text("mode") == "linear"
     coordinates = _COORDINATES[node.text("coordinate_transformation_mode")]
     outside: list[tuple[int, NDArray[np.bool_]]] = []
-    for number, axis in enumerate(_axes(call)):
-        if axis.scale == 1 and not crops:
-            continue
+    axes = [(at, axis) for at, axis in enumerate(_axes(call)) if axis.scale != 1 or crops]
+    for number, axis in reversed(axes):
         at = coordinates(axis, np.arange(axis.resized, dtype=np.float32)).astype(np.float64)
         if crops:
             outside.append((number, (at < 0) | (at > axis.length - 1)))
@@ -221,10 +224,14 @@ def resize(call: Call) -> None:
             result = _interpolated(result, number, at.clip(0, axis.length - 1))
         else:
             nearest = _NEAREST[node.text("nearest_mode")](at).clip(0, axis.length - 1)
-            result = result.take(nearest.astype(np.intp), axis=number)
-    np.copyto(call.out, result)
+            last = call.out if number == axes[0][0] else None
+            result = result.take(nearest.astype(np.intp), axis=number, out=last, mode="clip")
+    if result is not call.out:
+        np.copyto(call.out, result)
     for number, beyond in outside:
         call.out[(slice(None),) * number + (beyond,)] = node.number("extrapolation_value")
+    if (linear or outside) and is_rounded(node.x.dtype):
+        call.rounding(call.out, node.x.dtype)()
 
 
 def _axes(call: Call) -> list[_Axis]:

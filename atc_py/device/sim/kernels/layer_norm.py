@@ -12,6 +12,7 @@ import numpy as np
 
 from atc_py.device.sim.kernel import Call, Launch, in_turn, kernel, shared
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
+from atc_py.device.sim.parallel import ELEMENTS_AT_ONCE
 from atc_py.device.sim.typing_rules import axes_of, one_dtype, require_float
 from atc_py.shapes import element_count
 
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
     Rows = Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], None]
 
 __all__: list[str] = []
-
-_BLOCK = 32 * 1024
-"""Elements of rows at a time: operand, result and scratch of a block stay in the L2 cache."""
 
 
 def _hold_parameters(node: NodeFacts, axis: int, names: tuple[str, ...]) -> None:
@@ -135,7 +133,7 @@ def _by_rows(call: Call, formula: Rows) -> Launch:
     """What calls `formula(x, out, scratch)` on blocks of rows as long as the second input."""
     length = element_count(call.input(1).shape)
     source, target = call.x.reshape(-1, length), call.out.reshape(-1, length)
-    some = max(1, _BLOCK // length)
+    some = max(1, ELEMENTS_AT_ONCE // length)
 
     def block(first: int, stop: int) -> Launch:
         here = slice(first, min(first + some, stop))

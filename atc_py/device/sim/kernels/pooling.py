@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from atc_py.device.sim.kernel import Call, Rounding, kernel
+from atc_py.device.sim.kernel import Call, Rounding, in_turn, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.typing_rules import require_float, require_rank
-from atc_py.device.sim.window import Axis, Window, padded, spatial
+from atc_py.device.sim.window import Axis, Window, along, folding, spatial
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
+
+    from atc_py.device.sim.kernel import Launch, Workspace
 
 __all__: list[str] = []
 
 _BLOCK = 256 * 1024
 """Elements of the input worked on at a time; its intermediate results stay in cache."""
+
+_LONG = 3
+"""Elements of a window above which its maxima are found by doubling."""
 
 _ONES = (1, 1, 1, 1)
 
@@ -67,13 +77,24 @@ def _pool_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     return (TensorFacts(x.dtype, (batch, channels, *windows)),)
 
 
-@kernel("MaxPoolV3", _pool_types, rounding=Rounding.ON_GRID)
+def _bind_max(call: Call) -> Launch:
+    """What finds the largest elements."""
+    return _sliding(call, np.maximum, -np.inf)
+
+
+@kernel("MaxPoolV3", _pool_types, rounding=Rounding.ON_GRID, bind=_bind_max)
 def max_pool(call: Call) -> None:
     """The largest element under the window; padding counts as -inf."""
-    _slide(call, np.maximum, -np.inf)
+    _bind_max(call)()
 
 
-@kernel("AvgPoolV2", _pool_types)
+def _bind_avg(call: Call) -> Launch:
+    """What adds up and divides."""
+    counts = _counts(call)
+    return in_turn([_sliding(call, np.add, 0.0), partial(np.divide, call.out, counts, call.out)])
+
+
+@kernel("AvgPoolV2", _pool_types, bind=_bind_avg)
 def avg_pool(call: Call) -> None:
     """The sum under the window, accumulated in the carrier, divided by a count.
 
@@ -81,41 +102,79 @@ def avg_pool(call: Call) -> None:
     alone; without it padding counts too, but not what a window of `ceil_mode` overhangs the
     padding: ONNX's definition since AveragePool-19, and what onnxruntime does at every opset.
     """
-    _slide(call, np.add, 0.0)
-    np.divide(call.out, _counts(call), out=call.out)
+    _bind_avg(call)()
 
 
-def _slide(call: Call, combine: np.ufunc, fill: float) -> None:
-    """Combine the elements under each window: first over its rows, then over its columns."""
+def _sliding(call: Call, combine: np.ufunc, fill: float) -> Launch:
+    """What combines the elements under each window: first over its rows, then its columns."""
     window = _window(call.node)
     height, width = call.x.shape[2:]
     outputs = (call.out.shape[2], call.out.shape[3])
     planes, results = call.x.reshape(-1, height, width), call.out.reshape(-1, *outputs)
     some = max(1, _BLOCK // (height * width))
+    pool = _Pool(call.workspace, combine, fill)
+    launches: list[Launch] = []
     for first in range(0, len(planes), some):
-        source = padded(planes[first : first + some], window, outputs, fill, call.workspace)
-        shape = (len(source), outputs[0], source.shape[2])
-        rows = call.workspace.take("rows", shape, source.dtype)
-        _combine(
-            combine,
-            [source[:, window.height.tap(i, outputs[0])] for i in range(window.height.size)],
-            rows,
-        )
-        _combine(
-            combine,
-            [rows[:, :, window.width.tap(i, outputs[1])] for i in range(window.width.size)],
-            results[first : first + some],
-        )
+        source, target = planes[first : first + some], results[first : first + some]
+        rows = call.workspace.take("rows", (len(source), outputs[0], width), source.dtype)
+        launches += pool.along(window.height, source, 1, rows)
+        launches += pool.along(window.width, rows, 2, target)
+    return in_turn(launches)
 
 
-def _combine(combine: np.ufunc, parts: list[NDArray[Any]], out: NDArray[Any]) -> None:
-    """Fold the parts into `out`, in order."""
-    if len(parts) == 1:
-        np.copyto(out, parts[0])
-        return
-    combine(parts[0], parts[1], out=out)
-    for part in parts[2:]:
-        combine(out, part, out=out)
+@dataclass(frozen=True, slots=True)
+class _Pool:
+    """Elements under windows along one axis, combined.
+
+    Attributes:
+        workspace: scratch memory.
+        combine: commutative and associative.
+        fill: what padding counts as; `combine` leaves any other number alone with it.
+    """
+
+    workspace: Workspace
+    combine: np.ufunc
+    fill: float
+
+    def along(
+        self, axis: Axis, source: NDArray[Any], at: int, out: NDArray[Any]
+    ) -> Iterator[Launch]:
+        """What combines the elements under each window along axis `at` of `source`."""
+        if self.combine is np.maximum and axis.size > _LONG and axis.stride == axis.dilation == 1:
+            return self._doubling(axis, source, at, out)
+        parts = (
+            (tap.windows, along(source, at, tap.places))
+            for tap in axis.taps(source.shape[at], out.shape[at])
+        )
+        return folding(self.combine, parts, at, out, self.fill)
+
+    def _doubling(
+        self, axis: Axis, source: NDArray[Any], at: int, out: NDArray[Any]
+    ) -> Iterator[Launch]:
+        """What finds the largest elements under long windows that are one step apart.
+
+        Of two windows of n elements, n apart, comes one of 2 n elements; of two that overlap, any
+        length in between. So a window of k elements takes log2(k) passes instead of k. All but the
+        last go through the whole memory as one line, and what they find at its turns nobody reads.
+        """
+        extent, outputs = source.shape[at], out.shape[at]
+        covered = axis.covered(outputs)
+        shape = (*source.shape[:at], covered, *source.shape[at + 1 :])
+        now, then = (self.workspace.take(f"pool {n}", shape, source.dtype) for n in range(2))
+        stop = min(axis.before + extent, covered)
+        for padding in (slice(0, axis.before), slice(stop, covered)):
+            yield partial(np.copyto, along(now, at, padding), self.fill)
+        inside = along(now, at, slice(axis.before, stop))
+        yield partial(np.copyto, inside, along(source, at, slice(0, stop - axis.before)))
+        length = 1
+        while 2 * length < axis.size:
+            shift = length * math.prod(shape[at + 1 :])
+            left, line = now.size - shift, now.reshape(-1)
+            yield partial(np.maximum, line[:left], line[shift:], out=then.reshape(-1)[:left])
+            now, then, length = then, now, 2 * length
+        shift = axis.size - length
+        first, second = (along(now, at, slice(by, by + outputs)) for by in (0, shift))
+        yield partial(np.maximum, first, second, out=out)
 
 
 def _counts(call: Call) -> NDArray[Any]:

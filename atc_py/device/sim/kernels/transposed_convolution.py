@@ -6,6 +6,8 @@ what meets in one place and the bias are added as int32 and wrap around.
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,18 +23,14 @@ from atc_py.device.sim.integer_products import (
 )
 from atc_py.device.sim.kernel import Call, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
+from atc_py.device.sim.parallel import PRODUCTS_AT_ONCE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
-    from atc_py.device.sim.window import Window
+    from atc_py.device.sim.window import Axis
 
 __all__: list[str] = []
-
-_AT_ONCE = 32 * 1024
-"""Elements of the result below which completing them is not worth sharing."""
 
 _SPREAD = 4 * 1024 * 1024
 """Elements that are spread at a time, so that memory stays bounded."""
@@ -79,30 +77,55 @@ def conv2d_transpose(call: Call) -> None:
     a quantised layer makes up for that zero in every tap of every place.
     """
     weights, terms = _filters(call)
+    constant = _constant(call, weights)
     zero = np.array(call.node.integer("offset_x"), np.int8)
-    for image, result in zip(call.x, call.out, strict=True):
-        data = widened(call, "data", image, zero or None) if terms else image
-        source = data.reshape(len(image), -1)
-        for members, filters, target in _pieces(call, weights):
-            _spread(call, source[members], filters, result[target], terms)
-    _complete(call, _constant(call, weights))
+    groups, count = call.node.integer("groups"), weights.shape[1]
+    matrices = weights.reshape(groups, len(weights) // groups, -1)
+    for image, data in enumerate(call.x):
+        maps = widened(call, "data", data, zero or None) if terms else data
+        sources = maps.reshape(groups, len(weights) // groups, -1)
+        products = matrices[0].size * sources.shape[2]
+        least = -(-count * PRODUCTS_AT_ONCE // max(products, 1))
+        for group in range(groups):
+            work = _Group(call, matrices[group], sources[group], constant, (image, group), terms)
+            call.workers.split(count, work.compute, least)
 
 
-def _complete(call: Call, constant: NDArray[Any] | None) -> None:
-    """Add what every element of a channel gets, and what else is done to the result."""
-    finishes = call.finishing is not None
-    if constant is None and not finishes:
-        return
-    for image, result in enumerate(call.out):
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """A group of channels of one image.
 
-        def part(start: int, stop: int, image: int = image, result: NDArray[Any] = result) -> None:
-            maps = result[start:stop]
-            if constant is not None:
-                np.add(maps, constant[start:stop, None, None], out=maps)
-            if finishes:
-                call.finish(maps, (call.out.shape, (image, slice(start, stop))))
+    Attributes:
+        call: for geometry and workspace.
+        filters: [channels, filters * kh * kw].
+        source: [channels, h * w].
+        constant: what every element of an output channel gets, or None.
+        where: the image and the group.
+        terms: for int8, how many products float32 adds up exactly; else 0.
+    """
 
-        call.workers.split(len(result), part, least=-(-_AT_ONCE // max(result[0].size, 1)))
+    call: Call
+    filters: NDArray[Any]
+    source: NDArray[Any]
+    constant: NDArray[Any] | None
+    where: tuple[int, int]
+    terms: int
+
+    def compute(self, start: int, stop: int) -> None:
+        """Compute some output channels, in pieces of bounded memory."""
+        call, (image, group) = self.call, self.where
+        taps = math.prod(call.node.required(1).shape[2:])
+        before = group * (self.filters.shape[1] // taps)
+        some = max(1, _SPREAD // (taps * self.source.shape[1] or 1))
+        for first in range(start, stop, some):
+            last = min(first + some, stop)
+            channels = slice(before + first, before + last)
+            maps = call.out[image, channels]
+            filters = self.filters[:, first * taps : last * taps]
+            _spread(call, self.source, filters, maps, self.terms)
+            if self.constant is not None:
+                np.add(maps, self.constant[channels, None, None], out=maps)
+            call.finish(maps, (call.out.shape, (image, channels)))
 
 
 def _filters(call: Call) -> tuple[NDArray[Any], int]:
@@ -128,20 +151,6 @@ def _by_input_channel(
     return np.repeat(by_group, channels // groups, axis=0)[:, :, None, None]
 
 
-def _pieces(call: Call, weights: NDArray[Any]) -> Iterator[tuple[slice, NDArray[Any], slice]]:
-    """Work in pieces of bounded memory: input channels, filters, output channels."""
-    groups = call.node.integer("groups")
-    channels, count, rows, columns = weights.shape
-    height, width = call.x.shape[2:]
-    some = max(1, min(count, _SPREAD // (rows * columns * height * width or 1)))
-    for group in range(groups):
-        members = slice(group * channels // groups, (group + 1) * channels // groups)
-        for first in range(0, count, some):
-            filters = weights[members, first : first + some]
-            target = group * count + first
-            yield members, filters, slice(target, target + filters.shape[1])
-
-
 def _constant(call: Call, weights: NDArray[Any]) -> NDArray[Any] | None:
     """What every element of an output channel gets: the bias, and offset_x in all taps."""
     bias, zero = call.optional(2), call.node.integer("offset_x")
@@ -164,42 +173,55 @@ def _spread(
     Args:
         call: for geometry and workspace.
         source: [channels, h * w].
-        filters: [channels, some filters, kh, kw].
+        filters: [channels, some filters * kh * kw].
         result: [some filters, oh, ow].
         terms: for int8, how many products float32 adds up exactly; else 0.
     """
     window = filter_window(call.node)
     height, width = call.x.shape[2:]
-    count, rows, columns = filters.shape[1:]
-    shape = (count * rows * columns, height * width)
-    spread = call.workspace.take("columns", shape, result.dtype)
-    matrix = filters.reshape(len(source), -1).T
+    spread = call.workspace.take("columns", (filters.shape[1], height * width), result.dtype)
     if terms:
-        exact_matmul(matrix, source, spread, terms, call.workspace)
+        exact_matmul(filters.T, source, spread, terms, call.workspace)
     else:
-        np.matmul(matrix, source, out=spread)
-    spread = spread.reshape(count, rows, columns, height, width)
+        np.matmul(filters.T, source, out=spread)
     vertical, horizontal = window.height, window.width
-    canvas = call.workspace.take("padded", (count, *_canvas(call, window)), result.dtype)
-    canvas[...] = 0
-    for row in range(rows):
-        for column in range(columns):
-            place = canvas[:, vertical.tap(row, height), horizontal.tap(column, width)]
-            np.add(place, spread[:, row, column], out=place)
-    np.copyto(
-        result,
-        canvas[
-            :,
-            vertical.before : vertical.before + result.shape[1],
-            horizontal.before : horizontal.before + result.shape[2],
-        ],
-    )
+    rows = _places(vertical, height, result.shape[1])
+    columns = _places(horizontal, width, result.shape[2])
+    spread = spread.reshape(len(result), len(rows), len(columns), height, width)
+    apart = _is_apart(vertical) and _is_apart(horizontal)
+    if not (apart and _is_full(rows, result.shape[1]) and _is_full(columns, result.shape[2])):
+        result[...] = 0
+    for row, (from_rows, to_rows) in enumerate(rows):
+        for column, (from_columns, to_columns) in enumerate(columns):
+            part = spread[:, row, column, from_rows, from_columns]
+            place = result[:, to_rows, to_columns]
+            if apart:
+                np.copyto(place, part)
+            else:
+                np.add(place, part, out=place)
 
 
-def _canvas(call: Call, window: Window) -> tuple[int, int]:
-    """Extents that hold all that is spread and all that is read, before the padding is cut."""
-    height, width = call.x.shape[2:]
-    return (
-        max(window.height.covered(height), window.height.before + call.out.shape[2]),
-        max(window.width.covered(width), window.width.before + call.out.shape[3]),
-    )
+def _places(axis: Axis, extent: int, outputs: int) -> list[tuple[slice, slice]]:
+    """For each tap, the input elements that it spreads into the result, and where they fall."""
+    found = []
+    for tap in range(axis.size):
+        offset = tap * axis.dilation - axis.before
+        first = max(0, -(offset // axis.stride))
+        count = max(0, min(extent, (outputs - 1 - offset) // axis.stride + 1) - first)
+        place = first * axis.stride + offset
+        last = place + (count - 1) * axis.stride + 1
+        found.append(
+            (slice(first, first + count), slice(place, last, axis.stride) if count else slice(0))
+        )
+    return found
+
+
+def _is_apart(axis: Axis) -> bool:
+    """Whether no two elements fall on one place."""
+    return axis.dilation * (axis.size - 1) < axis.stride
+
+
+def _is_full(places: list[tuple[slice, slice]], outputs: int) -> bool:
+    """Whether something falls on every place of an axis on which nothing falls together."""
+    filled: int = sum(source.stop - source.start for source, _ in places)
+    return filled == outputs
