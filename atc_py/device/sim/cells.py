@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-__all__ = ["Peepholes", "Rule", "Sequences", "run_gru", "run_lstm"]
+__all__ = ["Peepholes", "Rule", "Sequences", "StateWeights", "run_gru", "run_lstm"]
 
 _PRODUCTS_IN_PLACE = 1_000_000
 """Multiplications up to which OpenBLAS multiplies small matrices as they lie."""
@@ -136,7 +136,7 @@ class Sequences:
 
 def run_lstm(
     sequences: Sequences,
-    weights: tuple[Array, Array, Array | None],
+    weights: tuple[Array, StateWeights, Array | None],
     state: tuple[Array | None, Array | None],
     rule: Rule,
     peepholes: Peepholes | None,
@@ -146,8 +146,7 @@ def run_lstm(
 
     Args:
         sequences: the input.
-        weights: of the input [4 hidden, input], of the state [4 hidden, hidden], and a bias
-            [4 hidden] or None.
+        weights: of the input [4 hidden, input], of the state, and a bias [4 hidden] or None.
         state: of the hidden units and of the cells [batch, hidden], None for 0.
         rule: how gates are computed.
         peepholes: or None.
@@ -157,13 +156,13 @@ def run_lstm(
         Each step with the states behind it, [batch, hidden], good until the next step.
     """
     from_input, from_state, given = weights
-    hidden = from_state.shape[1]
+    hidden = from_state.hidden
     bias = np.zeros(4 * hidden, out.dtype) if given is None else np.array(given)
     bias[rule.order[2] * hidden :][:hidden] += out.dtype.type(rule.forget_bias)
     gates_of_x = sequences.times(from_input, bias, 4)
     units, cells = (sequences.start(part, hidden) for part in state)
     cell = _LstmCell(rule, peepholes, np.empty(gates_of_x.shape[1:], out.dtype))
-    product = _StateProduct.of(from_state, cell.gates)
+    product = from_state.onto(cell.gates)
     for step, running in sequences.steps():
         product.fill(units)
         np.add(cell.gates, gates_of_x[step], cell.gates)
@@ -177,34 +176,58 @@ def run_lstm(
 
 
 @dataclass(frozen=True, slots=True)
-class _StateProduct:
-    """Weights of the state and the gates that it adds to, in as many pieces as BLAS likes.
+class StateWeights:
+    """Weights that the state is multiplied by, in as many pieces as BLAS likes.
 
     Beyond a size BLAS first packs its operands, which here takes longer than the product itself.
 
     Attributes:
         weights: [gates, pieces, hidden, hidden / pieces], a copy.
+    """
+
+    weights: Array
+
+    @staticmethod
+    def of(weights: Array, batch: int) -> StateWeights:
+        """Of weights [gates * hidden, hidden]."""
+        hidden, pieces = weights.shape[1], 1
+        while (
+            batch * hidden * (hidden // pieces) > _PRODUCTS_IN_PLACE and hidden % (2 * pieces) == 0
+        ):
+            pieces *= 2
+        source = weights.reshape(-1, pieces, hidden // pieces, hidden).swapaxes(2, 3)
+        copy = np.empty(source.shape, source.dtype)
+        wide = hidden if source.strides[3] == source.itemsize else _COLUMNS_AT_ONCE
+        for start in range(0, source.shape[3], wide):
+            copy[..., start : start + wide] = source[..., start : start + wide]
+        return StateWeights(copy)
+
+    @property
+    def hidden(self) -> int:
+        """How many units there are."""
+        hidden: int = self.weights.shape[2]
+        return hidden
+
+    def onto(self, gates: Array, first: int = 0) -> _StateProduct:
+        """The product that fills `gates` [gates, batch, hidden], from gate `first` of the weights."""
+        count, batch, hidden = gates.shape
+        weights = self.weights[first : first + count]
+        pieces = weights.shape[1]
+        cut = gates.reshape(count, batch, pieces, hidden // pieces)
+        return _StateProduct(weights, cut.swapaxes(1, 2))
+
+
+@dataclass(frozen=True, slots=True)
+class _StateProduct:
+    """A product of the state and the gates that it fills.
+
+    Attributes:
+        weights: [gates, pieces, hidden, hidden / pieces].
         gates: [gates, pieces, batch, hidden / pieces], a view of what is filled.
     """
 
     weights: Array
     gates: Array
-
-    @staticmethod
-    def of(weights: Array, gates: Array) -> _StateProduct:
-        """Of weights [gates * hidden, hidden] and gates [gates, batch, hidden]."""
-        (count, batch, hidden), pieces = gates.shape, 1
-        while (
-            batch * hidden * (hidden // pieces) > _PRODUCTS_IN_PLACE and hidden % (2 * pieces) == 0
-        ):
-            pieces *= 2
-        source = weights.reshape(count, pieces, hidden // pieces, hidden).swapaxes(2, 3)
-        copy = np.empty(source.shape, source.dtype)
-        wide = hidden if source.strides[3] == source.itemsize else _COLUMNS_AT_ONCE
-        for start in range(0, source.shape[3], wide):
-            copy[..., start : start + wide] = source[..., start : start + wide]
-        cut = gates.reshape(count, batch, pieces, hidden // pieces)
-        return _StateProduct(copy, cut.swapaxes(1, 2))
 
     def fill(self, state: Array) -> None:
         """Gates from the state [batch, hidden]."""
@@ -257,7 +280,7 @@ class _LstmCell:
 
 def run_gru(
     sequences: Sequences,
-    weights: tuple[Array, Array, Array | None, Array | None],
+    weights: tuple[Array, StateWeights, Array | None, Array | None],
     state: Array | None,
     rule: Rule,
     out: Array,
@@ -266,8 +289,8 @@ def run_gru(
 
     Args:
         sequences: the input.
-        weights: of the input [3 hidden, input] and of the state [3 hidden, hidden], and their
-            biases [3 hidden] or None; gates in the order z, r, h.
+        weights: of the input [3 hidden, input] and of the state, and their biases [3 hidden] or
+            None; gates in the order z, r, h.
         state: of the hidden units [batch, hidden], None for 0.
         rule: how gates are computed.
         out: what each step gives, 0 behind a sequence's end.
@@ -276,7 +299,7 @@ def run_gru(
         Each step with the state behind it, [batch, hidden], good until the next step.
     """
     from_input, from_state, *biases = weights
-    hidden = from_state.shape[1]
+    hidden = from_state.hidden
     bias, state_bias = (
         np.zeros(3 * hidden, out.dtype) if part is None else np.array(part) for part in biases
     )
@@ -285,8 +308,8 @@ def run_gru(
     gates = np.empty(gates_of_x.shape[1:], out.dtype)
     late_bias = np.broadcast_to(state_bias[2 * hidden :], gates.shape[1:]).copy()
     split = 3 if rule.reset_after else 2  # the gate h takes another state
-    early = _StateProduct.of(from_state[: split * hidden], gates[:split])
-    late = _StateProduct.of(from_state[split * hidden :], gates[split:])
+    early = from_state.onto(gates[:split])
+    late = from_state.onto(gates[split:], split)
     cell = _GruCell(rule, early, late, late_bias, gates)
     units = sequences.start(state, hidden)
     for step, running in sequences.steps():

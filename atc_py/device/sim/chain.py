@@ -160,7 +160,13 @@ class _Chain:
         out = call.out.reshape(self.node.outputs[0].shape)
         finishing = partial(self._finishing, call)
         head = Call(
-            self.node, call.inputs[: self.inputs], (out,), call.workspace, call.workers, finishing
+            self.node,
+            call.inputs[: self.inputs],
+            (out,),
+            call.workspace,
+            call.workers,
+            finishing,
+            call.fixed,
         )
         table = None if self.lead is None else self.lead.table
         if table is None:

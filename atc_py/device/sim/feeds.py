@@ -28,18 +28,34 @@ def read_feeds(program: Program, inputs: Mapping[str, NDArray[Any]]) -> dict[int
     Raises:
         AtcError: MISSING_RUN_INPUT and BAD_RUN_INPUT, all findings at once.
     """
-    sink = Sink()
     types = {name: program.tensors[tensor] for name, tensor in program.inputs.items()}
+    if inputs.keys() != types.keys() or not all(
+        _fits(inputs[name], wanted) for name, wanted in types.items()
+    ):
+        _refuse(inputs, types)
+    return {
+        tensor: to_carrier(inputs[name], types[name].dtype)
+        for name, tensor in program.inputs.items()
+    }
+
+
+def _refuse(inputs: Mapping[str, NDArray[Any]], types: Mapping[str, TensorFacts]) -> None:
+    """Raise what is wrong with the data, all findings at once."""
+    sink = Sink()
     missing = [f"{name!r} ({types[name]})" for name in types if name not in inputs]
     if missing:
         sink.add(MISSING_RUN_INPUT.diagnostic(f"no data was given for input {', '.join(missing)}"))
     for name, array in inputs.items():
         sink.extend(_findings(name, array, types))
     sink.raise_errors()
-    return {
-        tensor: to_carrier(inputs[name], types[name].dtype)
-        for name, tensor in program.inputs.items()
-    }
+
+
+def _fits(array: Any, wanted: TensorFacts) -> bool:
+    """Whether data are of the type of an input."""
+    if not isinstance(array, (np.ndarray, np.generic)) or array.shape != wanted.shape:
+        return False
+    found = array.dtype
+    return found == wanted.dtype.numpy or found.name == wanted.dtype.value
 
 
 def _findings(name: str, array: Any, types: Mapping[str, TensorFacts]) -> list[Diagnostic]:
@@ -52,7 +68,7 @@ def _findings(name: str, array: Any, types: Mapping[str, TensorFacts]) -> list[D
     if not isinstance(array, (np.ndarray, np.generic)):
         message = f"input {name!r} must be a numpy array, found {type(array).__name__}"
         return [BAD_RUN_INPUT.diagnostic(message, place=place)]
-    if array.dtype.name == wanted.dtype.value and array.shape == wanted.shape:
+    if _fits(array, wanted):
         return []
     shape = "x".join(map(str, array.shape)) or "scalar"
     message = f"input {name!r} must be {wanted}, found {array.dtype.name} {shape}"

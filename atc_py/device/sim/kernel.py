@@ -8,7 +8,7 @@ import threading
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, TypeVar
 
 import numpy as np
 
@@ -44,6 +44,8 @@ __all__ = [
 
 Launch: TypeAlias = "Callable[[], object]"
 """What computes a call, as often as it is made, from what the call's arrays hold by then."""
+
+Made = TypeVar("Made")
 
 Part: TypeAlias = "tuple[Shape, tuple[Any, ...]]"
 """Where a part of a result lies: extents that the result is seen with, and an index into them."""
@@ -110,6 +112,7 @@ class Call:
         workers: threads to share the work with.
         finishing: what is left to do to a part of the result of a kernel that `finishes`: the
             part, a C-ordered array that may be changed, and where it lies; None for nothing.
+        fixed: positions of the inputs that hold the same data in every launch.
     """
 
     node: NodeFacts
@@ -118,10 +121,18 @@ class Call:
     workspace: Workspace = field(default_factory=Workspace)
     workers: Workers = field(default_factory=lambda: Workers(1))
     finishing: Callable[[NDArray[Any], Part], Launch] | None = None
+    fixed: frozenset[int] = frozenset()
 
     def onto(self, outputs: tuple[NDArray[Any], ...]) -> Call:
         """This launch with results to fill; `dataclasses.replace` takes several times as long."""
-        return Call(self.node, self.inputs, outputs, self.workspace, self.workers)
+        return Call(self.node, self.inputs, outputs, self.workspace, self.workers, fixed=self.fixed)
+
+    def made(self, position: int, make: Callable[[], Made]) -> Callable[[], Made]:
+        """What gives `make()`, of the input at `position`: made once where its data are fixed."""
+        if position not in self.fixed:
+            return make
+        found = make()
+        return lambda: found
 
     def finish(self, values: NDArray[Any], part: Part) -> None:
         """Do now what is left to do to a part of the result."""

@@ -39,7 +39,7 @@ PRODUCTS_AT_ONCE = 8 * 1024 * 1024
 They take some 200 us; to wake a thread up can take as long where cores are busy or asleep.
 """
 
-_PARTS = 2
+_PARTS = 4
 """Parts handed out for each worker, so that a slow one does not hold up the rest."""
 
 
@@ -52,7 +52,7 @@ class Workers:
 
     def __init__(self, size: int | None = None) -> None:
         self.size = _cores() if size is None else size
-        self._blas = ThreadpoolController()
+        self._blas = ThreadpoolController().select(user_api="blas")
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         self._threads = [
             Thread(target=_serve, args=(self._jobs,), name=f"sim_{index}", daemon=True)
@@ -64,7 +64,7 @@ class Workers:
     @contextmanager
     def running(self) -> Iterator[None]:
         """Hold BLAS to one thread for the block; calls of `split` belong inside."""
-        with self._blas.limit(limits=1, user_api="blas"):
+        with self._blas.limit(limits=1):
             yield
 
     def split(self, total: int, action: Callable[[int, int], None], least: int = 1) -> None:

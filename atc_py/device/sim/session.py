@@ -182,7 +182,9 @@ class SimModel:
             if known[1] is None:
                 known = self._calls[step.index] = known[0], bound(step.kernel, known[0])
             return known
-        call = Call(step.node, inputs, (), self._workspace, self._workers)
+        constants = self._program.constants
+        fixed = frozenset(at for at, tensor in enumerate(step.inputs) if tensor in constants)
+        call = Call(step.node, inputs, (), self._workspace, self._workers, fixed=fixed)
         if step.kernel.alias:
             call = call.onto(tuple(call.x.reshape(each.shape) for each in step.node.outputs))
         else:

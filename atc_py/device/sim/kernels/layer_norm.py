@@ -13,6 +13,7 @@ import numpy as np
 from atc_py.device.sim.kernel import Call, Launch, in_turn, kernel, shared
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.parallel import ELEMENTS_AT_ONCE
+from atc_py.device.sim.row_sums import ROWS_TOGETHER, summing
 from atc_py.device.sim.typing_rules import axes_of, one_dtype, require_float
 from atc_py.shapes import element_count
 
@@ -124,7 +125,8 @@ def _scale(x: NDArray[Any], squares: NDArray[Any], epsilon: Any, out: NDArray[An
 
 def _means(rows: NDArray[Any]) -> NDArray[Any]:
     """The mean of each row, as a column."""
-    sums: NDArray[Any] = np.add.reduce(rows, axis=1, keepdims=True)
+    sums = np.empty((len(rows), 1), rows.dtype)
+    summing(rows, sums)()
     np.divide(sums, rows.dtype.type(rows.shape[1]), out=sums)
     return sums
 
@@ -134,9 +136,12 @@ def _by_rows(call: Call, formula: Rows) -> Launch:
     length = element_count(call.input(1).shape)
     source, target = call.x.reshape(-1, length), call.out.reshape(-1, length)
     some = max(1, ELEMENTS_AT_ONCE // length)
+    if some > ROWS_TOGETHER:
+        some -= some % ROWS_TOGETHER
+    blocks = max(1, len(source) // some)
 
-    def block(first: int, stop: int) -> Launch:
-        here = slice(first, min(first + some, stop))
+    def block(number: int) -> Launch:
+        here = slice(number * some, len(source) if number == blocks - 1 else (number + 1) * some)
         values = target[here]
         scratch = call.workspace.take("rows", values.shape, source.dtype)
         launch = partial(formula, source[here], values, scratch)
@@ -144,7 +149,6 @@ def _by_rows(call: Call, formula: Rows) -> Launch:
             return launch
         return in_turn([launch, call.finishing(values, (target.shape, (here,)))])
 
-    def part(start: int, stop: int) -> Launch:
-        return in_turn([block(first, stop) for first in range(start, stop, some)])
-
-    return shared(call.workers, len(source), part, least=some)
+    return shared(
+        call.workers, blocks, lambda start, stop: in_turn([*map(block, range(start, stop))])
+    )

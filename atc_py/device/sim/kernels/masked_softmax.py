@@ -6,6 +6,7 @@ import numpy as np
 
 from atc_py.device.sim.kernel import Call, Launch, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
+from atc_py.device.sim.row_sums import summing
 from atc_py.device.sim.typing_rules import require_float
 from atc_py.dtypes import DType
 from atc_py.shapes import broadcast_shapes
@@ -40,6 +41,7 @@ def _bind(call: Call) -> Launch:
     masked = np.broadcast_to(call.input(1), x.shape)
     scale = x.dtype.type(call.node.number("scale"))
     row = np.empty((*x.shape[:-1], 1), x.dtype)
+    add_up = summing(out.reshape(-1, x.shape[-1]), row.reshape(-1, 1))
 
     def launch() -> None:
         np.multiply(x, scale, out)
@@ -47,7 +49,7 @@ def _bind(call: Call) -> Launch:
         np.maximum.reduce(out, -1, None, row, keepdims=True)
         np.subtract(out, row, out)
         np.exp(out, out)
-        np.add.reduce(out, -1, None, row, keepdims=True)
+        add_up()
         np.divide(out, row, out)
 
     return launch

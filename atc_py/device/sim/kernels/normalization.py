@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from atc_py.device.sim.kernel import Call, Launch, Rounding, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
+from atc_py.device.sim.row_sums import summing
 from atc_py.device.sim.steps import step_of
 from atc_py.device.sim.typing_rules import axes_of, require_float
 from atc_py.dtypes import DType
@@ -100,12 +103,15 @@ def _bind_softmax(call: Call) -> Launch:
     x, out = call.x, call.out
     shape = tuple(1 if axis in axes else extent for axis, extent in enumerate(x.shape))
     row = np.empty(shape, x.dtype)
+    add_up: Launch = partial(np.add.reduce, out, axes, None, row, keepdims=True)
+    if axes == (x.ndim - 1,):
+        add_up = summing(out.reshape(-1, x.shape[-1]), row.reshape(-1, 1))
 
     def launch() -> None:
         np.maximum.reduce(x, axes, None, row, keepdims=True)
         np.subtract(x, row, out)
         step(np.exp(step(out), out))
-        np.add.reduce(out, axes, None, row, keepdims=True)
+        add_up()
         np.divide(out, step(row), out)
 
     return launch

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from atc_py.device.sim.activations import read_activations, sigmoid, tanh
-from atc_py.device.sim.cells import Peepholes, Rule, Sequences, run_gru, run_lstm
+from atc_py.device.sim.cells import Peepholes, Rule, Sequences, StateWeights, run_gru, run_lstm
 from atc_py.device.sim.kernel import Call, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.typing_rules import one_dtype, require_float, require_rank
 from atc_py.dtypes import DType
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
+    from atc_py.device.sim.kernel import Launch
     from atc_py.shapes import Shape
 
     Array = NDArray[Any]
@@ -90,12 +92,23 @@ def _dynamic_rnn_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     return (TensorFacts(node.x.dtype, (steps, batch, hidden)),) * len(node.outputs)
 
 
-@kernel("DynamicRNN", _dynamic_rnn_types)
+def _bind_rnn(call: Call) -> Launch:
+    """What runs the layer; weights that do not change are turned once."""
+    batch, width = call.x.shape[1:]
+    return partial(
+        _run_rnn, call, call.made(1, lambda: StateWeights.of(call.input(1)[width:].T, batch))
+    )
+
+
+@kernel("DynamicRNN", _dynamic_rnn_types, bind=_bind_rnn)
 def dynamic_rnn(call: Call) -> None:
     """`y`, and behind each step `output_h` and `output_c`; `run_lstm` has the formulas."""
-    width = call.x.shape[2]
-    both = call.input(1)
-    weights = both[:width].T, both[width:].T, call.input(2)
+    _bind_rnn(call)()
+
+
+def _run_rnn(call: Call, from_state: Callable[[], StateWeights]) -> None:
+    """Run the layer."""
+    weights = call.input(1)[: call.x.shape[2]].T, from_state(), call.input(2)
     reverse = _DIRECTIONS[call.node.text("direction")]
     sequences = Sequences(call.x, call.optional(3), reverse, call.workers)
     state = (_only(call.optional(4)), _only(call.optional(5)))
@@ -123,10 +136,21 @@ def _dynamic_gru_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     return (TensorFacts(node.x.dtype, (steps, batch, hidden)),) * len(node.outputs)
 
 
-@kernel("DynamicGRUV2", _dynamic_gru_types)
+def _bind_gru(call: Call) -> Launch:
+    """What runs the layer; weights that do not change are turned once."""
+    batch = call.x.shape[1]
+    return partial(_run_gru, call, call.made(2, lambda: StateWeights.of(call.input(2).T, batch)))
+
+
+@kernel("DynamicGRUV2", _dynamic_gru_types, bind=_bind_gru)
 def dynamic_gru(call: Call) -> None:
     """`y`, and behind each step `output_h`; `run_gru` has the formulas."""
-    weights = call.input(1).T, call.input(2).T, call.optional(3), call.optional(4)
+    _bind_gru(call)()
+
+
+def _run_gru(call: Call, from_state: Callable[[], StateWeights]) -> None:
+    """Run the layer."""
+    weights = call.input(1).T, from_state(), call.optional(3), call.optional(4)
     reverse = _DIRECTIONS[call.node.text("direction")]
     sequences = Sequences(call.x, call.optional(5), reverse, call.workers)
     rule = Rule((sigmoid, tanh), reset_after=call.node.flag("reset_after"))
@@ -204,7 +228,8 @@ def common_lstm(call: Call) -> None:
         bias, p = _part(call.optional(3), direction), _part(call.optional(7), direction)
         if bias is not None:
             bias = bias[: 4 * hidden] + bias[4 * hidden :]
-        weights = call.input(1)[direction], call.input(2)[direction], bias
+        from_state = StateWeights.of(call.input(2)[direction], call.x.shape[1])
+        weights = call.input(1)[direction], from_state, bias
         state = _part(call.optional(5), direction), _part(call.optional(6), direction)
         sequences = Sequences(call.x, call.optional(4), reverse, call.workers)
         peepholes = None if p is None else Peepholes(*p.reshape(3, hidden))
@@ -229,7 +254,8 @@ def common_gru(call: Call) -> None:
     for direction, reverse in enumerate(_LAYERS[call.node.text("direction")]):
         bias, state = _part(call.optional(3), direction), _part(call.optional(5), direction)
         biases = (None, None) if bias is None else tuple(bias.reshape(2, 3 * hidden))
-        weights = call.input(1)[direction], call.input(2)[direction], biases[0], biases[1]
+        from_state = StateWeights.of(call.input(2)[direction], call.x.shape[1])
+        weights = call.input(1)[direction], from_state, biases[0], biases[1]
         sequences = Sequences(call.x, call.optional(4), reverse, call.workers)
         last[direction] = sequences.start(state, hidden)
         rule = _rule(call, direction, 2)

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from atc_py.device.sim.kernel import Call, Rounding, kernel
+from atc_py.device.sim.kernel import Call, Rounding, in_turn, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
+from atc_py.device.sim.row_sums import summing
 from atc_py.device.sim.typing_rules import axes_of, require_float, require_number
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from atc_py.device.sim.kernel import Launch
 
 __all__: list[str] = []
 
@@ -65,19 +68,33 @@ def _fold(
     combine.reduce(x, axis=axes, dtype=call.out.dtype, out=call.out, keepdims=keep, **options)
 
 
-@kernel("ReduceSumD", _number_types)
+def _bind_sum(call: Call) -> Launch:
+    """What adds up, rows as rows."""
+    x, out = call.x, call.out
+    axes = axes_of(call.node.integers("axes"), x.ndim)
+    if axes == tuple(range(x.ndim))[-len(axes) :] and x.size and axes:
+        return summing(x.reshape(out.size, -1), out.reshape(-1, 1))
+    return partial(_fold, call, np.add, x)
+
+
+@kernel("ReduceSumD", _number_types, bind=_bind_sum)
 def reduce_sum(call: Call) -> None:
     """Sum of x over the axes, 0 of none; integers wrap around."""
-    _fold(call, np.add, call.x)
+    _bind_sum(call)()
 
 
-@kernel("ReduceMeanD", _mean_types)
-def reduce_mean(call: Call) -> None:
-    """Sum of x over the axes, divided by how many there are; NaN of none."""
+def _bind_mean(call: Call) -> Launch:
+    """What adds up and divides."""
     axes = axes_of(call.node.integers("axes"), call.x.ndim)
     count = np.prod([call.x.shape[axis] for axis in axes], dtype=np.int64)
-    _fold(call, np.add, call.x)
-    np.divide(call.out, call.out.dtype.type(count), out=call.out)
+    divide = partial(np.divide, call.out, call.out.dtype.type(count), call.out)
+    return in_turn([_bind_sum(call), divide])
+
+
+@kernel("ReduceMeanD", _mean_types, bind=_bind_mean)
+def reduce_mean(call: Call) -> None:
+    """Sum of x over the axes, divided by how many there are; NaN of none."""
+    _bind_mean(call)()
 
 
 @kernel("ReduceProdD", _number_types)
