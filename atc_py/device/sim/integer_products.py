@@ -183,7 +183,7 @@ def exact_matmul(
         terms: how many products float32 adds up exactly, see `exact_terms`.
         workspace: for the products of parts of k.
     """
-    product = workspace.take("product", out.shape, np.float32)
+    product = workspace.lines("product", out.shape, np.float32)
     np.matmul(left[..., :terms], right[..., :terms, :], out=product)
     np.copyto(out, product, casting="unsafe")
     if left.shape[-1] <= terms:

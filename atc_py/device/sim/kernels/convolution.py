@@ -22,13 +22,13 @@ from atc_py.device.sim.integer_products import (
     widened,
     widened_weights,
 )
-from atc_py.device.sim.kernel import Call, Launch, in_turn, kernel, shared
+from atc_py.device.sim.kernel import Call, Launch, falls_together, in_turn, kernel, shared
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.parallel import PRODUCTS_AT_ONCE
 from atc_py.device.sim.window import padding, taps_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
@@ -221,14 +221,22 @@ class _Product:
     def _rows(self, groups: slice, start: int, stop: int) -> Launch:
         """What computes some rows of the maps of `groups`."""
         width = self.taps.shape[5]
-        some = self._at_once(width)
         launches: list[Launch] = []
-        for row in range(start, stop, some):
-            last = min(row + some, stop)
+        for row, last in self._blocks(start, stop):
             columns, unroll = self._columns(self.taps[groups, :, :, :, row:last])
             pixels = slice(row * width, last * width)
             launches += (*unroll, self._multiply(columns, groups, slice(None), pixels))
         return in_turn(launches)
+
+    def _blocks(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
+        """Rows of a map in blocks of about equal size, whose results BLAS likes to write."""
+        width = self.taps.shape[5]
+        count = -(-(stop - start) // self._at_once(width))
+        some = -(-(stop - start) // max(count, 1))
+        if some > 1 and falls_together(some * width, self.results.dtype):
+            some -= 1
+        for first in range(start, stop, some):
+            yield first, min(first + some, stop)
 
     def _at_once(self, pixels: int) -> int:
         """How many times `pixels` of one group are computed at a time."""
@@ -263,13 +271,16 @@ class _Product:
         sums = target
         if not direct:
             sums = call.workspace.take("sums", target.shape, target.dtype)
+        product = sums
+        if self.biases is not None and falls_together(sums.shape[2], sums.dtype):
+            product = call.workspace.lines("apart", sums.shape, sums.dtype)
         launches: list[Launch] = [
-            partial(exact_matmul, matrices, columns, sums, self.terms, call.workspace)
+            partial(exact_matmul, matrices, columns, product, self.terms, call.workspace)
             if self.terms
-            else partial(np.matmul, matrices, columns, sums)
+            else partial(np.matmul, matrices, columns, product)
         ]
         if self.biases is not None:
-            launches.append(partial(np.add, sums, self.biases[groups, filters], sums))
+            launches.append(partial(np.add, product, self.biases[groups, filters], sums))
         if call.finishing is not None:
             launches.append(call.finishing(sums, (self.results.shape, place)))
         if not direct:

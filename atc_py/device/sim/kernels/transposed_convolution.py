@@ -179,7 +179,7 @@ def _spread(
     """
     window = filter_window(call.node)
     height, width = call.x.shape[2:]
-    spread = call.workspace.take("columns", (filters.shape[1], height * width), result.dtype)
+    spread = call.workspace.lines("columns", (filters.shape[1], height * width), result.dtype)
     if terms:
         exact_matmul(filters.T, source, spread, terms, call.workspace)
     else:
