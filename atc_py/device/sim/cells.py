@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from atc_py.device.sim.activations import Activation
+    from atc_py.device.sim.kernel import Workspace
     from atc_py.device.sim.parallel import Workers
 
     Array = NDArray[Any]
@@ -85,12 +86,14 @@ class Sequences:
         lengths: [batch], or None when all sequences are as long as x.
         reverse: from the last step to the first.
         workers: threads to share the input's product with.
+        workspace: scratch memory.
     """
 
     x: Array
     lengths: Array | None
     reverse: bool
     workers: Workers
+    workspace: Workspace
 
     def start(self, state: Array | None, hidden: int) -> Array:
         """The state [batch, hidden] before the first step, a copy."""
@@ -119,11 +122,11 @@ class Sequences:
             gates: how many.
 
         Returns:
-            [steps, gates, batch, hidden].
+            [steps, gates, batch, hidden], good until the next layer.
         """
         steps, batch, width = self.x.shape
         inputs = self.x.reshape(steps * batch, width)
-        product = np.empty((len(inputs), len(weights)), self.x.dtype)
+        product = self.workspace.lines("of x", (len(inputs), len(weights)), self.x.dtype)
 
         def part(start: int, stop: int) -> None:
             np.matmul(inputs[start:stop], weights.T, out=product[start:stop])
@@ -131,7 +134,9 @@ class Sequences:
 
         self.workers.split(len(inputs), part, least=PRODUCTS_AT_ONCE // max(weights.size, 1) + 1)
         by_gate = product.reshape(steps, batch, gates, len(weights) // gates).swapaxes(1, 2)
-        return np.ascontiguousarray(by_gate)
+        result = self.workspace.take("gates of x", by_gate.shape, self.x.dtype)
+        np.copyto(result, by_gate)
+        return result
 
 
 def run_lstm(
@@ -166,11 +171,10 @@ def run_lstm(
     for step, running in sequences.steps():
         product.fill(units)
         np.add(cell.gates, gates_of_x[step], cell.gates)
-        next_units, next_cells = cell.step(cells)
-        if running is None:
-            np.copyto(out[step], next_units)
-        else:
-            out[step] = np.where(running, next_units, 0)
+        next_units, next_cells = cell.step(cells, out[step])
+        if running is not None:
+            next_units = next_units.copy()
+            np.copyto(out[step], 0, where=~running)
         units, cells = _moved(running, next_units, units), _moved(running, next_cells, cells)
         yield step, units, cells
 
@@ -248,8 +252,11 @@ class _LstmCell:
     peepholes: Peepholes | None
     gates: Array
 
-    def step(self, cells: Array) -> tuple[Array, Array]:
-        """Units and cells [batch, hidden] behind the step, from the cells before it."""
+    def step(self, cells: Array, units: Array) -> tuple[Array, Array]:
+        """Units and cells [batch, hidden] behind the step, from the cells before it.
+
+        Units are written to `units`.
+        """
         (f, g, h), order = self.rule.activations, self.rule.order
         gates = self.rule.bounded(self.gates) if self.peepholes is None else self.gates
         if self.peepholes is None:
@@ -267,7 +274,7 @@ class _LstmCell:
         if self.peepholes is not None:
             outward += self.peepholes.into_output * next_cells
             outward = f(self.rule.bounded(outward))
-        return np.multiply(outward, h(next_cells)), next_cells
+        return np.multiply(outward, h(next_cells), units), next_cells
 
     def _peeping(self, peepholes: Peepholes, cells: Array) -> tuple[Array, Array, Array]:
         """The input gate, what goes into the output gate so far, and the forget gate."""
@@ -313,11 +320,10 @@ def run_gru(
     cell = _GruCell(rule, early, late, late_bias, gates)
     units = sequences.start(state, hidden)
     for step, running in sequences.steps():
-        next_units = cell.step(gates_of_x[step], units)
-        if running is None:
-            np.copyto(out[step], next_units)
-        else:
-            out[step] = np.where(running, next_units, 0)
+        next_units = cell.step(gates_of_x[step], units, out[step])
+        if running is not None:
+            next_units = next_units.copy()
+            np.copyto(out[step], 0, where=~running)
         units = _moved(running, next_units, units)
         yield step, units
 
@@ -340,8 +346,8 @@ class _GruCell:
     late_bias: Array
     gates: Array
 
-    def step(self, gates_of_x: Array, units: Array) -> Array:
-        """Units [batch, hidden] behind the step, from those before it."""
+    def step(self, gates_of_x: Array, units: Array, then: Array) -> Array:
+        """Units [batch, hidden] behind the step, from those before it; written to `then`."""
         f, g = self.rule.activations
         bounded, early, late = self.rule.bounded, self.gates[:2], self.gates[2]
         self.early.fill(units)
@@ -355,10 +361,9 @@ class _GruCell:
             np.add(late, self.late_bias, late)
         np.add(late, gates_of_x[2], late)
         new = g(bounded(late))
-        change = units - new
-        np.multiply(change, update, change)
-        np.add(change, new, change)
-        return change
+        np.subtract(units, new, then)
+        np.multiply(then, update, then)
+        return np.add(then, new, then)
 
 
 def _moved(running: Array | None, after: Array, before: Array) -> Array:

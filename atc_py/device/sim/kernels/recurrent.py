@@ -110,7 +110,7 @@ def _run_rnn(call: Call, from_state: Callable[[], StateWeights]) -> None:
     """Run the layer."""
     weights = call.input(1)[: call.x.shape[2]].T, from_state(), call.input(2)
     reverse = _DIRECTIONS[call.node.text("direction")]
-    sequences = Sequences(call.x, call.optional(3), reverse, call.workers)
+    sequences = Sequences(call.x, call.optional(3), reverse, call.workers, call.workspace)
     state = (_only(call.optional(4)), _only(call.optional(5)))
     rule = Rule((sigmoid, tanh, tanh), forget_bias=call.node.number("forget_bias"), order=_IJFO)
     for step, *states in run_lstm(sequences, weights, state, rule, None, call.out):
@@ -152,7 +152,7 @@ def _run_gru(call: Call, from_state: Callable[[], StateWeights]) -> None:
     """Run the layer."""
     weights = call.input(1).T, from_state(), call.optional(3), call.optional(4)
     reverse = _DIRECTIONS[call.node.text("direction")]
-    sequences = Sequences(call.x, call.optional(5), reverse, call.workers)
+    sequences = Sequences(call.x, call.optional(5), reverse, call.workers, call.workspace)
     rule = Rule((sigmoid, tanh), reset_after=call.node.flag("reset_after"))
     for step, *states in run_gru(sequences, weights, _only(call.optional(6)), rule, call.out):
         for output, part in zip(call.outputs[1:], states, strict=False):
@@ -231,7 +231,7 @@ def common_lstm(call: Call) -> None:
         from_state = StateWeights.of(call.input(2)[direction], call.x.shape[1])
         weights = call.input(1)[direction], from_state, bias
         state = _part(call.optional(5), direction), _part(call.optional(6), direction)
-        sequences = Sequences(call.x, call.optional(4), reverse, call.workers)
+        sequences = Sequences(call.x, call.optional(4), reverse, call.workers, call.workspace)
         peepholes = None if p is None else Peepholes(*p.reshape(3, hidden))
         states = [sequences.start(part, hidden) for part in state]
         rule = _rule(call, direction, 3)
@@ -256,7 +256,7 @@ def common_gru(call: Call) -> None:
         biases = (None, None) if bias is None else tuple(bias.reshape(2, 3 * hidden))
         from_state = StateWeights.of(call.input(2)[direction], call.x.shape[1])
         weights = call.input(1)[direction], from_state, biases[0], biases[1]
-        sequences = Sequences(call.x, call.optional(4), reverse, call.workers)
+        sequences = Sequences(call.x, call.optional(4), reverse, call.workers, call.workspace)
         last[direction] = sequences.start(state, hidden)
         rule = _rule(call, direction, 2)
         for _, units in run_gru(sequences, weights, state, rule, y[:, direction]):
