@@ -75,6 +75,9 @@ def test_rounding_of_positive_values_is_that_of_any(dtype: DType) -> None:
     assert_kind_rounds_like_numpy(positive, dtype, Kind.POSITIVE)
     every_mantissa = np.arange(0x38000000, 0x39000000, 13, dtype=np.uint32).view(np.float32)
     assert_kind_rounds_like_numpy(every_mantissa, dtype, Kind.POSITIVE)
+    bounded = positive[positive <= 65504]
+    assert_kind_rounds_like_numpy(bounded, dtype, Kind.BOUNDED)
+    assert_kind_rounds_like_numpy(every_mantissa, dtype, Kind.BOUNDED)
 
 
 @DTYPES
@@ -92,7 +95,17 @@ def test_rounding_of_sums_and_differences_is_that_of_any(dtype: DType) -> None:
 @pytest.mark.parametrize("kind", Kind)
 def test_rounding_of_a_kind_keeps_infinities_and_nan(kind: Kind) -> None:
     odd = np.array([np.nan, np.inf, 65520, 65519, 1, 0, 2.0**-24], np.float32)
+    odd = odd[~(odd > 65504)] if kind is Kind.BOUNDED else odd
     assert_kind_rounds_like_numpy(odd, DType.FLOAT16, kind)
+
+
+@DTYPES
+def test_rounding_takes_numbers_from_elsewhere(dtype: DType) -> None:
+    source, found = neighbours(grid(dtype)), np.zeros(neighbours(grid(dtype)).shape, np.float32)
+    scratch = np.empty(ELEMENTS_AT_ONCE, np.uint32)
+    with np.errstate(over="ignore", invalid="ignore"):
+        rounding(found, dtype, scratch, source=source)()
+    np.testing.assert_array_equal(found, round_to_grid(source, dtype))
 
 
 @DTYPES

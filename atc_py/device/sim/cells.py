@@ -129,10 +129,12 @@ class Sequences:
         product = self.workspace.lines("of x", (len(inputs), len(weights)), self.x.dtype)
 
         def part(start: int, stop: int) -> None:
-            np.matmul(inputs[start:stop], weights.T, out=product[start:stop])
-            np.add(product[start:stop], bias, out=product[start:stop])
+            target = product[:, start:stop]
+            np.matmul(inputs, weights[start:stop].T, out=target)
+            np.add(target, bias[start:stop], out=target)
 
-        self.workers.split(len(inputs), part, least=PRODUCTS_AT_ONCE // max(weights.size, 1) + 1)
+        # By units, not by steps: BLAS packs the weights, which are the larger operand, only once.
+        self.workers.split(len(weights), part, least=PRODUCTS_AT_ONCE // max(inputs.size, 1) + 1)
         by_gate = product.reshape(steps, batch, gates, len(weights) // gates).swapaxes(1, 2)
         result = self.workspace.take("gates of x", by_gate.shape, self.x.dtype)
         np.copyto(result, by_gate)

@@ -44,6 +44,8 @@ _ELEMENTWISE = frozenset({"unary", "binary"})
 _SUMS = frozenset({"Add", "Sub"})
 """Operators that add two numbers."""
 
+_LARGEST = float(np.finfo(np.float16).max)
+
 _BOUNDS = frozenset({"ClipByValue", "Relu"})
 """Operators that hold a number to bounds of its dtype."""
 
@@ -202,19 +204,25 @@ class _Chain:
             elif link.node.op == "Relu":
                 kind = Kind.POSITIVE
             else:
-                low = call.input(link.operands[1] or 0)
-                launches.append(_rounding_clipped(call, values, dtype, low))
+                launches.append(_rounding_clipped(call, values, dtype, link.operands[1:]))
                 kind = None
         if kind is not None:
             launches.append(call.rounding(values, dtype, kind))
         return in_turn(launches)
 
 
-def _rounding_clipped(call: Call, values: NDArray[Any], dtype: DType, low: NDArray[Any]) -> Launch:
-    """What rounds values that are held to a bound `low`, which only the launch knows."""
-    bound = low.reshape(-1)
+def _rounding_clipped(
+    call: Call, values: NDArray[Any], dtype: DType, bounds: Sequence[int | None]
+) -> Launch:
+    """What rounds values that are held to two bounds, which may be known to the launch alone."""
+    low, high = (call.input(at or 0).reshape(-1) for at in bounds)
+    if call.fixed.issuperset(bounds):
+        kind = Kind.ANY
+        if low[0] >= 0:
+            kind = Kind.BOUNDED if high[0] <= _LARGEST else Kind.POSITIVE
+        return call.rounding(values, dtype, kind)
     positive, other = (call.rounding(values, dtype, kind) for kind in (Kind.POSITIVE, Kind.ANY))
-    return lambda: (positive if bound[0] >= 0 else other)()  # noqa: PLW0108  (anew each time)
+    return lambda: (positive if low[0] >= 0 else other)()  # noqa: PLW0108  (anew each time)
 
 
 def _kind_of_results(node: NodeFacts, kernel: Kernel) -> Kind | None:

@@ -149,10 +149,16 @@ class Call:
         if self.finishing is not None:
             self.finishing(values, part)()
 
-    def rounding(self, values: NDArray[Any], dtype: DType, kind: Kind = Kind.ANY) -> Launch:
-        """What rounds `values`, in C order, in place to a dtype that is rounded."""
+    def rounding(
+        self,
+        values: NDArray[Any],
+        dtype: DType,
+        kind: Kind = Kind.ANY,
+        source: NDArray[Any] | None = None,
+    ) -> Launch:
+        """What rounds `values`, in C order, to a dtype that is rounded: in place, or `source`."""
         scratch = self.workspace.take("rounding", (ELEMENTS_AT_ONCE,), np.uint32)
-        return rounding(values, dtype, scratch, kind)
+        return rounding(values, dtype, scratch, kind, source)
 
     @property
     def x(self) -> NDArray[Any]:

@@ -75,11 +75,13 @@ class Kind(Enum):
     ANY: nothing.
     SUMS: each is the sum or difference of two values of the dtype.
     POSITIVE: each is 0 or more, or NaN; zeros lose their sign.
+    BOUNDED: as POSITIVE, and no more than the largest value of float16.
     """
 
     ANY = "any"
     SUMS = "sums"
     POSITIVE = "positive"
+    BOUNDED = "bounded"
 
 
 def is_rounded(dtype: DType) -> bool:
@@ -130,7 +132,11 @@ def round_to_grid(
 
 
 def rounding(
-    x: NDArray[np.float32], dtype: DType, scratch: NDArray[np.uint32], kind: Kind = Kind.ANY
+    x: NDArray[np.float32],
+    dtype: DType,
+    scratch: NDArray[np.uint32],
+    kind: Kind = Kind.ANY,
+    source: NDArray[np.float32] | None = None,
 ) -> Callable[[], object]:
     """What rounds `x` in place to `dtype`, as `round_to_grid` does, as often as it is called.
 
@@ -141,8 +147,9 @@ def rounding(
         dtype: FLOAT16 or BFLOAT16.
         scratch: ELEMENTS_AT_ONCE elements that nothing else uses during a call.
         kind: what is known of x.
+        source: as many numbers, in C order, that are rounded to `x` instead of what that holds.
     """
-    blocks = [*_blocks(x, x, scratch)]
+    blocks = [*_blocks(x if source is None else source, x, scratch)]
     if len(blocks) == 1:
         return partial(blocks[0].round, dtype, kind)
 
@@ -171,6 +178,8 @@ class _Block:
         x = self.x
         if dtype is DType.BFLOAT16:
             _round_bfloat16(x, self.out, self.scratch)
+        elif kind is Kind.BOUNDED:
+            self._round_positive()
         elif not (x.dot(x) < _SAFE_SQUARES or np.abs(x).max() < _OVERFLOW):
             self.out[...] = x.astype(np.float16)
         elif kind is Kind.ANY:

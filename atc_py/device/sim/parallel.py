@@ -33,10 +33,10 @@ pass over so many elements takes 15 us. They are too many for the L2 cache of a 
 else the pass reads and writes, but the last one is no slower for passes that go straight ahead.
 """
 
-PRODUCTS_AT_ONCE = 8 * 1024 * 1024
+PRODUCTS_AT_ONCE = 12 * 1024 * 1024
 """Multiplications of a matrix product below which a part is not worth a worker of its own.
 
-They take some 200 us; to wake a thread up can take as long where cores are busy or asleep.
+They take some 300 us; to wake a thread up can take as long where cores are busy or asleep.
 """
 
 _PARTS = 4

@@ -10,7 +10,7 @@ import numpy as np
 from atc_py.device.sim.blocks import by_blocks, by_pairs
 from atc_py.device.sim.kernel import Call, Launch, Rounding, in_turn, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
-from atc_py.device.sim.numerics import round_to_grid
+from atc_py.device.sim.numerics import is_rounded
 from atc_py.device.sim.typing_rules import broadcast, one_dtype, same_as_x, same_float_as_x
 from atc_py.dtypes import DType
 from atc_py.shapes import broadcast_shapes
@@ -215,7 +215,15 @@ def _cast_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     return (TensorFacts(node.dtype("dst_type"), node.x.shape),)
 
 
-@kernel("Cast", _cast_types, rounding=Rounding.ON_GRID, in_place=True)
+def _bind_cast(call: Call) -> Launch:
+    """What converts; scratch memory of the call for what is done most, float32 to 16 bits."""
+    source, target = call.node.x.dtype, call.node.outputs[0].dtype
+    if is_rounded(target) and source is not target and call.x.dtype == np.float32:
+        return call.rounding(call.out, target, source=call.x)
+    return partial(_cast, call)
+
+
+@kernel("Cast", _cast_types, rounding=Rounding.ON_GRID, in_place=True, bind=_bind_cast)
 def cast(call: Call) -> None:
     """Conversion of x to another dtype.
 
@@ -223,26 +231,22 @@ def cast(call: Call) -> None:
     is cut off; beyond the range, which ONNX leaves undefined, the nearest integer there is, and 0
     for NaN. Integers to integers: the low bits. To bool: whether x is not 0.
     """
+    _bind_cast(call)()
+
+
+def _cast(call: Call) -> None:
+    """Convert what `_bind_cast` does not."""
     source, target = call.node.x.dtype, call.node.outputs[0].dtype
-    if target in {DType.FLOAT16, DType.BFLOAT16}:
-        _cast_to_half(call.x, source, target, call.out)
+    if source is target:
+        np.copyto(call.out, call.x)
+    elif is_rounded(target):
+        np.copyto(call.out, call.x.astype(target.numpy), casting="unsafe")
     elif source.is_float and target.is_integer:
         _truncate(call.x, call.out)
     elif target is DType.BOOL:
         np.not_equal(call.x, 0, out=call.out)
     else:
         np.copyto(call.out, call.x, casting="unsafe")
-
-
-def _cast_to_half(x: NDArray[Any], source: DType, target: DType, out: NDArray[Any]) -> None:
-    """Round onto a 16-bit grid in one step, so that nothing is rounded twice."""
-    if x.dtype == np.float32:
-        if source is target:
-            np.copyto(out, x)
-        else:
-            round_to_grid(x, target, out)
-    else:
-        np.copyto(out, x.astype(target.numpy), casting="unsafe")
 
 
 def _truncate(x: NDArray[Any], out: NDArray[Any]) -> None:

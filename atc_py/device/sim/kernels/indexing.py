@@ -33,6 +33,8 @@ def _from_front(indices: NDArray[Any], extents: Any, *, negative: bool = True) -
         ValueError: one lies outside its axis.
     """
     wide = indices.astype(np.intp, copy=False)
+    if isinstance(extents, int) and wide.size and wide.min() >= 0 and wide.max() < extents:
+        return wide
     inside = (wide < extents) & (wide >= (-np.asarray(extents) if negative else 0))
     if not inside.all():
         wrong, extent = wide[~inside][0], np.broadcast_to(extents, wide.shape)[~inside][0]
