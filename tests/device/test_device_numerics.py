@@ -56,7 +56,7 @@ def test_rounding_keeps_all_values_of_the_grid(dtype: DType) -> None:
 
 def assert_kind_rounds_like_numpy(x: NDArray[np.float32], dtype: DType, kind: Kind) -> None:
     """Compare bits of values of which something is known, rounded where they lie, twice over."""
-    scratch, found = np.empty(ELEMENTS_AT_ONCE, np.uint32), np.empty_like(x)
+    scratch, found = np.empty(2 * ELEMENTS_AT_ONCE, np.uint32), np.empty_like(x)
     with np.errstate(over="ignore", invalid="ignore"):
         expected = x.astype(dtype.numpy).astype(np.float32)
         launch = rounding(found, dtype, scratch, kind)
@@ -102,7 +102,7 @@ def test_rounding_of_a_kind_keeps_infinities_and_nan(kind: Kind) -> None:
 @DTYPES
 def test_rounding_takes_numbers_from_elsewhere(dtype: DType) -> None:
     source, found = neighbours(grid(dtype)), np.zeros(neighbours(grid(dtype)).shape, np.float32)
-    scratch = np.empty(ELEMENTS_AT_ONCE, np.uint32)
+    scratch = np.empty(2 * ELEMENTS_AT_ONCE, np.uint32)
     with np.errstate(over="ignore", invalid="ignore"):
         rounding(found, dtype, scratch, source=source)()
     np.testing.assert_array_equal(found, round_to_grid(source, dtype))

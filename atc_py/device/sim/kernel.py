@@ -157,7 +157,7 @@ class Call:
         source: NDArray[Any] | None = None,
     ) -> Launch:
         """What rounds `values`, in C order, to a dtype that is rounded: in place, or `source`."""
-        scratch = self.workspace.take("rounding", (ELEMENTS_AT_ONCE,), np.uint32)
+        scratch = self.workspace.take("rounding", (2 * ELEMENTS_AT_ONCE,), np.uint32)
         return rounding(values, dtype, scratch, kind, source)
 
     @property

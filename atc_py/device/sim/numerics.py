@@ -97,8 +97,9 @@ def carrier_dtype(dtype: DType) -> np.dtype[Any]:
 
 
 def to_carrier(array: NDArray[Any], dtype: DType) -> NDArray[Any]:
-    """`array`, of `dtype`, as its carrier: C order, native byte order; copied only if need be."""
-    return np.ascontiguousarray(array, dtype=carrier_dtype(dtype)).reshape(array.shape)
+    """`array`, of `dtype`, as its carrier: C order, native byte order; itself if it is that."""
+    found = np.ascontiguousarray(array, dtype=carrier_dtype(dtype))
+    return found if found.shape == array.shape else found.reshape(array.shape)
 
 
 def from_carrier(array: NDArray[Any], dtype: DType) -> NDArray[Any]:
@@ -124,7 +125,7 @@ def round_to_grid(
     if not is_rounded(dtype):
         np.copyto(out, x)
         return out
-    scratch = np.empty(min(x.size, ELEMENTS_AT_ONCE), np.uint32)
+    scratch = np.empty(2 * min(x.size, ELEMENTS_AT_ONCE), np.uint32)
     with np.errstate(over="ignore", invalid="ignore"):
         for block in _blocks(x, out, scratch):
             block.round(dtype)
@@ -145,7 +146,7 @@ def rounding(
     Args:
         x: float32 in C order, any shape.
         dtype: FLOAT16 or BFLOAT16.
-        scratch: ELEMENTS_AT_ONCE elements that nothing else uses during a call.
+        scratch: 2 * ELEMENTS_AT_ONCE elements that nothing else uses during a call.
         kind: what is known of x.
         source: as many numbers, in C order, that are rounded to `x` instead of what that holds.
     """
@@ -163,14 +164,15 @@ def rounding(
 class _Block:
     """Elements that are rounded together, as the views that this takes."""
 
-    __slots__ = ("anchor", "bits", "floor", "least", "out", "rounded", "scratch", "x")
+    __slots__ = ("anchor", "bits", "floor", "least", "out", "rounded", "scratch", "signs", "x")
 
     def __init__(
         self, x: NDArray[np.float32], out: NDArray[np.float32], scratch: NDArray[np.uint32]
     ) -> None:
-        self.x, self.out, self.scratch = x, out, scratch
+        self.x, self.out = x, out
+        self.scratch, self.signs = scratch[: x.size], scratch[x.size : 2 * x.size]
         self.bits, self.rounded = x.view(np.uint32), out.view(np.uint32)
-        self.anchor = scratch.view(np.float32)
+        self.anchor = self.scratch.view(np.float32)
         self.floor, self.least = _FLOOR[: x.size], _LEAST_SPLIT[: x.size]
 
     def round(self, dtype: DType, kind: Kind = Kind.ANY) -> None:
@@ -209,14 +211,16 @@ class _Block:
         x, out, scratch, anchor = self.x, self.out, self.scratch, self.anchor
         np.bitwise_and(self.bits, _EXPONENT, scratch)
         low = np.minimum.reduce(scratch)
-        signs = self.bits & _SIGN if low < _LEAST_SUBNORMAL else None
+        has_zeros = low < _LEAST_SUBNORMAL
+        if has_zeros:
+            np.bitwise_and(self.bits, _SIGN, self.signs)
         if low < _LEAST_NORMAL:
             np.maximum(scratch, self.floor, out=scratch)
         np.add(scratch, _TO_ANCHOR, scratch)
         np.add(x, anchor, out)
         np.subtract(out, anchor, out)
-        if signs is not None:
-            np.bitwise_or(self.rounded, signs, self.rounded)
+        if has_zeros:
+            np.bitwise_or(self.rounded, self.signs, self.rounded)
 
 
 def _blocks(
@@ -226,7 +230,7 @@ def _blocks(
     source, target = x.reshape(-1), out.reshape(-1)
     for start in range(0, source.size, ELEMENTS_AT_ONCE):
         part = source[start : start + ELEMENTS_AT_ONCE]
-        yield _Block(part, target[start : start + ELEMENTS_AT_ONCE], scratch[: part.size])
+        yield _Block(part, target[start : start + ELEMENTS_AT_ONCE], scratch)
 
 
 def _round_bfloat16(
