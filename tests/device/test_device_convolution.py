@@ -10,6 +10,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from atc_py.device.sim import channelwise
+from atc_py.device.sim.kernel import falls_together
 from atc_py.device.sim.kernels import convolution, transposed_convolution
 from atc_py.dtypes import DType
 from tests.device.models import random_array, run_operator
@@ -105,6 +107,60 @@ def test_depthwise_agrees_with_onnxruntime(geometry: Geometry) -> None:
     weights = random_array(g.seed + 1, (g.groups * g.filters, 1, *g.kernel))
     bias = random_array(g.seed + 2, (g.groups * g.filters,)) if g.bias else None
     compare(Onnx("Conv", g.onnx_attributes), "DepthwiseConv2D", [x, weights, bias], g.attributes)
+
+
+@given(
+    extents=st.tuples(st.integers(1, 9), st.integers(1, 9)),
+    kernel=st.tuples(st.sampled_from([1, 2, 3, 5, 7]), st.sampled_from([1, 2, 3, 5, 7])),
+    strides=st.sampled_from([(1, 1), (2, 2), (1, 3), (4, 2)]),
+    dilation=st.integers(1, 2),
+    multiplier=st.integers(1, 2),
+)
+@settings(max_examples=60, deadline=None)
+def test_depthwise_of_windows_larger_than_the_map_agrees_with_onnxruntime(
+    extents: tuple[int, int],
+    kernel: tuple[int, int],
+    strides: tuple[int, int],
+    dilation: int,
+    multiplier: int,
+) -> None:
+    top, left = (dilation * (size - 1) // 2 for size in kernel)
+    g = Geometry(
+        1, 3, 1, multiplier, extents, kernel, strides, (dilation, dilation),
+        (top, top, left, left), bias=True, seed=5,
+    ).fitted()  # fmt: skip
+    x, weights = random_array(1, (1, 3, *g.extents)), random_array(2, (3 * multiplier, 1, *kernel))
+    bias = random_array(3, (3 * multiplier,))
+    compare(Onnx("Conv", g.onnx_attributes), "DepthwiseConv2D", [x, weights, bias], g.attributes)
+
+
+@pytest.mark.parametrize("at_once", [1, 200, 10**6])
+@pytest.mark.parametrize("worth_sharing", [1, 10**6])
+def test_depthwise_in_pieces_gives_the_same(
+    monkeypatch: pytest.MonkeyPatch, at_once: int, worth_sharing: int
+) -> None:
+    monkeypatch.setattr(channelwise, "_AT_ONCE", at_once)
+    monkeypatch.setattr(channelwise, "_WORTH_SHARING", worth_sharing)
+    x, weights = random_array(1, (2, 7, 9, 8)), random_array(2, (7, 1, 3, 3))
+    attributes: dict[str, OmAttribute] = {"strides": [1, 1, 2, 1], "pads": [1, 1, 1, 1]}
+    node = Onnx("Conv", {"group": 7, "pads": [1, 1, 1, 1], "strides": [2, 1]})
+    compare(node, "DepthwiseConv2D", [x, weights, random_array(3, (7,))], attributes)
+
+
+@pytest.mark.parametrize("op", ["Conv2D", "Conv2DTransposeD"])
+def test_maps_that_fall_on_the_same_places_of_a_cache_agree_with_onnxruntime(op: str) -> None:
+    assert falls_together(32 * 32, np.float32)
+    x, weights, bias = (
+        random_array(n, shape) for n, shape in enumerate([(1, 4, 32, 32), (4, 4, 1, 1), (4,)])
+    )
+    attributes: dict[str, OmAttribute] = {
+        "strides": [1, 1, 1, 1], "pads": [0, 0, 0, 0], "groups": 1,
+    }  # fmt: skip
+    if op == "Conv2DTransposeD":
+        attributes["input_size"] = [1, 4, 32, 32]
+    compare(
+        Onnx("Conv" if op == "Conv2D" else "ConvTranspose", {}), op, [x, weights, bias], attributes
+    )
 
 
 @given(geometry=GEOMETRIES, extra=st.tuples(st.integers(0, 2), st.integers(0, 2)))

@@ -96,6 +96,29 @@ def test_max_pool_agrees_with_onnxruntime(pool: Pool) -> None:
     compare(node, "MaxPoolV3", [random_array(pool.seed, (2, 3, *pool.extents))], attributes)
 
 
+@given(
+    pool=st.builds(
+        Pool,
+        extents=st.tuples(st.integers(1, 16), st.integers(1, 16)),
+        kernel=st.tuples(st.integers(1, 13), st.integers(1, 13)),
+        strides=st.just((1, 1)),
+        dilations=st.just((1, 1)),
+        pads=st.tuples(*[st.integers(0, 12)] * 4),
+        ceil=st.booleans(),
+        seed=st.integers(0, 999),
+    )
+)
+@settings(max_examples=60, deadline=None)
+def test_max_pool_of_long_windows_agrees_with_onnxruntime(pool: Pool) -> None:
+    pool = pool.fitted()
+    assume(pool.sees_data())
+    node, x = (
+        Onnx("MaxPool", pool.onnx_attributes, opset=12),
+        random_array(pool.seed, (2, 3, *pool.extents)),
+    )
+    compare(node, "MaxPoolV3", [x], {**pool.attributes, "dilations": [1, 1, 1, 1]})
+
+
 @given(pool=POOLS, include=st.booleans(), opset=st.sampled_from([10, 11, 19]))
 @settings(max_examples=100, deadline=None)
 def test_avg_pool_agrees_with_onnxruntime(pool: Pool, include: bool, opset: int) -> None:

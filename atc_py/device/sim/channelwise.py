@@ -134,7 +134,8 @@ class _Maps:
         """What fills the copy of a map for one tap along the width; padding is 0."""
         start, stop = tap.windows.start, tap.windows.stop
         count = rows.shape[1] * rows.shape[2]
-        if self.strides[1] == 1 and rows.shape == copy.shape and rows.flags.c_contiguous:
+        is_line = self.strides[1] == 1 and rows.shape == copy.shape and rows.flags.c_contiguous
+        if stop > start and is_line:
             # A map is one line: what comes in from the row before or behind is padding.
             lines, copies, by = rows.reshape(-1, count), copy.reshape(-1, count), tap.skipped
             inside = slice(max(0, -by), count - max(0, by))

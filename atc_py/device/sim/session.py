@@ -142,6 +142,8 @@ class SimModel:
             start = perf_counter()
             try:
                 launch()
+            except AtcError:
+                raise
             except Exception as error:
                 raise failure_of(step, error) from error
             costs.append((perf_counter() - start, sizes))
