@@ -16,8 +16,11 @@ if TYPE_CHECKING:
 __all__ = ["default_output", "output_folder", "report_output", "rewritten_output"]
 
 _SUFFIX = ".om"
-_NO_NAMES = {"", ".", "..", _SUFFIX}
+_NO_NAMES = {"", ".", ".."}
 """Last parts of paths that name no file."""
+
+_STANDARD_OUTPUT = "-"
+"""What other programs take for standard output; here a file would get that name."""
 
 
 def default_output(model: Path, output: str | os.PathLike[str] | None = None) -> Path:
@@ -28,8 +31,7 @@ def default_output(model: Path, output: str | os.PathLike[str] | None = None) ->
             for what is there and no file.
     """
     given = f"{model.stem}{_SUFFIX}" if output is None else os.fspath(output)
-    # The text is split as it stands: a Path drops the separator that makes it a folder's name.
-    if output is not None and os.path.split(given)[1] in _NO_NAMES:
+    if output is not None and (_names_no_file(given) or os.path.split(given)[1] == _SUFFIX):
         raise BAD_OPTION.error(
             f"the output {given!r} names no file", help="give a file name such as model.om"
         )
@@ -66,7 +68,7 @@ def rewritten_output(
         stem = stem.removesuffix(f".{other}") or stem
     default = model.with_name(f"{stem}.{form}.onnx")
     path = default if output is None else Path(output)
-    if output is not None and os.path.split(os.fspath(output))[1] in {"", ".", ".."}:
+    if output is not None and _names_no_file(os.fspath(output)):
         raise BAD_OPTION.error(
             f"the output {os.fspath(output)!r} names no file",
             help=f"give a file name such as {default.name}",
@@ -86,6 +88,14 @@ def rewritten_output(
             help="give another name with -o; the model would be lost",
         )
     return path
+
+
+def _names_no_file(given: str) -> bool:
+    """Whether a text is no file's name, or `-`.
+
+    It is split as it stands: a Path drops the separator that makes it a folder's name.
+    """
+    return given == _STANDARD_OUTPUT or os.path.split(given)[1] in _NO_NAMES
 
 
 def output_folder(option: str, given: str | os.PathLike[str]) -> Path:
@@ -108,8 +118,7 @@ def report_output(option: str, given: str, inputs: Iterable[Path]) -> Path:
         AtcError: BAD_OPTION for a text that names no file and for one of the inputs, CANNOT_WRITE
             for what is there and no file.
     """
-    # The text is split as it stands: a Path drops the separator that makes it a folder's name.
-    if os.path.split(given)[1] in {"", ".", ".."}:
+    if _names_no_file(given):
         raise BAD_OPTION.error(
             f"{option} {given!r} names no file", help="give a file name such as report.json"
         )

@@ -87,7 +87,10 @@ def _tolerance(model: Model, options: RunOptions) -> Callable[[str, Array], floa
     if given is None:
         return partial(explained_share, model.description)
     if not math.isfinite(given):
-        raise BAD_OPTION.error(f"the tolerance must be a finite number, found {given}")
+        raise BAD_OPTION.error(
+            f"the tolerance must be a finite number, found {given}",
+            help="give a share of the output's range such as 1e-3, or leave --tolerance out",
+        )
     return lambda _name, _array: given
 
 

@@ -75,7 +75,7 @@ def kernels(  # noqa: PLR0913  (one parameter an option)
 ) -> None:
     """List the kernels of MODEL, an offline model, or an ONNX model that is compiled for it.
 
-    Options of compilation have no meaning for an offline model.
+    Options of compilation are refused for an offline model.
 
     Exit status: 0 done, 1 the model breaks a rule, 2 the command was called wrongly, 3 a file
     cannot be read or written, 4 with --verify a kernel is not built, runs into a fault or computes
@@ -94,6 +94,7 @@ def kernels(  # noqa: PLR0913  (one parameter an option)
         "templates": templates,
         **precision,
     }
+    options.refuse_compiling(context, model, "soc", "templates")
     if verify:
         check_trust(model, trusted=trust)
     with opened_model(model, **compiled) as opened:

@@ -23,6 +23,7 @@ __all__ = [
     "TEMPLATES",
     "precision_controls",
     "precision_mode",
+    "refuse_compiling",
 ]
 
 SOC = click.option(
@@ -123,6 +124,16 @@ _CONTROLS = (
 )  # fmt: skip
 
 
+_COMPILING = frozenset(
+    {
+        "precision_mode", "precision_mode_v2", "keep_dtype", "customize_dtypes", "modify_mixlist",
+        "input_fp16_nodes", "output_type", "op_precision_mode", "is_weight_clip", "input_shape",
+        "op_specs",
+    }
+)  # fmt: skip
+"""Parameters that have no meaning for an offline model."""
+
+
 def precision_controls(command: click.decorators.FC) -> click.decorators.FC:
     """The options that refine a precision mode."""
     for option in reversed(_CONTROLS):
@@ -143,3 +154,32 @@ def precision_mode(
         show_default=PrecisionMode.FORCE_FP16.value,
         help="How dtypes may change.",
     )
+
+
+def refuse_compiling(context: click.Context, model: Path, *also: str) -> None:
+    """Refuse what says how an ONNX model is compiled beside an offline model.
+
+    Args:
+        context: of the command.
+        model: the file that the command is about.
+        *also: names of parameters that concern compiling in this command alone.
+
+    Raises:
+        click.UsageError: `model` is an offline model and such options are given.
+    """
+    from click.core import ParameterSource
+
+    from atc_py.kernels.listing import is_offline
+
+    given = [
+        parameter.opts[0]
+        for parameter in context.command.params
+        if parameter.name in {*_COMPILING, *also}
+        and context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
+    ]
+    if given and is_offline(model):
+        concern = "concerns" if len(given) == 1 else "concern"
+        raise click.UsageError(
+            f"{', '.join(given)} {concern} how an ONNX model is compiled, and {model} is compiled "
+            "already: leave that out, or give the ONNX model"
+        )

@@ -53,7 +53,9 @@ _FORMATS = ("text", "json", "csv", "html")
     "--trace", type=click.Path(), metavar="FILE",
     help="File for a trace in Chrome's format, which ui.perfetto.dev opens.",
 )  # fmt: skip
+@click.pass_context
 def profile(  # noqa: PLR0913  (one parameter an option)
+    context: click.Context,
     *,
     model: Path | None,
     socs: tuple[str, ...],
@@ -77,6 +79,8 @@ def profile(  # noqa: PLR0913  (one parameter an option)
     """
     from atc_py.profiling import calibration_of, fit_of, profile_model
 
+    if model is not None:
+        options.refuse_compiling(context, model)
     report, kept, traced = _outputs(model, socs, output, save_factors, trace, calibrate)
     if factors is not None and calibrate is not None:
         raise click.UsageError("--factors and --calibrate exclude each other: give one of them")

@@ -227,3 +227,21 @@ def test_option_of_verify_alone_is_refused(atc: Atc, model: str, option: str) ->
     done = atc("kernels", model, option)
     assert done.status == 2
     assert f"{option} concerns what --verify builds" in done.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("--soc", "Ascend310P3"), ("--precision-mode", "force_fp16"), ("--input-shape", "x:1")],
+)
+def test_option_of_compilation_is_refused_for_an_offline_model(
+    atc: Atc, model: str, arguments: tuple[str, str]
+) -> None:
+    assert atc("convert", model, "-o", "done").status == 0
+    for command in ("kernels", "profile"):
+        done = atc(command, "done.om", *arguments)
+        if (command, arguments[0]) == ("profile", "--soc"):
+            assert "concerns how" not in done.err  # which SoC is estimated for
+            continue
+        assert done.status == 2
+        assert f"{arguments[0]} concerns how an ONNX model is compiled" in done.err
+        assert atc(command, model, *arguments[:0]).status == 0

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     Atc = Callable[..., Result]
 
 
-@pytest.mark.parametrize("output", ["", ".", "..", "/", "sub/", "sub/.", "./", ".om", "sub/.om"])
+@pytest.mark.parametrize(
+    "output", ["", ".", "..", "/", "sub/", "sub/.", "./", ".om", "sub/.om", "-"]
+)
 def test_output_that_names_no_file_is_refused(atc: Atc, model: Path, output: str) -> None:
     Path("sub").mkdir()
     before = sorted(Path().rglob("*"))
@@ -26,6 +28,17 @@ def test_output_that_names_no_file_is_refused(atc: Atc, model: Path, output: str
     assert done.status == 2
     assert done.err.startswith(f"error[ATC1001 bad-option-value]: the output {output!r} names no")
     assert sorted(Path().rglob("*")) == before
+
+
+def test_no_file_is_called_as_standard_output_is(atc: Atc, model: Path) -> None:
+    for arguments in (
+        ("check", model, "--output", "-"),
+        ("profile", model, "-o", "-"),
+        ("quantize", model, "-o", "-"),
+    ):
+        done = atc(*arguments)
+        assert done.status == 2, arguments
+    assert not Path("-").exists()
 
 
 @pytest.mark.parametrize("output", ["sub", "sub.om", "/dev/null", "pipe"])
