@@ -9,6 +9,7 @@ import numpy as np
 
 from atc_py.device.sim.blocks import by_blocks, by_pairs
 from atc_py.device.sim.kernel import Call, Launch, Rounding, in_turn, kernel
+from atc_py.device.sim.moves import moving
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.numerics import is_rounded
 from atc_py.device.sim.typing_rules import broadcast, one_dtype, same_as_x, same_float_as_x
@@ -17,6 +18,8 @@ from atc_py.shapes import broadcast_shapes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from atc_py.device.sim.moves import Copies
 
 __all__: list[str] = []
 
@@ -204,10 +207,10 @@ def _expand_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     return (TensorFacts(node.x.dtype, shape),)
 
 
-@kernel("ExpandD", _expand_types, rounding=Rounding.ON_GRID)
-def expand(call: Call) -> None:
+@moving("ExpandD", _expand_types)
+def expand(call: Call) -> Copies:
     """Elements repeated along axes on which x has one element."""
-    np.copyto(call.out, call.x)
+    return [(call.out, call.x)]
 
 
 def _cast_types(node: NodeFacts) -> tuple[TensorFacts, ...]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from atc_py.device.sim.kernel import Call, Rounding, kernel
+from atc_py.device.sim.moves import moving
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.numerics import is_rounded
 from atc_py.device.sim.typing_rules import require_float, require_rank
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
+
+    from atc_py.device.sim.moves import Copies
 
     Places = NDArray[Any]  # float32: numpy's stubs widen scalars
 
@@ -56,15 +59,15 @@ def _depth_to_space_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     return (TensorFacts(node.x.dtype, shape),)
 
 
-@kernel("DepthToSpace", _depth_to_space_types, rounding=Rounding.ON_GRID)
-def depth_to_space(call: Call) -> None:
+@moving("DepthToSpace", _depth_to_space_types)
+def depth_to_space(call: Call) -> Copies:
     """DCR: channel c of a block's element (i, j) is (i * block + j) * C + c; CRD: c comes first."""
     images, channels, height, width = call.x.shape
     block, mode = call.node.integer("block_size"), call.node.text("mode")
     depth = channels // block**2
     split = (block, block, depth) if mode == "DCR" else (depth, block, block)
     blocks = call.x.reshape(images, *split, height, width).transpose(_DEPTH_AXES[mode])
-    np.copyto(call.out.reshape(images, depth, height, block, width, block), blocks)
+    return [(call.out.reshape(images, depth, height, block, width, block), blocks)]
 
 
 def _space_to_depth_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
@@ -77,15 +80,15 @@ def _space_to_depth_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     return (TensorFacts(node.x.dtype, shape),)
 
 
-@kernel("SpaceToDepth", _space_to_depth_types, rounding=Rounding.ON_GRID)
-def space_to_depth(call: Call) -> None:
+@moving("SpaceToDepth", _space_to_depth_types)
+def space_to_depth(call: Call) -> Copies:
     """Channel (i * block + j) * C + c is element (i, j) of the blocks of channel c."""
     images, channels, height, width = call.x.shape
     block = call.node.integer("block_size")
     rows, columns = height // block, width // block
     blocks = call.x.reshape(images, channels, rows, block, columns, block)
     target = call.out.reshape(images, block, block, channels, rows, columns)
-    np.copyto(target, blocks.transpose(0, 3, 5, 1, 2, 4))
+    return [(target, blocks.transpose(0, 3, 5, 1, 2, 4))]
 
 
 # Resizing --------------------------------------------------------------------------------------

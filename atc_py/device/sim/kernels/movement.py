@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from atc_py.device.sim.kernel import Call, Rounding, kernel
+from atc_py.device.sim.moves import moving
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.numerics import to_carrier
 from atc_py.device.sim.typing_rules import axes_of, one_dtype
+from atc_py.device.sim.window import along
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from atc_py.device.sim.moves import Copies
     from atc_py.shapes import Shape
 
 __all__: list[str] = []
@@ -96,10 +99,14 @@ def _without(shape: Shape, axis: int) -> Shape:
     return shape[:axis] + shape[axis + 1 :]
 
 
-@kernel("ConcatD", _concat_types, rounding=Rounding.ON_GRID)
-def concat(call: Call) -> None:
+@moving("ConcatD", _concat_types)
+def concat(call: Call) -> Copies:
     """Tensors joined along one axis."""
-    np.concatenate(call.present, axis=call.node.integer("concat_dim"), out=call.out)
+    (axis,) = axes_of((call.node.integer("concat_dim"),), call.out.ndim)
+    start = 0
+    for part in call.present:
+        yield along(call.out, axis, slice(start, start + part.shape[axis])), part
+        start += part.shape[axis]
 
 
 def _split_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
@@ -114,15 +121,14 @@ def _split_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     return tuple(TensorFacts(x.dtype, (*rest[:axis], size, *rest[axis:])) for size in sizes)
 
 
-@kernel("SplitVD", _split_types, rounding=Rounding.ON_GRID)
-def split(call: Call) -> None:
+@moving("SplitVD", _split_types)
+def split(call: Call) -> Copies:
     """A tensor cut along one axis into parts of given extents."""
     (axis,) = axes_of((call.node.integer("split_dim"),), call.x.ndim)
     start = 0
     for out in call.outputs:
-        part = slice(start, start + out.shape[axis])
-        np.copyto(out, call.x[(slice(None),) * axis + (part,)])
-        start = part.stop
+        yield out, along(call.x, axis, slice(start, start + out.shape[axis]))
+        start += out.shape[axis]
 
 
 def _slices(node: NodeFacts) -> tuple[slice, ...]:
@@ -153,10 +159,10 @@ def _slice_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     return (TensorFacts(node.x.dtype, shape),)
 
 
-@kernel("StridedSliceD", _slice_types, rounding=Rounding.ON_GRID)
-def strided_slice(call: Call) -> None:
+@moving("StridedSliceD", _slice_types)
+def strided_slice(call: Call) -> Copies:
     """Every n-th element between two bounds on each axis."""
-    np.copyto(call.out, call.x[_slices(call.node)])
+    return [(call.out, call.x[_slices(call.node)])]
 
 
 def _transpose_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
@@ -166,10 +172,10 @@ def _transpose_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     return (TensorFacts(node.x.dtype, tuple(node.x.shape[axis] for axis in order)),)
 
 
-@kernel("TransposeD", _transpose_types, rounding=Rounding.ON_GRID)
-def transpose(call: Call) -> None:
+@moving("TransposeD", _transpose_types)
+def transpose(call: Call) -> Copies:
     """Axes in another order."""
-    np.copyto(call.out, call.x.transpose(call.node.integers("perm")))
+    return [(call.out, call.x.transpose(call.node.integers("perm")))]
 
 
 def _borders(node: NodeFacts) -> list[tuple[int, int]]:
@@ -256,12 +262,12 @@ def _tile_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     return (TensorFacts(node.x.dtype, tuple(extent * count for extent, count in pairs)),)
 
 
-@kernel("TileD", _tile_types, rounding=Rounding.ON_GRID)
-def tile(call: Call) -> None:
+@moving("TileD", _tile_types)
+def tile(call: Call) -> Copies:
     """A tensor repeated: each axis becomes (multiple, extent), and x is broadcast to that."""
     repeated: list[int] = []
     source: list[int] = []
     for extent, count in zip(call.x.shape, call.node.integers("multiples"), strict=True):
         repeated += [extent] if count == 1 else [count, extent]
         source += [extent] if count == 1 else [1, extent]
-    np.copyto(call.out.reshape(repeated), call.x.reshape(source))
+    return [(call.out.reshape(repeated), call.x.reshape(source))]

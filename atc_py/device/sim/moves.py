@@ -1,0 +1,45 @@
+"""Kernels that copy elements to other places and do nothing else."""
+
+from __future__ import annotations
+
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from atc_py.device.sim.kernel import Rounding, in_turn, kernel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from numpy.typing import NDArray
+
+    from atc_py.device.sim.kernel import Call, Launch
+    from atc_py.device.sim.node import NodeFacts, TensorFacts
+
+    Copies = Iterable[tuple[NDArray[Any], NDArray[Any]]]
+
+__all__ = ["moving"]
+
+
+def moving(
+    op: str, types: Callable[[NodeFacts], tuple[TensorFacts, ...]]
+) -> Callable[[Callable[[Call], Copies]], Callable[[Call], Copies]]:
+    """Register what says which copies the kernel of `op` makes.
+
+    The function gives, for a call, pairs of a view of an output and a view of an input that is
+    broadcast to it; all of the outputs is covered. `kernel` explains the rest.
+    """
+
+    def register(copies: Callable[[Call], Copies]) -> Callable[[Call], Copies]:
+        def bind(call: Call) -> Launch:
+            return in_turn([partial(np.copyto, out, source) for out, source in copies(call)])
+
+        @wraps(copies)
+        def run(call: Call) -> None:
+            bind(call)()
+
+        kernel(op, types, rounding=Rounding.ON_GRID, bind=bind)(run)
+        return copies
+
+    return register
