@@ -14,6 +14,7 @@ import numpy as np
 
 from atc_py.device.sim.numerics import Kind, rounding
 from atc_py.device.sim.parallel import ELEMENTS_AT_ONCE, Workers
+from atc_py.device.sim.pool import Pool
 from atc_py.memory_limit import format_size
 from atc_py.shapes import Shape, element_count
 
@@ -73,6 +74,7 @@ class Workspace(threading.local):
     def __init__(self, limit: int | None = None) -> None:
         """Scratch memory, no piece of it larger than `limit` bytes."""
         self._buffers: dict[str, NDArray[np.uint8]] = {}
+        self._pool = Pool()
         self._limit = limit
 
     def require(self, nbytes: int, what: str) -> None:
@@ -96,7 +98,7 @@ class Workspace(threading.local):
         buffer = self._buffers.get(name)
         if buffer is None or buffer.size < nbytes:
             self.require(nbytes, f"scratch memory {name!r}")
-            buffer = self._buffers[name] = np.empty(nbytes, np.uint8)
+            buffer = self._buffers[name] = self._pool.take(nbytes)
         return buffer[:nbytes].view(wanted).reshape(shape)
 
     def lines(self, name: str, shape: Shape, dtype: DTypeLike) -> NDArray[Any]:

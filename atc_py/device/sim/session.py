@@ -22,20 +22,21 @@ from atc_py.device.sim.launch import bound, compute, failure_of, is_dead, profil
 from atc_py.device.sim.loading import build_program
 from atc_py.device.sim.numerics import carrier_dtype, from_carrier, is_rounded, to_carrier
 from atc_py.device.sim.parallel import Workers
+from atc_py.device.sim.pool import Pool
 from atc_py.device.sim.program import settled
 from atc_py.device.sim.room import Room
 from atc_py.diag import AtcError
 from atc_py.diag.codes import DEVICE_FAILED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
     from atc_py.device.backend import LoadedModel, NodeProfile
     from atc_py.device.sim.kernel import Launch
     from atc_py.device.sim.launch import Cost
-    from atc_py.device.sim.program import Step
+    from atc_py.device.sim.program import Program, Step
     from atc_py.package.schema import OmModel
 
 __all__ = ["SimModel"]
@@ -45,9 +46,6 @@ Values: TypeAlias = "dict[int, NDArray[Any] | None]"
 
 _CONVERTED_AT_ONCE = 256 * 1024
 """Elements of a constant below which its conversion is not worth sharing."""
-
-_ALIGNMENT = 64
-"""Bytes; a cache line and the widest vector register."""
 
 
 class SimModel:
@@ -69,6 +67,7 @@ class SimModel:
         self._calls: dict[int, tuple[Call, Launch | None]] = {}
         self._carriers: dict[int, NDArray[Any]] = {}
         self._slots: dict[int, NDArray[np.uint8]] = {}
+        self._pool = Pool([*self._program.memory.slots, *_converted(self._program)])
         self._results: dict[int, NDArray[Any]] = {}
         self.room = Room(self._program)
         self._workspace = Workspace(self.room.limit)
@@ -245,7 +244,8 @@ class SimModel:
         data, dtype = self._program.constants[tensor], self._program.tensors[tensor].dtype
         if not is_rounded(dtype) or not data.flags.c_contiguous:
             return to_carrier(data, dtype)
-        carrier = np.empty(data.shape, carrier_dtype(dtype))
+        wide = carrier_dtype(dtype)
+        carrier = self._pool.take(data.size * wide.itemsize).view(wide).reshape(data.shape)
         flat, source = carrier.reshape(-1), data.reshape(-1)
 
         def part(start: int, stop: int) -> None:
@@ -267,11 +267,16 @@ class SimModel:
     def _slot(self, index: int) -> NDArray[np.uint8]:
         """Memory of a slot, aligned, taken from the system at its first use."""
         if index not in self._slots:
-            size = self._program.memory.slots[index]
-            raw = np.empty(size + _ALIGNMENT, np.uint8)
-            skip = -raw.ctypes.data % _ALIGNMENT
-            self._slots[index] = raw[skip : skip + size]
+            self._slots[index] = self._pool.take(self._program.memory.slots[index])
         return self._slots[index]
+
+
+def _converted(program: Program) -> Iterator[int]:
+    """Bytes of the carriers of constants that are converted."""
+    for tensor, data in program.constants.items():
+        dtype = program.tensors[tensor].dtype
+        if is_rounded(dtype):
+            yield data.size * carrier_dtype(dtype).itemsize
 
 
 def _timed(step: Step, launch: Launch) -> float:
