@@ -147,6 +147,16 @@ def test_depthwise_in_pieces_gives_the_same(
     compare(node, "DepthwiseConv2D", [x, weights, random_array(3, (7,))], attributes)
 
 
+def test_depthwise_of_a_map_that_is_too_large_for_copies_gives_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(channelwise, "_LARGEST", 71)
+    x, weights = random_array(1, (1, 3, 9, 8)), random_array(2, (3, 1, 3, 3))
+    attributes: dict[str, OmAttribute] = {"strides": [1, 1, 1, 1], "pads": [1, 1, 1, 1]}
+    node = Onnx("Conv", {"group": 3, "pads": [1, 1, 1, 1]})
+    compare(node, "DepthwiseConv2D", [x, weights, random_array(3, (3,))], attributes)
+
+
 @pytest.mark.parametrize("op", ["Conv2D", "Conv2DTransposeD"])
 def test_maps_that_fall_on_the_same_places_of_a_cache_agree_with_onnxruntime(op: str) -> None:
     assert falls_together(32 * 32, np.float32)

@@ -37,10 +37,20 @@ _WORTH_SHARING = 1024 * 1024
 """Elements of copies, sums and results below which a part is not worth a worker of its own."""
 
 
-def is_worthwhile(window: Window, multiplier: int) -> bool:
-    """Whether copies and sums for `multiplier` filters a channel are less than a column a tap."""
+_LARGEST = 4 * 1024 * 1024
+"""Elements of a map above which scratch memory, which holds one map several times, is not taken."""
+
+
+def is_worthwhile(window: Window, pixels: int, multiplier: int) -> bool:
+    """Whether copies and sums for `multiplier` filters a channel are less than a column a tap.
+
+    Args:
+        window: the geometry.
+        pixels: elements of a map.
+        multiplier: filters of a channel.
+    """
     rows, columns = window.height.size, window.width.size
-    return columns + rows * multiplier <= rows * columns
+    return columns + rows * multiplier <= rows * columns and pixels <= _LARGEST
 
 
 def channelwise(call: Call, window: Window, image: int, finish: Finish) -> Launch:

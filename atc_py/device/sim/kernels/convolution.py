@@ -45,6 +45,9 @@ _RESULTS = 64 * 1024
 _INT8_COLUMNS = 2 * _COLUMNS
 """The same for int8: its products go through a pass more, and larger ones were faster."""
 
+_APART = 8 * 1024 * 1024
+"""Elements of results up to which memory is taken to write them so that BLAS likes it."""
+
 _MANY_PIXELS = 700
 """Outputs of a map from which on workers share the map; of smaller ones they share the filters."""
 
@@ -123,7 +126,8 @@ def _image(call: Call, groups: int, at: int) -> Launch:
     zero = call.node.integer("offset_x")
     results = out.reshape(batch, groups, -1, height * width)
     maps = image.reshape(groups, depth, *image.shape[1:])
-    if depth == 1 and not terms and is_worthwhile(window, matrices.shape[1]):
+    pixels = max(maps[0, 0].size, height * width)
+    if depth == 1 and not terms and is_worthwhile(window, pixels, matrices.shape[1]):
         return _channelwise(call, window, at)
     filled, fill = padding(maps, window, (height, width), zero, call.workspace)
     if terms and width < _SHORT and matrices.shape[2] > depth:
@@ -271,8 +275,8 @@ class _Product:
         sums = target
         if not direct:
             sums = call.workspace.take("sums", target.shape, target.dtype)
-        product = sums
-        if self.biases is not None and falls_together(sums.shape[2], sums.dtype):
+        product, lies_badly = sums, falls_together(sums.shape[2], sums.dtype)
+        if self.biases is not None and lies_badly and sums.size <= _APART:
             product = call.workspace.lines("apart", sums.shape, sums.dtype)
         launches: list[Launch] = [
             partial(exact_matmul, matrices, columns, product, self.terms, call.workspace)
