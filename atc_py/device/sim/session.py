@@ -128,7 +128,7 @@ class SimModel:
         """Launch all steps; what each of them cost.
 
         Steps that do the same in every run are launched right here: in networks of small kernels
-        calls in between are felt.
+        whatever is asked in between is felt.
         """
         costs: list[Cost] = []
         ready = self._ready if observe is None else {}
@@ -138,14 +138,7 @@ class SimModel:
                 costs.append(self._observed(step, values, observe))
                 continue
             launch, sizes = known
-            start = perf_counter()
-            try:
-                launch()
-            except AtcError:
-                raise
-            except Exception as error:
-                raise failure_of(step, error) from error
-            costs.append((perf_counter() - start, sizes))
+            costs.append((_timed(step, launch), sizes))
         return costs
 
     def _observed(
