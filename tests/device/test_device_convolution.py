@@ -112,7 +112,7 @@ def test_depthwise_agrees_with_onnxruntime(geometry: Geometry) -> None:
 @given(
     extents=st.tuples(st.integers(1, 9), st.integers(1, 9)),
     kernel=st.tuples(st.sampled_from([1, 2, 3, 5, 7]), st.sampled_from([1, 2, 3, 5, 7])),
-    strides=st.sampled_from([(1, 1), (2, 2), (1, 3), (4, 2)]),
+    strides=st.sampled_from([(1, 1), (2, 2), (1, 3), (4, 2), (2, 1), (3, 1)]),
     dilation=st.integers(1, 2),
     multiplier=st.integers(1, 2),
 )
@@ -132,6 +132,13 @@ def test_depthwise_of_windows_larger_than_the_map_agrees_with_onnxruntime(
     x, weights = random_array(1, (1, 3, *g.extents)), random_array(2, (3 * multiplier, 1, *kernel))
     bias = random_array(3, (3 * multiplier,))
     compare(Onnx("Conv", g.onnx_attributes), "DepthwiseConv2D", [x, weights, bias], g.attributes)
+
+
+def test_depthwise_of_a_map_that_has_no_rows_in_a_phase_agrees_with_onnxruntime() -> None:
+    x, weights = random_array(1, (1, 3, 1, 4)), random_array(2, (3, 1, 3, 3))
+    attributes: dict[str, OmAttribute] = {"strides": [1, 1, 2, 1], "pads": [1, 1, 1, 1]}
+    node = Onnx("Conv", {"group": 3, "pads": [1, 1, 1, 1], "strides": [2, 1]})
+    compare(node, "DepthwiseConv2D", [x, weights], attributes)
 
 
 @pytest.mark.parametrize("at_once", [1, 200, 10**6])

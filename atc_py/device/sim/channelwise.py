@@ -136,7 +136,7 @@ class _Maps:
         sums = workspace.take(
             f"sums {first}", (*filters.shape[:3], rows.shape[1] * self.columns), dtype
         )
-        columns = copies.reshape(len(rows), 1, len(self.across), -1)
+        columns = copies.reshape(len(rows), 1, len(self.across), sums.shape[3])
         launches.append(partial(np.matmul, filters, columns, sums))
         return [sums[:, :, index] for index in range(sums.shape[2])], launches
 
@@ -147,7 +147,8 @@ class _Maps:
         is_line = self.strides[1] == 1 and rows.shape == copy.shape and rows.flags.c_contiguous
         if stop > start and is_line:
             # A map is one line: what comes in from the row before or behind is padding.
-            lines, copies, by = rows.reshape(-1, count), copy.reshape(-1, count), tap.skipped
+            lines, copies = (each.reshape(len(rows), count) for each in (rows, copy))
+            by = tap.skipped
             inside = slice(max(0, -by), count - max(0, by))
             source = slice(max(0, by), count + min(0, by))
             yield partial(np.copyto, copies[:, inside], lines[:, source])
