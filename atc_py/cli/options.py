@@ -124,16 +124,6 @@ _CONTROLS = (
 )  # fmt: skip
 
 
-_COMPILING = frozenset(
-    {
-        "precision_mode", "precision_mode_v2", "keep_dtype", "customize_dtypes", "modify_mixlist",
-        "input_fp16_nodes", "output_type", "op_precision_mode", "is_weight_clip", "input_shape",
-        "op_specs",
-    }
-)  # fmt: skip
-"""Parameters that have no meaning for an offline model."""
-
-
 def precision_controls(command: click.decorators.FC) -> click.decorators.FC:
     """The options that refine a precision mode."""
     for option in reversed(_CONTROLS):
@@ -169,12 +159,14 @@ def refuse_compiling(context: click.Context, model: Path, *also: str) -> None:
     """
     from click.core import ParameterSource
 
+    from atc_py.api import PrecisionChoice
     from atc_py.kernels.listing import is_offline
 
+    compiling = {*PrecisionChoice.__annotations__, "input_shape", "op_specs", *also}
     given = [
         parameter.opts[0]
         for parameter in context.command.params
-        if parameter.name in {*_COMPILING, *also}
+        if parameter.name in compiling
         and context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
     ]
     if given and is_offline(model):

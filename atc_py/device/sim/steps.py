@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Step: TypeAlias = Callable[[NDArray[Any]], NDArray[Any]]
 
-__all__ = ["step_of"]
+__all__ = ["kept", "step_of"]
 
 
 def step_of(call: Call) -> Step:
@@ -30,7 +30,7 @@ def step_of(call: Call) -> Step:
     Only float16 data have two implementations; the vector unit computes all others as they are.
     """
     narrow = call.node.attributes.get("impl_mode") == "high_performance"
-    return _rounded if narrow and call.node.x.dtype is DType.FLOAT16 else _kept
+    return _rounded if narrow and call.node.x.dtype is DType.FLOAT16 else kept
 
 
 def _rounded(array: NDArray[Any]) -> NDArray[Any]:
@@ -38,6 +38,6 @@ def _rounded(array: NDArray[Any]) -> NDArray[Any]:
     return round_to_grid(array, DType.FLOAT16, out=array)
 
 
-def _kept(array: NDArray[Any]) -> NDArray[Any]:
+def kept(array: NDArray[Any]) -> NDArray[Any]:
     """The result of a step in float32."""
     return array

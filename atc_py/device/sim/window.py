@@ -26,7 +26,6 @@ __all__ = [
     "Window",
     "along",
     "folding",
-    "padded",
     "padding",
     "spatial",
     "taps_of",
@@ -131,11 +130,6 @@ class Axis:
             found.append(Tap(phase, skipped, slice(start, stop), self.stride))
         return found
 
-    def tap(self, index: int, outputs: int) -> slice:
-        """Where element `index` of each of `outputs` windows lies in the padded axis."""
-        start = index * self.dilation
-        return slice(start, start + (outputs - 1) * self.stride + 1, self.stride)
-
 
 @dataclass(frozen=True, slots=True)
 class Window:
@@ -184,10 +178,12 @@ def spatial(node: NodeFacts, name: str) -> tuple[int, int]:
     return height, width
 
 
-def padded(
+def padding(
     x: NDArray[Any], window: Window, outputs: tuple[int, int], fill: float, workspace: Workspace
-) -> NDArray[Any]:
-    """`x` with its last two axes padded and cut to what the windows cover; `x` itself if it fits.
+) -> tuple[NDArray[Any], Launch]:
+    """`x` with its last two axes padded and cut to what the windows cover, and what fills it.
+
+    It is `x` itself if that fits.
 
     Args:
         x: any rank from 2.
@@ -196,15 +192,6 @@ def padded(
         fill: value of the padding.
         workspace: where the copy lies, under the name "padded".
     """
-    result, launch = padding(x, window, outputs, fill, workspace)
-    launch()
-    return result
-
-
-def padding(
-    x: NDArray[Any], window: Window, outputs: tuple[int, int], fill: float, workspace: Workspace
-) -> tuple[NDArray[Any], Launch]:
-    """What `padded` gives, and what fills it from `x`, over and over."""
     extents = (window.height.covered(outputs[0]), window.width.covered(outputs[1]))
     top, left = window.height.before, window.width.before
     if not (top or left) and extents[0] <= x.shape[-2] and extents[1] <= x.shape[-1]:

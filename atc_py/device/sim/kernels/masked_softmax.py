@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
-from atc_py.device.sim.kernel import Call, Launch, kernel
+from atc_py.device.sim.kernel import Call, Launch, in_turn, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
-from atc_py.device.sim.row_sums import summing
+from atc_py.device.sim.softmax import softmaxing
 from atc_py.device.sim.typing_rules import require_float
 from atc_py.dtypes import DType
 from atc_py.shapes import broadcast_shapes
@@ -40,19 +42,13 @@ def _bind(call: Call) -> Launch:
     x, out = call.x, call.out
     masked = np.broadcast_to(call.input(1), x.shape)
     scale = x.dtype.type(call.node.number("scale"))
-    row = np.empty((*x.shape[:-1], 1), x.dtype)
-    add_up = summing(out.reshape(-1, x.shape[-1]), row.reshape(-1, 1))
-
-    def launch() -> None:
-        np.multiply(x, scale, out)
-        np.copyto(out, _LOWEST, where=masked)
-        np.maximum.reduce(out, -1, None, row, keepdims=True)
-        np.subtract(out, row, out)
-        np.exp(out, out)
-        add_up()
-        np.divide(out, row, out)
-
-    return launch
+    return in_turn(
+        [
+            partial(np.multiply, x, scale, out),
+            partial(np.copyto, out, _LOWEST, where=masked),
+            softmaxing(out, out, (x.ndim - 1,)),
+        ]
+    )
 
 
 @kernel("ScaledMaskedSoftmax", _types, in_place=True, bind=_bind)

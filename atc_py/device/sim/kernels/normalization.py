@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
 from atc_py.device.sim.kernel import Call, Launch, Rounding, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
-from atc_py.device.sim.row_sums import summing
+from atc_py.device.sim.softmax import softmaxing
 from atc_py.device.sim.steps import step_of
 from atc_py.device.sim.typing_rules import axes_of, require_float
 from atc_py.dtypes import DType
@@ -99,22 +97,8 @@ def _softmax_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 def _bind_softmax(call: Call) -> Launch:
     """What computes it, with memory for the maxima and the sums."""
-    axes, step = axes_of(call.node.integers("axes"), call.x.ndim), step_of(call)
-    x, out = call.x, call.out
-    shape = tuple(1 if axis in axes else extent for axis, extent in enumerate(x.shape))
-    row = np.empty(shape, x.dtype)
-    add_up: Launch = partial(np.add.reduce, out, axes, None, row, keepdims=True)
-    if axes == (x.ndim - 1,):
-        add_up = summing(out.reshape(-1, x.shape[-1]), row.reshape(-1, 1))
-
-    def launch() -> None:
-        np.maximum.reduce(x, axes, None, row, keepdims=True)
-        np.subtract(x, row, out)
-        step(np.exp(step(out), out))
-        add_up()
-        np.divide(out, step(row), out)
-
-    return launch
+    axes = axes_of(call.node.integers("axes"), call.x.ndim)
+    return softmaxing(call.x, call.out, axes, step_of(call))
 
 
 @kernel("SoftmaxV2", _softmax_types, in_place=True, bind=_bind_softmax)

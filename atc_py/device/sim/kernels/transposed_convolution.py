@@ -202,18 +202,11 @@ def _spread(
 
 
 def _places(axis: Axis, extent: int, outputs: int) -> list[tuple[slice, slice]]:
-    """For each tap, the input elements that it spreads into the result, and where they fall."""
-    found = []
-    for tap in range(axis.size):
-        offset = tap * axis.dilation - axis.before
-        first = max(0, -(offset // axis.stride))
-        count = max(0, min(extent, (outputs - 1 - offset) // axis.stride + 1) - first)
-        place = first * axis.stride + offset
-        last = place + (count - 1) * axis.stride + 1
-        found.append(
-            (slice(first, first + count), slice(place, last, axis.stride) if count else slice(0))
-        )
-    return found
+    """For each tap, the input elements that it spreads into the result, and where they fall.
+
+    They fall where the windows of a convolution of the result would read.
+    """
+    return [(tap.windows, tap.places) for tap in axis.taps(outputs, extent)]
 
 
 def _is_apart(axis: Axis) -> bool:
