@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from atc_py.api import Model, check_models, convert, load, quantize_model
     from atc_py.compare import compare_model
     from atc_py.diag import AtcError
-    from atc_py.memory_limit import limited_memory
-    from atc_py.profiling import profile_model
+    from atc_py.pipeline.profile import profile_model
+    from atc_py.system.memory_limit import limited_memory
 
 __all__ = [
     "AtcError",
@@ -44,11 +44,11 @@ def __getattr__(name: str) -> Any:
 
         return compare.compare_model
     if name == "profile_model":
-        from atc_py import profiling
+        from atc_py.pipeline import profile as profiling
 
         return profiling.profile_model
     if name == "limited_memory":
-        from atc_py import memory_limit
+        from atc_py.system import memory_limit
 
         return memory_limit.limited_memory
     if name == "AtcError":

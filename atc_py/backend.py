@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from atc_py.api import Model
+    from atc_py.running.model import Model
 
 __all__ = [
     "AtcBackend",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from atc_py.report.check_json import check_json_schema
+from atc_py.report.check.json_document import check_json_schema
 
 __all__ = ["SCHEMA"]
 

@@ -6,8 +6,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from atc_py.lowering.lower import can_lower
-from atc_py.report.operator_rules import attribute_words, operand_words, rule_words
-from atc_py.report.operators import first_dtypes
+from atc_py.report.operators.listing import first_dtypes
+from atc_py.report.operators.rules import attribute_words, operand_words, rule_words
 from atc_py.spec import all_specs
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 
 import onnx
 
-from atc_py.kernels.listing import opened_model
 from atc_py.kernels.toolchain import find_compiler
 from atc_py.kernels.verify import verify_kernels
+from atc_py.pipeline.opened import opened_model
 from tests.bench.models import LIGHT, randomised_light
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from atc_py.resources import op_specs_dir
 from atc_py.spec import stem_of
+from atc_py.system.resources import op_specs_dir
 
 if TYPE_CHECKING:
     import onnx

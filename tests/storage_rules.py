@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from atc_py.dtypes import DType
-    from atc_py.storage import Storage
+    from atc_py.tensor.dtypes import DType
+    from atc_py.tensor.storage import Storage
 
     Place = Callable[[tuple[int, ...]], tuple[int, ...]]
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from atc_py.dtypes import DType
-from atc_py.formats import Format
 from atc_py.ir.parser import parse_graph
-from atc_py.packing import pack
-from atc_py.storage import BLOCKED_FORMATS, Storage, c0_of
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.formats import Format
+from atc_py.tensor.packing import pack
+from atc_py.tensor.storage import BLOCKED_FORMATS, Storage, c0_of
 
 PAGE = (Path(__file__).resolve().parents[1] / "docs" / "layout.md").read_text(encoding="utf-8")
 

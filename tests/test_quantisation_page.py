@@ -10,7 +10,7 @@ import pytest
 
 from atc_py.cli.main import main
 from atc_py.diag import Words
-from atc_py.frontend.qdq import reasons
+from atc_py.frontend.rewriting.qdq import reasons
 from tests.test_readme import commands
 
 if TYPE_CHECKING:

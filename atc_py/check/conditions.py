@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from atc_py.check.answers import Answer
-    from atc_py.check.bound import BoundNode
+    from atc_py.check.bound_node import BoundNode
     from atc_py.check.predicate import Predicate
     from atc_py.spec import Rule, When
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atc_py.config import PrecisionMode
-from atc_py.dtypes import DType
+from atc_py.options.compile_options import PrecisionMode
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from atc_py.check.answers import Answer
-    from atc_py.check.bound import BoundNode
+    from atc_py.check.bound_node import BoundNode
     from atc_py.diag import Code
     from atc_py.spec import OpSpec, Rule
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from atc_py.check.rules.reading import READ_LIMIT
 from atc_py.diag import Words
-from atc_py.shapes import element_count
 from atc_py.source import INTERNAL_PREFIX
+from atc_py.tensor.shapes import element_count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from atc_py.check.ways import EXPORTED, FUSED, WRITTEN
+from atc_py.check.alternatives import EXPORTED, FUSED, WRITTEN
 from atc_py.diag import SEMICOLON, Words
 from atc_py.spec import ONNX_DOMAINS
 

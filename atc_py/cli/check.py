@@ -10,14 +10,14 @@ import click
 
 from atc_py.cli import options
 from atc_py.cli.console import print_bytes, print_line, print_tables
-from atc_py.config import PrecisionMode
+from atc_py.options.compile_options import PrecisionMode
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from atc_py.api import PrecisionChoice
     from atc_py.check.findings import Standing
-    from atc_py.report.check_document import Document
+    from atc_py.options.choices import PrecisionChoice
+    from atc_py.report.check.document import Document
 
 __all__ = ["check"]
 
@@ -86,9 +86,9 @@ def check(  # noqa: PLR0913  (one parameter an option)
     """
     from atc_py import api
     from atc_py.check.findings import Standing
-    from atc_py.report.check_baseline import read_baseline
-    from atc_py.report.check_json import check_document
-    from atc_py.report.check_verdict import exit_status
+    from atc_py.report.check.baseline import read_baseline
+    from atc_py.report.check.json_document import check_document
+    from atc_py.report.check.verdict import exit_status
 
     form = _form(format_, as_json=as_json)
     paths = [Path(model) for model in models]
@@ -127,7 +127,7 @@ def _files(output: str | None, check_report: str | None, models: list[Path]) -> 
         AtcError: BAD_OPTION or CANNOT_WRITE for a name that makes no sense.
     """
     from atc_py.diag.codes import BAD_OPTION
-    from atc_py.output_paths import report_output
+    from atc_py.options.output_paths import report_output
 
     given = {"--output": output, "--check-report": check_report}
     files = {
@@ -146,11 +146,11 @@ def _write(
     document: Document, files: dict[str, Path], form: str, limit: Standing, *, verbose: bool
 ) -> None:
     """Write the files, none of them where one cannot be begun; say what was found."""
-    from atc_py.atomic import atomic_write
-    from atc_py.report.check_atc import check_atc
-    from atc_py.report.check_formats import render_check
-    from atc_py.report.check_text import verdict_lines
+    from atc_py.report.check.atc_lines import check_atc
+    from atc_py.report.check.formats import render_check
+    from atc_py.report.check.text import verdict_lines
     from atc_py.report.escape import visible
+    from atc_py.system.atomic_files import atomic_write
 
     texts = {}
     if "--output" in files:
@@ -168,8 +168,8 @@ def _write(
 
 def _print(document: Document, form: str, limit: Standing, *, verbose: bool) -> None:
     """The report to standard output."""
-    from atc_py.report.check_formats import render_check
-    from atc_py.report.check_text import check_blocks
+    from atc_py.report.check.formats import render_check
+    from atc_py.report.check.text import check_blocks
 
     if form != "text":
         print_bytes(render_check(form, document, limit).encode("utf-8"))

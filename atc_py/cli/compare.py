@@ -9,13 +9,13 @@ import click
 
 from atc_py.cli import options
 from atc_py.cli.console import print_bytes, print_diagnostics, print_line, progress
-from atc_py.config import PrecisionMode
+from atc_py.options.compile_options import PrecisionMode
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from atc_py.api import PrecisionSettings
-    from atc_py.report.layers import LayerComparison
+    from atc_py.options.choices import PrecisionSettings
+    from atc_py.report.layers.record import LayerComparison
 
 __all__ = ["compare"]
 
@@ -116,7 +116,7 @@ def compare(  # noqa: PLR0913  (one parameter an option)
 def _files(model: Path, output: str | None, suggest: str | None) -> tuple[Path | None, Path | None]:
     """Where the report and the suggestion go; None where they are not written."""
     from atc_py.diag.codes import BAD_OPTION
-    from atc_py.output_paths import report_output
+    from atc_py.options.output_paths import report_output
 
     path = None if output is None else report_output("--output", output, [model])
     keep = None if suggest is None else report_output("--suggest", suggest, [model])
@@ -138,7 +138,7 @@ def _suggestion_line(done: LayerComparison, keep: Path | None) -> str:
 
 def _write_suggestion(done: LayerComparison, path: Path) -> bool:
     """Write the nodes to keep; False where there are none."""
-    from atc_py.atomic import atomic_write
+    from atc_py.system.atomic_files import atomic_write
 
     if done.suggestion is None or not done.suggestion.kept:
         return False
@@ -149,10 +149,10 @@ def _write_suggestion(done: LayerComparison, path: Path) -> bool:
 
 def _report(done: LayerComparison, form: str, path: Path | None) -> None:
     """Print the report, or write it and print its first lines."""
-    from atc_py.atomic import atomic_write
     from atc_py.report.escape import visible
-    from atc_py.report.layers_formats import render_layers
-    from atc_py.report.layers_text import layer_lines
+    from atc_py.report.layers.formats import render_layers
+    from atc_py.report.layers.text import layer_lines
+    from atc_py.system.atomic_files import atomic_write
 
     text = render_layers(form, done)
     if path is None and form != "text":

@@ -11,8 +11,8 @@ import click
 
 from atc_py.cli.streams import StdoutError, silence
 from atc_py.diag import ExitCode
-from atc_py.json_text import escaped
 from atc_py.report.tables import plain_lines
+from atc_py.system.json_text import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -9,13 +9,13 @@ import click
 
 from atc_py.cli import options
 from atc_py.cli.console import print_error, print_json, print_line, print_tables, progress
-from atc_py.config import PrecisionMode
+from atc_py.options.compile_options import PrecisionMode
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from atc_py.api import ConvertChoice
-    from atc_py.report.conversion import Conversion
+    from atc_py.options.choices import ConvertChoice
+    from atc_py.report.model.conversion import Conversion
 
 __all__ = ["convert"]
 
@@ -96,7 +96,7 @@ def convert(  # noqa: PLR0913  (one parameter an option)
     import atc_py
     from atc_py.check.refusal import RulesBrokenError
     from atc_py.passes.manager import find_passes
-    from atc_py.report.conversion_check import found_lines
+    from atc_py.report.model.conversion_check import found_lines
 
     find_passes(why_not)
     try:
@@ -126,10 +126,10 @@ def convert(  # noqa: PLR0913  (one parameter an option)
 
 def _print_conversion(done: Conversion, why_not: tuple[str, ...]) -> None:
     """Print findings, tables, and where the passes called `why_not` nearly applied."""
-    from atc_py.report.conversion import conversion_tables
-    from atc_py.report.conversion_check import found_lines
     from atc_py.report.diagnostics import diagnostic_text
-    from atc_py.report.fusions import why_not_lines
+    from atc_py.report.model.conversion import conversion_tables
+    from atc_py.report.model.conversion_check import found_lines
+    from atc_py.report.model.fusions import why_not_lines
 
     lines = [*found_lines(done.check), *map(diagnostic_text, done.warnings)]
     for line in [*lines, ""] if lines else []:

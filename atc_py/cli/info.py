@@ -26,9 +26,9 @@ __all__ = ["info"]
 def info(*, model: Path, precision: bool, layout: bool, as_json: bool) -> None:
     """Show what MODEL, an offline model, contains; its digests are verified."""
     from atc_py.package.reader import open_model
-    from atc_py.report.layout import layout_json, layout_tables
-    from atc_py.report.offline_model import model_json, model_tables
-    from atc_py.report.precision import precision_json, precision_tables
+    from atc_py.report.model.layout import layout_json, layout_tables
+    from atc_py.report.model.offline_model import model_json, model_tables
+    from atc_py.report.model.precision import precision_json, precision_tables
 
     with open_model(model) as package:
         if precision:

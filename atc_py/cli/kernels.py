@@ -9,14 +9,14 @@ import click
 
 from atc_py.cli import options
 from atc_py.cli.console import print_diagnostics, print_json, print_line, print_tables, progress
-from atc_py.config import PrecisionMode
+from atc_py.options.compile_options import PrecisionMode
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from typing_extensions import Unpack
 
-    from atc_py.api import PrecisionChoice
+    from atc_py.options.choices import PrecisionChoice
     from atc_py.package.reader import OfflineModel
 
 __all__ = ["kernels"]
@@ -81,8 +81,9 @@ def kernels(  # noqa: PLR0913  (one parameter an option)
     cannot be read or written, 4 with --verify a kernel is not built, runs into a fault or computes
     other numbers than the simulator, or there is no C++ compiler.
     """
-    from atc_py.kernels.listing import kernel_texts, opened_model
+    from atc_py.kernels.listing import kernel_texts
     from atc_py.kernels.trust import check_trust
+    from atc_py.pipeline.opened import opened_model
 
     for name, given in (("sanitize", sanitize), ("trust", trust)):
         if given and not verify:
@@ -109,7 +110,7 @@ def kernels(  # noqa: PLR0913  (one parameter an option)
 def _write(texts: Mapping[str, str], output: str) -> None:
     """Write the kernels to the folder `output`."""
     from atc_py.emit.writing import write_kernels
-    from atc_py.output_paths import output_folder
+    from atc_py.options.output_paths import output_folder
 
     write_kernels(texts, output_folder("--output", output))
 

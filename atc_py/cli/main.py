@@ -26,7 +26,7 @@ from atc_py.cli.signals import SignalledError, signals_as_exceptions
 from atc_py.cli.streams import prepare_streams, silence, stdout_failure
 from atc_py.diag import AtcError, ExitCode
 from atc_py.diag.codes import BAD_OPTION, CANNOT_WRITE, INTERNAL, MEMORY_LIMIT
-from atc_py.memory_limit import MEND_SYSTEM
+from atc_py.system.memory_limit import MEND_SYSTEM
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -38,7 +38,7 @@ def list_(*, op_specs: Path | None, lang: str, as_json: bool, **selection: Any) 
     from functools import partial
 
     from atc_py.lowering.lower import can_lower
-    from atc_py.report.operators import (
+    from atc_py.report.operators.listing import (
         Selection,
         operator_list_json,
         operator_list_lines,
@@ -62,9 +62,9 @@ def list_(*, op_specs: Path | None, lang: str, as_json: bool, **selection: Any) 
 @options.AS_JSON
 def show(*, operator: str, op_specs: Path | None, lang: str, as_json: bool) -> None:
     """Show the specification of OPERATOR, its rules, and its versions of ONNX."""
-    from atc_py.frontend.history import history
-    from atc_py.report.operator_page import operator_json, operator_lines
-    from atc_py.report.operators import find_named_spec
+    from atc_py.frontend.reading.history import history
+    from atc_py.report.operators.listing import find_named_spec
+    from atc_py.report.operators.page import operator_json, operator_lines
     from atc_py.spec import specifications
 
     spec = find_named_spec(operator, specifications(op_specs))
@@ -82,8 +82,8 @@ def show(*, operator: str, op_specs: Path | None, lang: str, as_json: bool) -> N
 @options.AS_JSON
 def diff(*, operator: str, first: str, second: str, lang: str, as_json: bool) -> None:
     """Show what changed in ONNX's OPERATOR between two opsets."""
-    from atc_py.frontend.history import history
-    from atc_py.report.operator_diff import diff_json, diff_lines, operator_diff
+    from atc_py.frontend.reading.history import history
+    from atc_py.report.operators.diff import diff_json, diff_lines, operator_diff
 
     found = operator_diff(operator, first, second, history())
     if as_json:
@@ -101,11 +101,11 @@ def validate(*, paths: tuple[Path, ...], op_specs: Path | None, as_json: bool) -
 
     Without PATH and --op-specs, atc-py's own are looked at.
     """
-    from atc_py.frontend.history import history
+    from atc_py.frontend.reading.history import history
     from atc_py.report.diagnostics import diagnostic_json
-    from atc_py.report.operators import lint_line
-    from atc_py.resources import op_specs_dir
+    from atc_py.report.operators.listing import lint_line
     from atc_py.spec.lint import lint
+    from atc_py.system.resources import op_specs_dir
 
     given = [*paths, *([op_specs] if op_specs is not None else [])]
     result = lint(given or [op_specs_dir()], history())

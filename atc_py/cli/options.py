@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from atc_py.config import PrecisionMode
 from atc_py.diag import LANGUAGES
+from atc_py.options.compile_options import PrecisionMode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -64,7 +64,7 @@ LANG = click.option(
 
 def _hold_to_memory(context: click.Context, _option: click.Parameter, size: str | None) -> None:
     """Hold the rest of the command to `size` bytes."""
-    from atc_py.memory_limit import limited_memory, require_own_memory
+    from atc_py.system.memory_limit import limited_memory, require_own_memory
 
     if not context.resilient_parsing:
         require_own_memory()
@@ -159,8 +159,8 @@ def refuse_compiling(context: click.Context, model: Path, *also: str) -> None:
     """
     from click.core import ParameterSource
 
-    from atc_py.api import PrecisionChoice
-    from atc_py.kernels.listing import is_offline
+    from atc_py.options.choices import PrecisionChoice
+    from atc_py.pipeline.opened import is_offline
 
     compiling = {*PrecisionChoice.__annotations__, "input_shape", "op_specs", *also}
     given = [

@@ -9,14 +9,14 @@ import click
 
 from atc_py.cli import options
 from atc_py.cli.console import print_bytes, print_json, print_line, print_tables
-from atc_py.config import PrecisionMode
+from atc_py.options.compile_options import PrecisionMode
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from atc_py.api import PrecisionChoice
     from atc_py.cost.calibration import Calibration
-    from atc_py.report.profile import Profile
+    from atc_py.options.choices import PrecisionChoice
+    from atc_py.report.profile.record import Profile
 
 __all__ = ["profile"]
 
@@ -77,7 +77,7 @@ def profile(  # noqa: PLR0913  (one parameter an option)
     Exit status: 0 done, 1 the model breaks a rule, 2 the command was called wrongly, 3 a file
     cannot be read or written.
     """
-    from atc_py.profiling import calibration_of, fit_of, profile_model
+    from atc_py.pipeline.profile import calibration_of, fit_of, profile_model
 
     if model is not None:
         options.refuse_compiling(context, model)
@@ -108,7 +108,7 @@ def _outputs(
     calibrate: Path | None,
 ) -> tuple[Path | None, Path | None, Path | None]:
     """The files to write, held against each other and against what is read."""
-    from atc_py.output_paths import report_output
+    from atc_py.options.output_paths import report_output
 
     if model is None and calibrate is None:
         raise click.UsageError("Missing argument 'MODEL'.")
@@ -140,8 +140,8 @@ def _save(done: Calibration, path: Path) -> None:
 
 def _show_calibration(done: Calibration | None, form: str) -> None:
     """Print what a fit gave."""
-    from atc_py.report.profile_json import calibration_json
-    from atc_py.report.profile_text import calibration_tables
+    from atc_py.report.profile.json_document import calibration_json
+    from atc_py.report.profile.text import calibration_tables
 
     if done is None:
         return
@@ -153,8 +153,8 @@ def _show_calibration(done: Calibration | None, form: str) -> None:
 
 def _write_trace(done: Profile, path: Path) -> None:
     """Write the trace of the one SoC."""
-    from atc_py.atomic import atomic_write
-    from atc_py.report.profile_trace import trace_json
+    from atc_py.report.profile.trace import trace_json
+    from atc_py.system.atomic_files import atomic_write
 
     with atomic_write(path) as file:
         file.write(trace_json(done.costs[0]).encode())
@@ -162,10 +162,10 @@ def _write_trace(done: Profile, path: Path) -> None:
 
 def _show(done: Profile, form: str, path: Path | None) -> None:
     """Print the report, or write it and print where it is."""
-    from atc_py.atomic import atomic_write
     from atc_py.report.escape import visible
-    from atc_py.report.profile_formats import render_profile
-    from atc_py.report.profile_text import comparison_table, profile_tables, time_text
+    from atc_py.report.profile.formats import render_profile
+    from atc_py.report.profile.text import comparison_table, profile_tables, time_text
+    from atc_py.system.atomic_files import atomic_write
 
     if path is None and form == "text":
         print_tables(profile_tables(done))

@@ -35,7 +35,7 @@ def quantize(
     another tool, or those of the Ascend form.
     """
     import atc_py
-    from atc_py.report.quantised_files import quantisation_tables
+    from atc_py.report.model.quantized_files import quantisation_tables
 
     with progress(quiet=as_json) as on_stage:
         done = atc_py.quantize_model(

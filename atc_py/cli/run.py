@@ -81,9 +81,9 @@ def run(  # noqa: PLR0913  (one parameter an option)
 ) -> None:
     """Run MODEL, an offline model, on the simulated NPU."""
     from atc_py.api import load
-    from atc_py.output_paths import output_folder
-    from atc_py.report.runs import run_json, run_tables
-    from atc_py.runs import RunOptions, execute, mismatches
+    from atc_py.options.output_paths import output_folder
+    from atc_py.report.model.runs import run_json, run_tables
+    from atc_py.running.execute import RunOptions, execute, mismatches
 
     if timeout is None and device != _OWN_DEVICE:
         timeout = _FOREIGN_TIMEOUT

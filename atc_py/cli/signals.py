@@ -7,7 +7,7 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from atc_py.undisturbed import put_off
+from atc_py.system.signal_guard import put_off
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,14 +12,14 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from atc_py.dtypes import DType
-from atc_py.package.storage import TRANS_DATA
+from atc_py.package.stored_types import TRANS_DATA
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from atc_py.package.schema import OmModel, OmNode
-    from atc_py.report.layers import LayerComparison
+    from atc_py.report.layers.record import LayerComparison
 
 __all__ = ["NARROW", "TYPE_LINE", "Candidate", "find_candidates", "line_of", "ranked_lines"]
 

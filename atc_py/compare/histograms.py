@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from atc_py.report.histogram import Histogram
+from atc_py.report.layers.histogram import Histogram
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from atc_py.dtypes import DType
+    from atc_py.tensor.dtypes import DType
 
 __all__ = ["VALUES", "Sampled"]
 

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from atc_py.dtypes import DType
-from atc_py.feeds import random_array, require_feeds
-from atc_py.frontend.roles import Role
-from atc_py.shapes import closed_shape
+from atc_py.compare.input_roles import Role
+from atc_py.running.feeds import random_array, require_feeds
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import closed_shape
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     import numpy.typing as npt
 
-    from atc_py.api import Port
+    from atc_py.running.model import Port
 
     Array = npt.NDArray[np.generic]
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from atc_py.dtypes import DType
-from atc_py.package.storage import TRANS_DATA
-from atc_py.report.layers import Alone
+from atc_py.package.stored_types import TRANS_DATA
+from atc_py.report.layers.record import Alone
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from atc_py.report.layers import Figures, Lost
+from atc_py.report.layers.record import Figures, Lost
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from atc_py.dtypes import DType
+    from atc_py.tensor.dtypes import DType
 
 __all__ = ["Measure", "dtype_limit"]
 

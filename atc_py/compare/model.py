@@ -7,18 +7,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from atc_py.api import Port
-from atc_py.compare.pair import Pair, sample_feeds
+from atc_py.compare.paired_run import Pair, sample_feeds
 from atc_py.compare.recording import Recording
+from atc_py.compare.reference import ReferenceRun, open_reference
 from atc_py.compare.suggest import LEAST_TRIALS, search
 from atc_py.compare.trials import Compilation, Trial, Trials
 from atc_py.diag.codes import BAD_OPTION
-from atc_py.dtypes import DType
-from atc_py.feeds import read_feeds
-from atc_py.frontend.reference import ReferenceRun, open_reference
-from atc_py.memory_limit import require_own_memory
 from atc_py.package.reader import open_model
-from atc_py.work_folder import work_folder
+from atc_py.running.feeds import read_feeds
+from atc_py.running.model import Port
+from atc_py.system.memory_limit import require_own_memory
+from atc_py.system.temp_folders import work_folder
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     import os
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from typing_extensions import Unpack
 
-    from atc_py.api import PrecisionSettings
+    from atc_py.options.choices import PrecisionSettings
     from atc_py.package.reader import OfflineModel
     from atc_py.package.schema import OmModel
-    from atc_py.report.layers import LayerComparison
+    from atc_py.report.layers.record import LayerComparison
 
     Array = npt.NDArray[np.generic]
 

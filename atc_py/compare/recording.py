@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from atc_py.compare.reference import ReferenceRun
 from atc_py.diag import Place
 from atc_py.diag.codes import CANNOT_WRITE
-from atc_py.frontend.reference import ReferenceRun
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from atc_py.frontend.reference import ReferenceModel
+    from atc_py.compare.reference import ReferenceModel
 
 __all__ = ["HELD_BYTES", "Recording"]
 

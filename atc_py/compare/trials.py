@@ -6,19 +6,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from atc_py.api import convert
-from atc_py.compare.pair import Pair
+from atc_py.compare.paired_run import Pair
 from atc_py.package.reader import open_model
+from atc_py.pipeline.convert import convert
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from atc_py.api import PrecisionChoice
-    from atc_py.compare.pair import Feeds, Original
-    from atc_py.frontend.reference import ReferenceModel
+    from atc_py.compare.paired_run import Feeds, Original
+    from atc_py.compare.reference import ReferenceModel
+    from atc_py.options.choices import PrecisionChoice
     from atc_py.package.schema import OmModel
-    from atc_py.report.layers import LayerComparison
+    from atc_py.report.layers.record import LayerComparison
 
 __all__ = ["Compilation", "Trial", "Trials"]
 

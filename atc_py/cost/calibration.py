@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from atc_py.atomic import atomic_write
 from atc_py.cost.cores import ways_of
 from atc_py.cost.estimate import Fit
 from atc_py.cost.factors import EXPECTED, Factors
-from atc_py.cost.memory import memory_of
 from atc_py.cost.pipes import PIPES
+from atc_py.cost.traffic import memory_of
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_FACTORS
-from atc_py.user_files import read_text
+from atc_py.system.atomic_files import atomic_write
+from atc_py.system.input_files import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -202,7 +202,7 @@ def load_fit(path: Path) -> tuple[str, Fit]:
     """The SoC and the factors in a file of `save_fit`.
 
     Raises:
-        AtcError: as `atc_py.user_files.read_text` does; BAD_FACTORS for another file.
+        AtcError: as `atc_py.system.input_files.read_text` does; BAD_FACTORS for another file.
     """
     text = read_text(path, _MOST_BYTES)
     try:

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from atc_py.cost.factors import Case
-    from atc_py.cost.memory import Memory
     from atc_py.cost.operation import Launch
+    from atc_py.cost.traffic import Memory
     from atc_py.cost.work import Passes, Product
-    from atc_py.dtypes import DType
     from atc_py.target import Soc
+    from atc_py.tensor.dtypes import DType
 
 __all__ = ["cube_depth", "elapsed", "pipes_of", "vector_cores", "ways_of"]
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from atc_py.cost.cores import elapsed, pipes_of, vector_cores
 from atc_py.cost.factors import Case, Factors, ranged
-from atc_py.cost.memory import memory_of
 from atc_py.cost.operation import Engine
 from atc_py.cost.pipes import Pipes
+from atc_py.cost.traffic import memory_of
 from atc_py.cost.work import work_of
 
 if TYPE_CHECKING:

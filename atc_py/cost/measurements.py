@@ -11,17 +11,17 @@ from atc_py.cost.operation import Engine, Launch, Operation, Source, Tensor, Tra
 from atc_py.cost.work import bytes_read, work_of
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_MEASUREMENTS
-from atc_py.dtypes import DType, UnknownDTypeError
-from atc_py.shapes import broadcast_shapes, element_count, format_shape
+from atc_py.system.input_files import read_text
 from atc_py.target import find_operator
-from atc_py.user_files import read_text
+from atc_py.tensor.dtypes import DType, UnknownDTypeError
+from atc_py.tensor.shapes import broadcast_shapes, element_count, format_shape
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from atc_py.shapes import Shape
     from atc_py.target import TargetOp
+    from atc_py.tensor.shapes import Shape
 
 __all__ = ["LEAST", "Measurement", "read_measurements"]
 
@@ -79,7 +79,7 @@ def read_measurements(path: Path) -> list[Measurement]:
     """The measurements in a CSV file.
 
     Raises:
-        AtcError: as `atc_py.user_files.read_text` does; BAD_MEASUREMENTS with every line that has
+        AtcError: as `atc_py.system.input_files.read_text` does; BAD_MEASUREMENTS with every line that has
             no meaning, up to a handful.
     """
     return _parsed(path, read_text(path, _MOST_BYTES))

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from atc_py.cost.estimate import estimate
 from atc_py.cost.pipes import PIPES
 from atc_py.cost.reading import launches_of, roots_of
-from atc_py.dtypes import DType
-from atc_py.formats import Format
-from atc_py.package.storage import storage_of
 from atc_py.package.stored import stored_dims
-from atc_py.shapes import element_count
+from atc_py.package.stored_types import storage_of
 from atc_py.target import find_soc
 from atc_py.target.rates import device_memory, rates_of
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.formats import Format
+from atc_py.tensor.shapes import element_count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

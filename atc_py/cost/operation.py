@@ -7,12 +7,12 @@ from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from atc_py.shapes import element_count
+from atc_py.tensor.shapes import element_count
 
 if TYPE_CHECKING:
-    from atc_py.dtypes import DType
-    from atc_py.shapes import Shape
     from atc_py.target import TargetOp
+    from atc_py.tensor.dtypes import DType
+    from atc_py.tensor.shapes import Shape
 
 __all__ = ["Engine", "Launch", "Operation", "Source", "Tensor", "Transfer"]
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from atc_py.cost.operation import Engine, Launch, Operation, Source, Tensor, Transfer
 from atc_py.cost.work import bytes_read
-from atc_py.dtypes import DType
 from atc_py.package.stored import stored_dims
 from atc_py.target import find_operator
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -8,13 +8,13 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from atc_py.cost.passes import passes_of
-from atc_py.shapes import element_count
+from atc_py.tensor.shapes import element_count
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from atc_py.cost.operation import Launch, Operation, Tensor
-    from atc_py.dtypes import DType
+    from atc_py.tensor.dtypes import DType
 
 __all__ = ["Passes", "Product", "Work", "bytes_read", "head_product", "work_of"]
 

@@ -12,7 +12,7 @@ from atc_py.device.backend import ExactBackend, NodeProfile
 from atc_py.device.registry import BUILT_IN, find_backend
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_OPTION, DEVICE_FAILED
-from atc_py.shapes import format_shape
+from atc_py.tensor.shapes import format_shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -20,8 +20,8 @@ from atc_py.device.backend import load_stored
 from atc_py.device.guarded import find_guarded
 from atc_py.device.messages import as_fields, receive, send
 from atc_py.diag import AtcError
-from atc_py.memory_limit import limited_memory
 from atc_py.package.reader import open_model
+from atc_py.system.memory_limit import limited_memory
 
 if TYPE_CHECKING:
     from typing import BinaryIO

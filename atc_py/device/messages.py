@@ -14,7 +14,7 @@ import numpy as np
 
 from atc_py.diag import AtcError, Diagnostic, Place
 from atc_py.diag.codes import DEVICE_FAILED, find_code
-from atc_py.dtypes import DType
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

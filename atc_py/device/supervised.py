@@ -17,9 +17,9 @@ from atc_py.device.guarded import broken_backend, find_guarded
 from atc_py.device.messages import as_error, receive, send
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_OPTION, BAD_RUN_INPUT, DEVICE_FAILED, DEVICE_TIMEOUT
-from atc_py.dtypes import DType, UnknownDTypeError
-from atc_py.memory_limit import memory_limit
 from atc_py.package.reader import OfflineModel
+from atc_py.system.memory_limit import memory_limit
+from atc_py.tensor.dtypes import DType, UnknownDTypeError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -22,7 +22,7 @@ from atc_py.emit.tiling import BLOCK, DEPTH
 
 if TYPE_CHECKING:
     from atc_py.emit.boxes import Box
-    from atc_py.shapes import Shape
+    from atc_py.tensor.shapes import Shape
 
 __all__ = ["BoxTile", "Way", "box_tile", "offset_bytes", "way_of"]
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from atc_py.dtypes import DType
     from atc_py.ir import AttrValue
+    from atc_py.tensor.dtypes import DType
 
 __all__ = ["Word", "repeated_word"]
 

@@ -36,15 +36,15 @@ from atc_py.emit.cube import (
 )
 from atc_py.emit.plan import Buffer, KernelFacts, Plan, narrow, wide
 from atc_py.emit.tiling import BLOCK
-from atc_py.formats import Format
-from atc_py.storage import FRACTAL_ROWS, Storage, c0_of, group_blocks
+from atc_py.tensor.formats import Format
+from atc_py.tensor.storage import FRACTAL_ROWS, Storage, c0_of, group_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from atc_py.emit.plan import Launch
-    from atc_py.shapes import Shape
     from atc_py.target import Soc
+    from atc_py.tensor.shapes import Shape
 
 __all__ = ["blocked_context", "covers_blocks", "fits_blocks", "plan_blocks"]
 

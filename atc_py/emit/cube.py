@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from math import isqrt
 from typing import TYPE_CHECKING, Any
 
-from atc_py.dtypes import DType
 from atc_py.emit.links import Reach, link_scratch
 from atc_py.emit.plan import Buffer, narrow, wide
 from atc_py.emit.planes import PATTERN
 from atc_py.emit.tiling import BLOCK, DEPTH
-from atc_py.formats import Format
-from atc_py.storage import c0_of
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.formats import Format
+from atc_py.tensor.storage import c0_of
 
 if TYPE_CHECKING:
     import numpy as np

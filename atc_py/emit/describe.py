@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from atc_py.emit.keys import plain_value
-from atc_py.json_text import format_json
+from atc_py.system.json_text import format_json
 from atc_py.target import find_operator
 
 if TYPE_CHECKING:

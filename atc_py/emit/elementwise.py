@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from atc_py.deq_scale import channel_axis
 from atc_py.emit.family import Family, Sample
 from atc_py.emit.functions import CANCELLING
 from atc_py.emit.grid import grid_of, grid_tiling
@@ -17,7 +16,8 @@ from atc_py.emit.plane_kernels import fits_planes, keeps_zeros, plane_facts
 from atc_py.emit.planes import PATTERN, PlaneTiling, Seen, lanes_of, plane_tiling
 from atc_py.emit.scratch import CTYPE_SIZES, Scratch
 from atc_py.emit.tiling import BLOCK, DEPTH, Footprint
-from atc_py.shapes import Shape, element_count
+from atc_py.tensor.scale_words import channel_axis
+from atc_py.tensor.shapes import Shape, element_count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

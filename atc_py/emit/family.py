@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from atc_py.dtypes import DType
     from atc_py.emit.plan import KernelFacts, Launch, Plan
-    from atc_py.shapes import Shape
     from atc_py.target import Soc
+    from atc_py.tensor.dtypes import DType
+    from atc_py.tensor.shapes import Shape
 
 __all__ = ["Family", "Sample", "families", "family_of"]
 

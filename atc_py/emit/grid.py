@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from atc_py.emit.tiling import Footprint
-    from atc_py.shapes import Shape
     from atc_py.target import Soc
+    from atc_py.tensor.shapes import Shape
 
 __all__ = ["REPEAT", "Grid", "GridTiling", "grid_of", "grid_tiling"]
 

@@ -16,8 +16,8 @@ from atc_py.emit.plan import Launch
 from atc_py.emit.table import served, table_of
 from atc_py.emit.templating import SUFFIX, render
 from atc_py.ir import Engine
-from atc_py.json_text import format_json
-from atc_py.resources import templates_dir
+from atc_py.system.json_text import format_json
+from atc_py.system.resources import templates_dir
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

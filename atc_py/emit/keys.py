@@ -8,17 +8,17 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from atc_py.dtypes import DType
 from atc_py.emit.cpp import SHORT_NAMES
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from atc_py.emit.links import LinkKey
-    from atc_py.formats import Format
     from atc_py.ir import AttrValue, Engine, Node, TensorType
-    from atc_py.storage import Storage
     from atc_py.target import TargetOp
+    from atc_py.tensor.formats import Format
+    from atc_py.tensor.storage import Storage
 
 __all__ = [
     "KernelKey",

@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple
 
-from atc_py.dtypes import DType
 from atc_py.emit.functions import ROUNDED_ONCE, SCRATCH, compute_type
 from atc_py.emit.scratch import Scratch
-from atc_py.shapes import element_count
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import element_count
 
 if TYPE_CHECKING:
     from atc_py.emit.plan import Port
-    from atc_py.formats import Format
     from atc_py.ir import AttrValue
-    from atc_py.shapes import Dims
-    from atc_py.storage import Storage
+    from atc_py.tensor.formats import Format
+    from atc_py.tensor.shapes import Dims
+    from atc_py.tensor.storage import Storage
 
 __all__ = [
     "Link",

@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
-from atc_py.formats import Format
-from atc_py.shapes import Shape, closed_shape, element_count
-from atc_py.storage import stored_shape
+from atc_py.tensor.formats import Format
+from atc_py.tensor.shapes import Shape, closed_shape, element_count
+from atc_py.tensor.storage import stored_shape
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from atc_py.dtypes import DType
     from atc_py.emit.keys import KernelKey
     from atc_py.emit.links import Link
     from atc_py.ir import AttrValue, Node, TensorType
-    from atc_py.storage import Storage
     from atc_py.target import Soc, TargetOp
+    from atc_py.tensor.dtypes import DType
+    from atc_py.tensor.storage import Storage
 
 __all__ = [
     "Buffer",

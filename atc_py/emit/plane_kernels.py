@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from atc_py.dtypes import DType
 from atc_py.emit.functions import ZERO_OF_ZEROS
 from atc_py.emit.planes import PATTERN, lanes_of
 from atc_py.emit.tiling import BLOCK
-from atc_py.formats import Format
-from atc_py.storage import c0_of
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.formats import Format
+from atc_py.tensor.storage import c0_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

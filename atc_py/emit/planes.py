@@ -12,20 +12,20 @@ from dataclasses import dataclass, fields, replace
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
-from atc_py.deq_scale import channel_axis
 from atc_py.emit.grid import Grid, GridTiling, grid_tiling
 from atc_py.emit.plan import by_operand, narrow, wide
-from atc_py.formats import Format
-from atc_py.shapes import element_count
-from atc_py.storage import FRACTAL_ROWS, c0_of
+from atc_py.tensor.formats import Format
+from atc_py.tensor.scale_words import channel_axis
+from atc_py.tensor.shapes import element_count
+from atc_py.tensor.storage import FRACTAL_ROWS, c0_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from atc_py.emit.plan import Port
     from atc_py.emit.tiling import Footprint
-    from atc_py.shapes import Shape
     from atc_py.target import Soc
+    from atc_py.tensor.shapes import Shape
 
 __all__ = ["PATTERN", "PlaneTiling", "Planes", "Seen", "lanes_of", "plane_tiling", "planes_of"]
 

@@ -12,8 +12,8 @@ from atc_py.emit.tiling import vector_cores
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from atc_py.shapes import Shape
     from atc_py.target import Soc
+    from atc_py.tensor.shapes import Shape
 
 _REPEAT = 256
 """Elements that a buffer holds a multiple of."""

@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from atc_py.emit.cpp import camel
-from atc_py.shapes import Dims, format_shape
+from atc_py.tensor.shapes import Dims, format_shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -20,8 +20,8 @@ from atc_py.diag.codes import BAD_TEMPLATE
 from atc_py.emit.cpp import camel, comment
 from atc_py.emit.rendering import render_apart
 from atc_py.emit.sandbox import BoundedLoader, TemplateSandbox, bounded_text
-from atc_py.resources import templates_dir
-from atc_py.template_cache import bytecode_cache
+from atc_py.emit.template_cache import bytecode_cache
+from atc_py.system.resources import templates_dir
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

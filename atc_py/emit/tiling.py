@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from atc_py.dtypes import DType
     from atc_py.target import Soc
+    from atc_py.tensor.dtypes import DType
 
 __all__ = [
     "BLOCK",

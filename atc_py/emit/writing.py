@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atc_py.atomic import atomic_write
 from atc_py.diag import Place
 from atc_py.diag.codes import CANNOT_WRITE
-from atc_py.resources import templates_dir
+from atc_py.system.atomic_files import atomic_write
+from atc_py.system.resources import templates_dir
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

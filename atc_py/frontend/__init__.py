@@ -12,20 +12,20 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from atc_py.frontend.onnx_file import OnnxFile
+    from atc_py.frontend.reading.onnx_file import OnnxFile
 
 __all__ = ["read_model", "read_tensor"]
 
 
 def read_model(path: Path) -> OnnxFile:
-    """The model in the ONNX file at `path`; see `atc_py.frontend.read.read_model`."""
-    from atc_py.frontend import read
+    """The model in the ONNX file at `path`; see `atc_py.frontend.reading.read.read_model`."""
+    from atc_py.frontend.reading import read
 
     return read.read_model(path)
 
 
 def read_tensor(path: Path) -> npt.NDArray[Any]:
-    """The array in a `.pb` file; see `atc_py.frontend.tensor_file.read_tensor`."""
-    from atc_py.frontend import tensor_file
+    """The array in a `.pb` file; see `atc_py.frontend.reading.tensor_file.read_tensor`."""
+    from atc_py.frontend.reading import tensor_file
 
     return tensor_file.read_tensor(path)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from atc_py.dtypes import DType
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from atc_py.shapes import Shape
+    from atc_py.tensor.shapes import Shape
 
 __all__ = ["CastConst", "ConstData", "DeferredConst", "DenseConst", "OpaqueConst", "SplatConst"]
 

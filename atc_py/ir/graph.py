@@ -12,17 +12,17 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, TypeAlias
 
-from atc_py.dtypes import DType
+from atc_py.ir.ordering import producers_first
 from atc_py.ir.outputs import Outputs
 from atc_py.ir.phases import Phase
 from atc_py.ir.types import TensorType
-from atc_py.ordering import producers_first
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from atc_py.ir.constants import ConstData
-    from atc_py.ir.memory import MemoryPlan
+    from atc_py.ir.memory_plan import MemoryPlan
 
 __all__ = ["AttrValue", "Engine", "Graph", "Node", "Origin", "Value"]
 

@@ -6,10 +6,10 @@ import math
 import re
 from typing import TYPE_CHECKING
 
-from atc_py.dtypes import DType, UnknownDTypeError
 from atc_py.ir.constants import DenseConst, OpaqueConst, SplatConst
 from atc_py.ir.literals import array_of, integer_range
-from atc_py.shapes import element_count
+from atc_py.tensor.dtypes import DType, UnknownDTypeError
+from atc_py.tensor.shapes import element_count
 
 if TYPE_CHECKING:
     from atc_py.diag import AtcError

@@ -7,7 +7,7 @@ import math
 import re
 from typing import TYPE_CHECKING
 
-from atc_py.dtypes import DType
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

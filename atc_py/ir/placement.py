@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from atc_py.ir.memory import Home, Spot
-    from atc_py.shapes import Dims
+    from atc_py.ir.memory_plan import Home, Spot
+    from atc_py.tensor.shapes import Dims
 
 __all__ = ["Moment", "PlacedNode", "PlacedTensor", "Placement", "Proof"]
 

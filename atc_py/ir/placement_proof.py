@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import TYPE_CHECKING
 
-from atc_py.ir.memory import Home, Spot
+from atc_py.ir.memory_plan import Home, Spot
 from atc_py.ir.placement import Moment, Proof
 
 if TYPE_CHECKING:

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atc_py.dtypes import DType
 from atc_py.ir.constants import CastConst, DeferredConst, DenseConst, OpaqueConst, SplatConst
 from atc_py.ir.literals import element_text, float_text, name_text, quoted, word_text
-from atc_py.ir.memory import Home
-from atc_py.shapes import element_count
+from atc_py.ir.memory_plan import Home
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import element_count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from atc_py.ir.constants import ConstData
     from atc_py.ir.graph import AttrValue, Graph, Node, Origin, Value
-    from atc_py.ir.memory import MemoryPlan
+    from atc_py.ir.memory_plan import MemoryPlan
 
 __all__ = ["DENSE_LIMIT", "print_graph"]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from atc_py.formats import Format
-from atc_py.shapes import Dims, Shape, closed_shape, element_count
-from atc_py.storage import Storage, stored_shape
+from atc_py.tensor.formats import Format
+from atc_py.tensor.shapes import Dims, Shape, closed_shape, element_count
+from atc_py.tensor.storage import Storage, stored_shape
 
 if TYPE_CHECKING:
-    from atc_py.dtypes import DType
+    from atc_py.tensor.dtypes import DType
 
 __all__ = ["TensorType"]
 

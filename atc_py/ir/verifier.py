@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BROKEN_INVARIANT
-from atc_py.formats import Format
 from atc_py.ir.phases import Phase
 from atc_py.ir.signature import (
     AttributeRow,
@@ -29,7 +28,8 @@ from atc_py.ir.structure import (
     check_producers,
     check_uses,
 )
-from atc_py.storage import why_impossible
+from atc_py.tensor.formats import Format
+from atc_py.tensor.storage import why_impossible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from atc_py.device.sim.kernel import Call, Rounding
-from atc_py.device.sim.numerics import (
+from atc_py.device.sim.numerics.rounding import (
     carrier_dtype,
     from_carrier,
     is_rounded,

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from atc_py.diag.codes import OM_CONTENT
-from atc_py.json_text import MAX_DEPTH, is_deep
+from atc_py.system.json_text import MAX_DEPTH, is_deep
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -1,8 +1,7 @@
-"""The kernels of a model, from its offline model or compiled on the way."""
+"""The kernels of a model, as its offline model lists them."""
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +10,9 @@ from atc_py.diag.codes import OM_CONTENT
 from atc_py.emit.kernels import INDEX
 from atc_py.kernels.index import decode_index
 from atc_py.package.names import KERNELS
-from atc_py.work_folder import work_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from pathlib import Path
+    from collections.abc import Mapping
 
     from atc_py.kernels.index import KernelEntry
     from atc_py.package.reader import OfflineModel
@@ -23,9 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "KernelList",
     "index_place",
-    "is_offline",
     "kernel_texts",
-    "opened_model",
     "read_kernels",
 ]
 
@@ -47,45 +42,6 @@ class KernelList:
     def as_json(self) -> dict[str, Any]:
         """The list as JSON prints it."""
         return {"soc": self.soc, "buffers": dict(self.buffers), "kernels": list(self.kernels)}
-
-
-@contextmanager
-def opened_model(path: Path, **options: Any) -> Iterator[OfflineModel]:
-    """The offline model `path`; an ONNX model is compiled to one that goes away again.
-
-    Args:
-        path: an offline model, or an ONNX model.
-        options: as `atc_py.convert` takes them; without meaning for an offline model.
-
-    Raises:
-        AtcError: the file cannot be read or compiled.
-    """
-    from atc_py.api import convert
-    from atc_py.package.reader import open_model
-
-    if is_offline(path):
-        with open_model(path) as model:
-            yield model
-        return
-    with work_folder() as folder:
-        compiled = folder / "model.om"
-        convert(path, compiled, **options)
-        with open_model(compiled) as model:
-            yield model
-
-
-def is_offline(path: Path) -> bool:
-    """Whether the file begins as an archive does; the readers say what else is wrong with it.
-
-    Pipes and devices are left to the readers, too: to open one may take for ever.
-    """
-    try:
-        if not path.is_file():
-            return path.suffix == ".om"
-        with path.open("rb") as file:
-            return file.read(2) == b"PK"
-    except OSError:
-        return path.suffix == ".om"
 
 
 def kernel_texts(model: OfflineModel) -> dict[str, str]:

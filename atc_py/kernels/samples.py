@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from atc_py.dtypes import DType
 from atc_py.emit.family import Sample, families
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
+    from atc_py.device.sim.execution.program import Step
     from atc_py.device.sim.node import TensorFacts
-    from atc_py.device.sim.program import Step
 
 __all__ = ["Case", "Part", "case_of"]
 

@@ -8,11 +8,11 @@ import numpy as np
 
 from atc_py.device.sim.node import TensorFacts
 from atc_py.diag.codes import OM_CONTENT
-from atc_py.dtypes import DType
-from atc_py.formats import Format
-from atc_py.packing import pack, unpack
-from atc_py.shapes import closed_shape
-from atc_py.storage import Storage, stored_shape
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.formats import Format
+from atc_py.tensor.packing import pack, unpack
+from atc_py.tensor.shapes import closed_shape
+from atc_py.tensor.storage import Storage, stored_shape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

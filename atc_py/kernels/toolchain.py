@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.diag.codes import NO_COMPILER
 from atc_py.emit.templating import render
-from atc_py.resources import templates_dir
+from atc_py.system.resources import templates_dir
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.diag import Place
 from atc_py.diag.codes import NOT_TRUSTED
-from atc_py.kernels.listing import is_offline
+from atc_py.pipeline.opened import is_offline
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,7 @@ from enum import Enum
 from os import cpu_count
 from typing import TYPE_CHECKING
 
-from atc_py.device.sim.loading import build_program
+from atc_py.device.sim.execution.loading import build_program
 from atc_py.emit.writing import write_kernels
 from atc_py.kernels.agreement import agreement
 from atc_py.kernels.expected import expected_of
@@ -17,13 +17,13 @@ from atc_py.kernels.listing import index_place, kernel_texts, read_kernels
 from atc_py.kernels.program import Job, run_jobs
 from atc_py.kernels.samples import case_of
 from atc_py.kernels.storing import packed_inputs, stored_outputs, unpacked_result
-from atc_py.work_folder import work_folder
+from atc_py.system.temp_folders import work_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from atc_py.device.sim.program import Program, Step
+    from atc_py.device.sim.execution.program import Program, Step
     from atc_py.kernels.index import KernelEntry
     from atc_py.kernels.listing import KernelList
     from atc_py.kernels.program import Outcome

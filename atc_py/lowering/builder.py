@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_NODE, UNSUPPORTED_FORM
-from atc_py.dtypes import DType
 from atc_py.ir import DenseConst, Origin, TensorType, Value
-from atc_py.shapes import broadcast_dims, element_count
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import broadcast_dims, element_count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from atc_py.diag import AtcError
-    from atc_py.frontend.model import SourceNode, SourceValue
+    from atc_py.frontend.folding.model import SourceNode, SourceValue
     from atc_py.ir import AttrValue, ConstData, Graph
     from atc_py.lowering.scope import Scope
-    from atc_py.shapes import Dims, Shape
+    from atc_py.tensor.shapes import Dims, Shape
 
 __all__ = ["Builder", "Work"]
 

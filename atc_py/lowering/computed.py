@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from atc_py.dtypes import DType
 from atc_py.ir import TensorType
 from atc_py.lowering.attributes import get_string
 from atc_py.lowering.operands import numbers_of
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

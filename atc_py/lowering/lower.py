@@ -15,13 +15,13 @@ from atc_py.lowering.one_to_one import lower_by_spec
 from atc_py.lowering.registry import find_lowering, lowering_versions
 from atc_py.lowering.rewritten import lower_beyond, lower_carried
 from atc_py.lowering.scope import Scope
-from atc_py.shapes import OpenShapeError
 from atc_py.spec import library
+from atc_py.tensor.shapes import OpenShapeError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from atc_py.frontend.model import SourceModel, SourceNode, SourceValue
+    from atc_py.frontend.folding.model import SourceModel, SourceNode, SourceValue
     from atc_py.spec import Library, OpSpec
 
 __all__ = ["can_lower", "lower_model"]
@@ -129,7 +129,7 @@ def _stand_ins(node: SourceNode) -> list[Value]:
 
 def _type_of(source: SourceValue | None) -> TensorType:
     """The source value's type; an absent output needs one that is never looked at."""
-    from atc_py.dtypes import DType
+    from atc_py.tensor.dtypes import DType
 
     if source is None:
         return TensorType(DType.FLOAT32, ())

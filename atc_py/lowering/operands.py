@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atc_py.shapes import normalise_axis
+from atc_py.tensor.shapes import normalise_axis
 
 if TYPE_CHECKING:
     from atc_py.lowering.builder import Builder

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias, cast
 
-from atc_py.frontend.model import SourceNode
+from atc_py.frontend.folding.model import SourceNode
 from atc_py.source import scope_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from atc_py.check.restating import Placement
-    from atc_py.frontend.model import SourceAttr, SourceBranch, SourceModel, SourceValue
+    from atc_py.frontend.folding.model import SourceAttr, SourceBranch, SourceModel, SourceValue
     from atc_py.source import NodeView, TensorView
 
 __all__ = ["restated"]

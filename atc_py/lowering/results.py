@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atc_py.shapes import format_shape
+from atc_py.tensor.shapes import format_shape
 
 if TYPE_CHECKING:
     from atc_py.ir import TensorType

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from atc_py.frontend.model import SourceValue
+    from atc_py.frontend.folding.model import SourceValue
     from atc_py.ir import Value
 
 __all__ = ["Scope"]

@@ -9,9 +9,9 @@ import msgspec
 
 from atc_py.diag import Place
 from atc_py.diag.codes import NOT_OM, OM_CONTENT, OM_VERSION
-from atc_py.json_text import MAX_DEPTH, is_deep
 from atc_py.package.names import MODEL, REPORT
 from atc_py.package.schema import FORMAT, READ_VERSIONS, OmModel
+from atc_py.system.json_text import MAX_DEPTH, is_deep
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

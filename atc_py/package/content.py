@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from atc_py.diag import Place
 from atc_py.diag.codes import OM_CONTENT
-from atc_py.dtypes import DType
-from atc_py.formats import Format
 from atc_py.ir import Engine
 from atc_py.package.names import MODEL, REPORT, WEIGHTS, is_safe_member
-from atc_py.shapes import MAX_RANK, element_count, format_shape
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.formats import Format
+from atc_py.tensor.shapes import MAX_RANK, element_count, format_shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

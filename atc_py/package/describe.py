@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atc_py.dtypes import DType
-from atc_py.package.memory import describe_memory
+from atc_py.package.memory_check import describe_memory
 from atc_py.package.schema import (
     FORMAT,
     FORMAT_VERSION,
@@ -16,6 +15,7 @@ from atc_py.package.schema import (
     OmStorage,
     OmTensor,
 )
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from atc_py.ir import AttrValue, Graph, Node, Value
     from atc_py.package.contents import PackageContents
     from atc_py.package.schema import OmAttribute
-    from atc_py.storage import Storage
+    from atc_py.tensor.storage import Storage
 
 __all__ = ["describe"]
 

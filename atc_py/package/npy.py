@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from atc_py.dtypes import DType
-from atc_py.shapes import element_count
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import element_count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from atc_py.shapes import Shape
+    from atc_py.tensor.shapes import Shape
 
 __all__ = ["array_chunks", "little_endian", "npy_header", "view_array"]
 

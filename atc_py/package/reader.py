@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from atc_py.diag import Place
 from atc_py.diag.codes import FILE_NOT_FOUND, FILE_UNREADABLE, NOT_OM, OM_CONTENT
-from atc_py.dtypes import DType
 from atc_py.package.npy import npy_header, view_array
 from atc_py.package.verify import Verified, verify
-from atc_py.shapes import closed_shape
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import closed_shape
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atc_py.dtypes import DType
-from atc_py.formats import Format
-from atc_py.package.storage import storage_of
-from atc_py.shapes import element_count
-from atc_py.storage import stored_shape
+from atc_py.package.stored_types import storage_of
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.formats import Format
+from atc_py.tensor.shapes import element_count
+from atc_py.tensor.storage import stored_shape
 
 if TYPE_CHECKING:
     from atc_py.package.schema import OmTensor
-    from atc_py.shapes import Dims
+    from atc_py.tensor.shapes import Dims
 
 __all__ = ["stored_dims", "stored_nbytes"]
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 from atc_py.diag import Place, Sink
 from atc_py.diag.codes import OM_CONTENT
-from atc_py.dtypes import DType
 from atc_py.package.codec import decode_model, decode_report
 from atc_py.package.content import check_description, check_members, check_names
 from atc_py.package.integrity import damaged_headers, damaged_members, read_directory
-from atc_py.package.memory import check_memory
+from atc_py.package.memory_check import check_memory
 from atc_py.package.names import MODEL, REPORT
 from atc_py.package.npy import npy_header
-from atc_py.package.storage import check_storage
-from atc_py.shapes import closed_shape, element_count, format_shape
+from atc_py.package.stored_types import check_storage
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import closed_shape, element_count, format_shape
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from atc_py.atomic import atomic_write
-from atc_py.dtypes import DType
 from atc_py.package.archive import ArchiveWriter
 from atc_py.package.codec import encode_model, encode_report
 from atc_py.package.contents import PackageContents
 from atc_py.package.describe import describe
 from atc_py.package.names import MODEL, REPORT, kernel_member, weight_member
 from atc_py.package.npy import array_chunks, npy_header
+from atc_py.system.atomic_files import atomic_write
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

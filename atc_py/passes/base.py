@@ -13,8 +13,8 @@ from atc_py.passes.precision.controls import Controls
 from atc_py.passes.precision.decisions import Decisions
 
 if TYPE_CHECKING:
-    from atc_py.config import PrecisionMode
     from atc_py.ir import Graph, Node
+    from atc_py.options.compile_options import PrecisionMode
     from atc_py.target import Soc
 
 __all__ = ["Pass", "PassContext"]

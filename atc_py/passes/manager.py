@@ -41,7 +41,7 @@ from atc_py.passes.memory.plan_memory import PlanMemoryPass
 from atc_py.passes.precision.assign_precision import AssignPrecisionPass
 from atc_py.passes.precision.cancel_casts import CancelCastsPass
 from atc_py.passes.precision.fold_constant_casts import FoldConstantCastsPass
-from atc_py.passes.precision.rules import verifier_rules
+from atc_py.passes.precision.verifier_rules import verifier_rules
 from atc_py.passes.quant.apply_offset_w import ApplyOffsetWPass
 from atc_py.passes.quant.cancel_quant_pairs import CancelQuantPairsPass
 from atc_py.passes.quant.float16_quant_scales import Float16QuantScalesPass

@@ -12,7 +12,7 @@ from markupsafe import Markup
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_TEMPLATE
 from atc_py.report.escape import visible
-from atc_py.resources import templates_dir
+from atc_py.system.resources import templates_dir
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -3,7 +3,7 @@
 The front end fills these in; checking reads them. Nothing here knows protobuf.
 """
 
-from atc_py.source.quantised import Outcome, QuantisedNode
+from atc_py.source.quantized import Outcome, QuantisedNode
 from atc_py.source.schema import (
     AttributeSchema,
     FormalParameter,

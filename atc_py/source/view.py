@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from atc_py.dtypes import DType
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from atc_py.diag import Diagnostic
-    from atc_py.shapes import Shape
-    from atc_py.source.quantised import QuantisedNode
+    from atc_py.source.quantized import QuantisedNode
+    from atc_py.tensor.shapes import Shape
 
 __all__ = [
     "INTERNAL_PREFIX",

@@ -7,9 +7,9 @@ both become rules, so that everything after this looks at rules alone.
 # Annotations are not postponed here: msgspec reads them when the structs are made.
 from collections.abc import Iterator
 
-from atc_py.dtypes import DType
 from atc_py.spec.model import Attribute, Operand, OpSpec, Value
 from atc_py.spec.rules import AttrEachInRange, AttrOneOf, DtypeExcluded, Level, Number, Rule, Scalar
+from atc_py.tensor.dtypes import DType
 
 __all__ = [
     "AttrAtDefault",

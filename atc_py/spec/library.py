@@ -10,11 +10,11 @@ import msgspec
 
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_SPEC
-from atc_py.resources import op_specs_dir
+from atc_py.diag.suggestions import nearest
 from atc_py.spec.folder import read_folder
 from atc_py.spec.loader import load_spec
 from atc_py.spec.names import folded, stem_of
-from atc_py.spelling import nearest
+from atc_py.system.resources import op_specs_dir
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,8 +11,8 @@ from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
-from atc_py.dtypes import DType
 from atc_py.spec.rules import Constraint, Level, Number, RewriteName, Scalar
+from atc_py.tensor.dtypes import DType
 
 __all__ = [
     "Attribute",

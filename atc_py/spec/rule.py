@@ -6,7 +6,7 @@ from typing import Annotated, TypeAlias
 
 import msgspec
 
-from atc_py.config import PrecisionMode
+from atc_py.options.compile_options import PrecisionMode
 from atc_py.spec.names import stem_of
 
 __all__ = [

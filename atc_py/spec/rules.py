@@ -11,7 +11,6 @@ from typing import Annotated, TypeAlias
 
 import msgspec
 
-from atc_py.dtypes import DType
 from atc_py.spec.rule import (
     AttrIs,
     Deviation,
@@ -25,6 +24,7 @@ from atc_py.spec.rule import (
     Text,
     When,
 )
+from atc_py.tensor.dtypes import DType
 
 __all__ = [
     "ATTRIBUTE_ARGUMENTS",
@@ -310,7 +310,7 @@ class ScalesPerChannel(Rule, frozen=True, kw_only=True):
 class ScalesPositive(Rule, frozen=True, kw_only=True):
     """The factors in the tensor, where they are known, are positive: floats, or in words of 64 bits.
 
-    The words are those of atc_py/deq_scale.py, whose lower half is a float32.
+    The words are those of atc_py/tensor/scale_words.py, whose lower half is a float32.
     """
 
     tensor: Text

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from atc_py.dtypes import DType
 from atc_py.target.row import Column, Resource, TargetOp
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
-from atc_py.dtypes import DType
 from atc_py.target.layouts import Layout, layout_of_family
+from atc_py.tensor.dtypes import DType
 
 __all__ = [
     "Attribute",

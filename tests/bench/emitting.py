@@ -23,7 +23,7 @@ from tests.bench.networks import MODELS
 __all__ = ["emitting"]
 
 _TIMES = 7
-_EMITS = "atc_py.driver.emit_kernels"
+_EMITS = "atc_py.pipeline.compile.emit_kernels"
 
 
 def emitting() -> None:

@@ -6,11 +6,11 @@ import random
 import time
 from typing import TYPE_CHECKING
 
-from atc_py.dtypes import DType
 from atc_py.ir import Engine, Graph, Phase, TensorType
 from atc_py.passes.memory.plan_memory import plan_memory
 from atc_py.passes.memory.proof import unsound_places
 from atc_py.target import find_soc
+from atc_py.tensor.dtypes import DType
 from tests.bench.measuring import ROUNDS, say
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from tests.spec.one_node import OPEN_RANK, build, is_stated
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from atc_py.dtypes import DType
     from atc_py.spec import Attribute, Operand, OpSpec, Rule
+    from atc_py.tensor.dtypes import DType
 
 __all__ = ["NONE", "Change", "Ground", "Shape", "reranked", "with_item"]
 

@@ -13,7 +13,6 @@ from atc_py.diag.codes import (
     VALUE_NOT_CONSTANT,
     VALUE_OUT_OF_RANGE,
 )
-from atc_py.dtypes import DType
 from atc_py.spec.implied import DtypeListed, DtypeSame, OperandAbsent, OperandPresent, RankIs
 from atc_py.spec.rules import (
     DtypeExcluded,
@@ -27,6 +26,7 @@ from atc_py.spec.rules import (
     ValuesExclude,
     ValuesKnown,
 )
+from atc_py.tensor.dtypes import DType
 from tests.check.boundaries import boundary, inside, outside
 from tests.check.boundary_ground import NONE, Change, reranked, with_item
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from atc_py.diag.codes import DTYPE_NOT_LISTED, SHAPES_DISAGREE, VALUE_OUT_OF_RANGE
-from atc_py.dtypes import DType
 from atc_py.spec.implied import DtypeQuantised
 from atc_py.spec.rules import ScalesPerChannel, ScalesPositive
+from atc_py.tensor.dtypes import DType
 from tests.check.boundaries import boundary, inside, outside
 from tests.check.boundary_ground import Change, with_item
 

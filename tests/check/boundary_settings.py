@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from atc_py.config import PrecisionMode
+from atc_py.options.compile_options import PrecisionMode
 from atc_py.spec import AttributeType
 from atc_py.target import socs
 from tests.check.boundary_ground import NONE, Change

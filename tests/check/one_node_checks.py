@@ -6,13 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 from unittest.mock import patch
 
-from atc_py.check.bound import Conditions
+from atc_py.check.bound_node import Conditions
 from atc_py.check.evaluate import check_view
-from atc_py.config import PrecisionMode
-from atc_py.frontend import fold
-from atc_py.frontend.history import history
-from atc_py.frontend.read import read_model
-from atc_py.frontend.survey import survey
+from atc_py.frontend.folding import fold
+from atc_py.frontend.folding.survey import survey
+from atc_py.frontend.reading.history import history
+from atc_py.frontend.reading.read import read_model
+from atc_py.options.compile_options import PrecisionMode
 from atc_py.spec import library
 from atc_py.target import find_soc
 

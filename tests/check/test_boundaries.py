@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from atc_py.check.findings import Standing
-from atc_py.dtypes import DType
 from atc_py.source import TensorView
 from atc_py.spec import all_specs, find_spec
 from atc_py.spec.implied import RankIs, rules_of
+from atc_py.tensor.dtypes import DType
 from tests.check import (
     boundary_attributes,
     boundary_axes,

@@ -11,7 +11,6 @@ from onnx import helper
 
 from atc_py import api
 from atc_py.check.findings import Standing
-from atc_py.config import PrecisionMode
 from atc_py.diag import AtcError
 from atc_py.diag.codes import (
     BAD_CONTROL_FILE,
@@ -20,6 +19,7 @@ from atc_py.diag.codes import (
     NOT_IN_MODEL,
     OPTIONS_EXCLUDE,
 )
+from atc_py.options.compile_options import PrecisionMode
 from tests.check.checks import residual_network
 from tests.frontend import onnx_files
 

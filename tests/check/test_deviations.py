@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from atc_py.check.findings import Standing
-from atc_py.report.operator_rules import rule_words
+from atc_py.report.operators.rules import rule_words
 from atc_py.spec import Level, all_specs
 from tests.check.checks import checked
 from tests.end_to_end import one_node_model, run_with_atc_py, run_with_onnxruntime

@@ -9,8 +9,8 @@ from __future__ import annotations
 import pytest
 
 from atc_py.check.legality import becomes, is_legal
-from atc_py.config import PrecisionMode
-from atc_py.dtypes import DType
+from atc_py.options.compile_options import PrecisionMode
+from atc_py.tensor.dtypes import DType
 
 F16, BF16, F32, F64 = DType.FLOAT16, DType.BFLOAT16, DType.FLOAT32, DType.FLOAT64
 FLOATS = {"f16": F16, "bf16": BF16, "f32": F32}

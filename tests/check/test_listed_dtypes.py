@@ -8,11 +8,11 @@ import onnx.defs
 import pytest
 
 from atc_py.check.findings import Standing
-from atc_py.config import PrecisionMode
 from atc_py.diag.codes import DTYPE_NOT_LISTED
-from atc_py.dtypes import DType
+from atc_py.options.compile_options import PrecisionMode
 from atc_py.spec import all_specs
 from atc_py.spec.implied import DtypeListed, rules_of
+from atc_py.tensor.dtypes import DType
 from tests.check.boundary_ground import Change, Ground
 from tests.check.boundary_operands import unlisted_dtype
 from tests.check.one_node_checks import check_node

@@ -13,10 +13,10 @@ from onnx import helper
 
 from atc_py.check.findings import Standing
 from atc_py.diag.codes import OPERATOR_RESTATED, UNSUPPORTED_OPSET
-from atc_py.dtypes import DType
-from atc_py.frontend.history import OnnxHistory, history
+from atc_py.frontend.reading.history import OnnxHistory, history
 from atc_py.source import AttributeSchema
 from atc_py.spec import all_specs
+from atc_py.tensor.dtypes import DType
 from tests.check import one_node_checks
 from tests.check.one_node_checks import check_node, opset_codes
 from tests.spec.one_node import CUSTOM_DOMAIN, build

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from atc_py.config import PrecisionMode
-from atc_py.dtypes import DType
+from atc_py.options.compile_options import PrecisionMode
 from atc_py.source import TensorView
 from atc_py.spec.implied import DtypeListed, DtypeSame, OperandAbsent, OperandPresent, RankIs
 from atc_py.spec.rules import DtypeExcluded, RankInRange, RankIsNot, RankOfUpdates
+from atc_py.tensor.dtypes import DType
 from tests.check.bound_nodes import NO_RANK, answer, bound, constant, said, tensor
 
 if TYPE_CHECKING:

@@ -11,14 +11,14 @@ import atc_py
 from atc_py.check.findings import Standing
 from atc_py.check.refusal import RulesBrokenError
 from atc_py.diag.codes import LAYER_ON_FLOATS, LAYER_ON_INT8, UNKNOWN_OPERATOR, UNSUPPORTED_FORM
-from atc_py.report.conversion import conversion_tables
+from atc_py.report.model.conversion import conversion_tables
 from tests.check.checks import checked
 from tests.frontend.qdq.quantised_models import Sketch
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from atc_py.report.conversion import Conversion
+    from atc_py.report.model.conversion import Conversion
 
 I8, I16 = np.int8, np.int16
 

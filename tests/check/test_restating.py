@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from atc_py.check.restating import Placement, Refusal, place_node
-from atc_py.frontend.history import history
+from atc_py.frontend.reading.history import history
 from atc_py.source import NodeView, TensorView
 from atc_py.spec import find_spec
 

@@ -6,7 +6,7 @@ import pytest
 
 from atc_py import api
 from atc_py.check.findings import Standing
-from atc_py.config import PrecisionMode
+from atc_py.options.compile_options import PrecisionMode
 from tests.suite_verdicts import MODELS, SUITE, cases, verdict_lines
 
 NETWORKS = sorted(MODELS.glob("*/model.onnx"))

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import onnx.defs
 import pytest
 
+from atc_py.check.alternatives import EXPORTED, FUSED, WRITTEN
 from atc_py.check.unlisted import NEWEST_LISTED, way_out
-from atc_py.check.ways import EXPORTED, FUSED, WRITTEN
-from atc_py.frontend.history import history
+from atc_py.frontend.reading.history import history
 from atc_py.source import OperatorSchema
 from atc_py.spec import all_specs, library
 

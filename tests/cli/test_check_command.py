@@ -14,7 +14,7 @@ import pytest
 
 from atc_py.check.findings import Standing
 from atc_py.cli import check as command
-from atc_py.report.check_formats import FORMATS
+from atc_py.report.check.formats import FORMATS
 from tests.cli.conftest import small_model
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ import pytest
 
 from atc_py.cli.compare import _FORMATS, compare
 from atc_py.compare.model import TRIALS
-from atc_py.report.layers_csv import COLUMNS
-from atc_py.report.layers_formats import FORMATS
+from atc_py.report.layers.csv_rows import COLUMNS
+from atc_py.report.layers.formats import FORMATS
 from tests.compare.broken_networks import BROKEN, built, node
 
 if TYPE_CHECKING:

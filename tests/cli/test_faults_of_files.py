@@ -13,7 +13,7 @@ import onnx
 import pytest
 from onnx import helper
 
-from atc_py import atomic
+from atc_py.system import atomic_files as atomic
 from tests.faults.models import model_of, small_model
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from atc_py.resources import templates_dir
+from atc_py.system.resources import templates_dir
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from atc_py.diag import AtcError
-from atc_py.report.layout import layout_json
+from atc_py.report.model.layout import layout_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,9 +9,9 @@ import onnx
 import pytest
 
 import atc_py
-from atc_py.config import PrecisionMode
 from atc_py.diag import AtcError
-from atc_py.report.precision import precision_json
+from atc_py.options.compile_options import PrecisionMode
+from atc_py.report.model.precision import precision_json
 from tests.cli.conftest import Result, small_model
 
 if TYPE_CHECKING:

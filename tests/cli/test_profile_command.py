@@ -12,7 +12,7 @@ import onnx
 import pytest
 
 from atc_py.cli import profile as command
-from atc_py.report.profile_formats import PROFILE_FORMATS
+from atc_py.report.profile.formats import PROFILE_FORMATS
 from tests.cost.small_networks import chain
 
 if TYPE_CHECKING:

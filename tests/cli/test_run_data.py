@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import atc_py
-from atc_py.api import Port
-from atc_py.dtypes import DType
-from atc_py.feeds import read_feeds
+from atc_py.running.feeds import read_feeds
+from atc_py.running.model import Port
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,7 +8,7 @@ import onnx
 import pytest
 
 import atc_py
-from atc_py.report.layers import Birth
+from atc_py.report.layers.record import Birth
 from tests.compare.broken_networks import BROKEN
 
 if TYPE_CHECKING:

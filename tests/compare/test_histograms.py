@@ -10,7 +10,7 @@ import pytest
 
 import atc_py
 from atc_py.compare.histograms import VALUES, Sampled
-from atc_py.dtypes import DType
+from atc_py.tensor.dtypes import DType
 from tests.compare.broken_networks import BROKEN
 
 if TYPE_CHECKING:

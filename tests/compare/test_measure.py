@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from atc_py.compare.measure import Measure, dtype_limit
-from atc_py.dtypes import DType
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
-    from atc_py.report.layers import Figures
+    from atc_py.report.layers.record import Figures
 
 
 def figures(found: Any, wanted: Any, dtype: DType = DType.FLOAT16) -> Figures:

@@ -11,13 +11,13 @@ import pytest
 from onnx import helper
 
 import atc_py
-from atc_py.api import Port
+from atc_py.compare.input_roles import Role, input_roles
 from atc_py.compare.inputs import fitting_feeds
 from atc_py.compare.recording import Recording
+from atc_py.compare.reference import ReferenceModel, ReferenceRun, open_reference
 from atc_py.diag import AtcError
-from atc_py.dtypes import DType
-from atc_py.frontend.reference import ReferenceModel, ReferenceRun, open_reference
-from atc_py.frontend.roles import Role, input_roles
+from atc_py.running.model import Port
+from atc_py.tensor.dtypes import DType
 from tests.compare.broken_networks import built, node
 from tests.end_to_end import run_with_onnxruntime
 

@@ -18,7 +18,7 @@ import atc_py
 from atc_py.check.findings import Standing
 from atc_py.diag import AtcError
 from atc_py.diag.codes import NOT_LOWERED, UNKNOWN_SHAPE, UNSUPPORTED_FORM
-from atc_py.dtypes import DType
+from atc_py.tensor.dtypes import DType
 from tests.end_to_end import run_with_onnxruntime
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from atc_py.cost.operation import Engine, Launch, Operation, Source, Tensor, Transfer
-from atc_py.dtypes import DType
 from atc_py.target import find_operator
+from atc_py.tensor.dtypes import DType
 
 F16 = DType.FLOAT16
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from atc_py.cost.estimate import Fit, estimate
 from atc_py.cost.factors import EXPECTED
 from atc_py.cost.operation import Engine, Launch, Operation, Source, Tensor, Transfer
-from atc_py.dtypes import DType
 from atc_py.target import find_operator, find_soc, socs
+from atc_py.tensor.dtypes import DType
 from tests.cost.launches import convolution, elementwise, kernel, matmul, operation
 
 SOCS = st.sampled_from([soc.name for soc in socs()])

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from atc_py.cost.estimate import estimate
-from atc_py.dtypes import DType
 from atc_py.target import find_soc
 from atc_py.target.rates import rates_of
+from atc_py.tensor.dtypes import DType
 from tests.cost.launches import bert_base, elementwise, matmul, resnet50
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from atc_py.dtypes import DType
+from atc_py.tensor.dtypes import DType
 from tests.device.models import Array, run_operator
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from atc_py.device.sim.backend import SimBackend
-from atc_py.dtypes import DType
 from atc_py.package.schema import (
     FORMAT,
     FORMAT_VERSION,
@@ -19,6 +18,7 @@ from atc_py.package.schema import (
     OmPort,
     OmTensor,
 )
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -13,7 +13,7 @@ from tests.device.models import run_operator
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from atc_py.dtypes import DType
+    from atc_py.tensor.dtypes import DType
     from tests.device.models import Array, Attributes
 
 __all__ = ["refusal"]

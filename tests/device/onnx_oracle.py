@@ -10,7 +10,7 @@ import onnx
 import onnxruntime
 from onnx import helper
 
-from atc_py.dtypes import DType
+from atc_py.tensor.dtypes import DType
 from tests.device.models import Array, Attributes, run_operator
 from tests.device.tolerances import assert_close
 

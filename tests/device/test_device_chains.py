@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from atc_py.device.sim.session import SimModel
+from atc_py.device.sim.execution.session import SimModel
 from tests.device.models import Array, MemoryModel, ModelBuilder
 
 SHAPE = [3, 70, 33]

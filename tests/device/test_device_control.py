@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from atc_py.device.sim.backend import SimBackend
-from atc_py.device.sim.session import SimModel
+from atc_py.device.sim.execution.session import SimModel
 from atc_py.diag import AtcError
 from tests.device.models import ModelBuilder, run_model
 

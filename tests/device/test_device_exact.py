@@ -9,11 +9,11 @@ import pytest
 
 from atc_py.device.backend import ExactBackend, load_stored
 from atc_py.device.sim.backend import SimBackend
-from atc_py.device.sim.exact import ExactModel
-from atc_py.device.sim.session import SimModel
+from atc_py.device.sim.execution.session import SimModel
+from atc_py.device.sim.memory.exact_storage import ExactModel
 from atc_py.diag import AtcError
-from atc_py.dtypes import DType
-from atc_py.memory_limit import limited_memory
+from atc_py.system.memory_limit import limited_memory
+from atc_py.tensor.dtypes import DType
 from tests.device.models import Array, MemoryModel, random_array
 from tests.device.stored_models import run_both, run_exact, stored_model
 

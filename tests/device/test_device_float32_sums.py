@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from atc_py.dtypes import DType
+from atc_py.tensor.dtypes import DType
 from tests.device.models import Array, run_operator
 from tests.device.nodes import refusal
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from atc_py.diag import AtcError
-from atc_py.dtypes import DType
+from atc_py.tensor.dtypes import DType
 from tests.device.models import INTEGERS, Array, Attributes, random_array, run_operator
 
 F16, F32, F64 = DType.FLOAT16, DType.FLOAT32, DType.FLOAT64

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from atc_py.device.sim.execution.parallel import Workers
 from atc_py.device.sim.kernel import Call, Workspace, kernels
 from atc_py.device.sim.node import NodeFacts, TensorFacts
-from atc_py.device.sim.parallel import Workers
-from atc_py.dtypes import DType
+from atc_py.tensor.dtypes import DType
 from tests.device.models import ModelBuilder, random_array, run_model, run_operator
 from tests.device.nodes import refusal
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from atc_py.dtypes import DType
+from atc_py.tensor.dtypes import DType
 from tests.device.models import run_operator
 from tests.device.nodes import refusal
 

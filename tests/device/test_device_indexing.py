@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from atc_py.diag import AtcError
-from atc_py.dtypes import DType
+from atc_py.tensor.dtypes import DType
 from tests.device.models import run_operator
 
 if TYPE_CHECKING:

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from atc_py.device.sim import integer_products
 from atc_py.device.sim.backend import SimBackend
+from atc_py.device.sim.execution.parallel import Workers
 from atc_py.device.sim.kernel import Call, find_kernel
 from atc_py.device.sim.kernels import convolution, transposed_convolution
 from atc_py.device.sim.node import NodeFacts, TensorFacts
-from atc_py.device.sim.parallel import Workers
-from atc_py.dtypes import DType
+from atc_py.device.sim.numerics import integer_products
+from atc_py.tensor.dtypes import DType
 from tests.device.integer_layers import (
     Layer,
     check,

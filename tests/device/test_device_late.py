@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from atc_py.device.sim.backend import SimBackend
-from atc_py.device.sim.loading import build_program
-from atc_py.device.sim.session import SimModel
+from atc_py.device.sim.execution.loading import build_program
+from atc_py.device.sim.execution.session import SimModel
 from atc_py.diag import AtcError
 from tests.device.models import ModelBuilder, run_model
 

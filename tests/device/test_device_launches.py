@@ -10,11 +10,11 @@ import msgspec
 import numpy as np
 import pytest
 
+from atc_py.device.sim.execution.loading import build_program
+from atc_py.device.sim.execution.parallel import Workers
+from atc_py.device.sim.execution.program import settled
+from atc_py.device.sim.execution.session import SimModel
 from atc_py.device.sim.kernel import in_turn, shared
-from atc_py.device.sim.loading import build_program
-from atc_py.device.sim.parallel import Workers
-from atc_py.device.sim.program import settled
-from atc_py.device.sim.session import SimModel
 from tests.device.models import Array, Attributes, MemoryModel, ModelBuilder
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from atc_py.device.sim.execution.parallel import Workers
 from atc_py.device.sim.kernel import Call, find_kernel
 from atc_py.device.sim.node import NodeFacts, TensorFacts
-from atc_py.device.sim.parallel import Workers
-from atc_py.dtypes import DType
+from atc_py.tensor.dtypes import DType
 from tests.device.models import random_array, run_operator
 from tests.device.nodes import refusal
 from tests.device.tolerances import assert_close

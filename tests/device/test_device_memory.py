@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from atc_py.device.sim.execution.loading import build_program
 from atc_py.device.sim.kernel import Workspace
-from atc_py.device.sim.loading import build_program
 from tests.device.models import ModelBuilder
 
 if TYPE_CHECKING:
-    from atc_py.device.sim.memory import MemoryPlan
+    from atc_py.device.sim.memory.slot_plan import MemoryPlan
 
 
 def plan(builder: ModelBuilder) -> MemoryPlan:

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from atc_py.device.sim.numerics import (
+from atc_py.device.sim.execution.parallel import ELEMENTS_AT_ONCE
+from atc_py.device.sim.numerics.rounding import (
     Kind,
     carrier_dtype,
     from_carrier,
@@ -17,8 +18,7 @@ from atc_py.device.sim.numerics import (
     rounding,
     to_carrier,
 )
-from atc_py.device.sim.parallel import ELEMENTS_AT_ONCE
-from atc_py.dtypes import DType
+from atc_py.tensor.dtypes import DType
 from tests.device.models import ModelBuilder, random_array, run_model, run_operator
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import threadpoolctl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atc_py.device.sim.parallel import Workers
+from atc_py.device.sim.execution.parallel import Workers
 
 
 @given(st.integers(0, 200), st.integers(1, 4), st.integers(0, 50))

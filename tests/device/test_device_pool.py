@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from atc_py.device.sim.pool import Pool
+from atc_py.device.sim.memory.array_pool import Pool
 
 
 def test_what_is_handed_out_is_aligned_and_apart() -> None:

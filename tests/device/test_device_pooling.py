@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from atc_py.device.sim.kernels import pooling
-from atc_py.dtypes import DType
+from atc_py.tensor.dtypes import DType
 from tests.device.models import random_array, run_operator
 from tests.device.onnx_oracle import Onnx, compare
 from tests.device.tolerances import assert_close

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from atc_py.diag import AtcError
-from atc_py.dtypes import DType
+from atc_py.tensor.dtypes import DType
 from tests.device.models import random_array, run_operator
 from tests.device.nodes import refusal
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from atc_py.device.sim.row_sums import ROWS_TOGETHER, summing
+from atc_py.device.sim.numerics.row_sums import ROWS_TOGETHER, summing
 from tests.device.models import random_array
 
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from atc_py.device.backend import DeviceBackend
-from atc_py.device.sim import loading
 from atc_py.device.sim.backend import SimBackend
+from atc_py.device.sim.execution import loading
 from atc_py.device.sim.kernel import Call, Kernel, find_kernel
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_RUN_INPUT, DEVICE_FAILED, DEVICE_MEMORY, MISSING_RUN_INPUT

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from atc_py.device.sim.layouts import Layouts
-from atc_py.device.sim.loading import build_program
-from atc_py.device.sim.stored import DeviceMemory
-from atc_py.dtypes import DType
-from atc_py.formats import Format
-from atc_py.packing import pack
-from atc_py.storage import Storage
+from atc_py.device.sim.execution.loading import build_program
+from atc_py.device.sim.memory.device_memory import DeviceMemory
+from atc_py.device.sim.memory.layouts import Layouts
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.formats import Format
+from atc_py.tensor.packing import pack
+from atc_py.tensor.storage import Storage
 from tests.device.models import random_array
 from tests.device.stored_models import stored_model
 

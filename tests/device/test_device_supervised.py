@@ -17,7 +17,7 @@ from tests.faults.models import small_model
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from atc_py.api import Model
+    from atc_py.running.model import Model
 
 DEVICES = """
 import os, re, signal, time

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from atc_py.device.sim.execution.parallel import Workers
 from atc_py.device.sim.kernel import Call, Rounding, Workspace, find_kernel
 from atc_py.device.sim.node import NodeFacts, TensorFacts
-from atc_py.device.sim.numerics import round_to_grid
-from atc_py.device.sim.parallel import Workers
-from atc_py.device.sim.tables import looking_up, table_of
-from atc_py.dtypes import DType
+from atc_py.device.sim.numerics.function_tables import looking_up, table_of
+from atc_py.device.sim.numerics.rounding import round_to_grid
 from atc_py.target import TargetOp, operators
+from atc_py.tensor.dtypes import DType
 
 WORKER = Workers(1)
 SIZES = (20001, 17, 1)

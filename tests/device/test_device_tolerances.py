@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from atc_py.dtypes import DType
+from atc_py.tensor.dtypes import DType
 from tests.device.models import random_array
 from tests.device.tolerances import TOLERANCES, assert_close
 

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
-from atc_py.dtypes import DType
-from atc_py.formats import Format
 from atc_py.ir import Engine, Graph, Phase, TensorType
 from atc_py.target import find_operator
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.formats import Format
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from atc_py.ir import AttrValue, Node
-    from atc_py.shapes import Shape
     from atc_py.target import TargetOp
+    from atc_py.tensor.shapes import Shape
 
 F16 = DType.FLOAT16
 

@@ -7,12 +7,12 @@ from math import prod
 
 import pytest
 
-from atc_py.dtypes import DType
 from atc_py.emit.box_tile import Way, way_of
 from atc_py.emit.box_tiling import box_buffers, box_tiling
 from atc_py.emit.boxes import Box, dense, view
 from atc_py.emit.constants import repeated_word
 from atc_py.target import find_soc, socs
+from atc_py.tensor.dtypes import DType
 
 BOXES = [
     view((7, 31), (31, 1)),

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atc_py.dtypes import DType
 from atc_py.emit.cpp import (
     C_TYPES,
     HOST_TYPES,
@@ -17,6 +16,7 @@ from atc_py.emit.cpp import (
     identifier,
 )
 from atc_py.target import operators
+from atc_py.tensor.dtypes import DType
 
 
 @pytest.mark.parametrize(

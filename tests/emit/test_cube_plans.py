@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from atc_py.dtypes import DType
 from atc_py.emit.collect import collect
 from atc_py.emit.cube import square_of
 from atc_py.emit.family import family_of
 from atc_py.emit.plan import Launch
-from atc_py.formats import Format
 from atc_py.ir import Engine, Graph, Phase, TensorType
 from atc_py.target import find_soc, socs
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.formats import Format
 
 if TYPE_CHECKING:
     from atc_py.emit.plan import Plan
     from atc_py.ir import AttrValue
-    from atc_py.shapes import Shape
     from atc_py.target import Soc
+    from atc_py.tensor.shapes import Shape
 
 SOCS = st.sampled_from(socs())
 COLUMNS = st.sampled_from(

@@ -13,8 +13,8 @@ from atc_py.emit.tiling import Footprint
 from atc_py.target import find_soc, socs
 
 if TYPE_CHECKING:
-    from atc_py.shapes import Shape
     from atc_py.target import Soc
+    from atc_py.tensor.shapes import Shape
 
 EXTENTS = st.one_of(st.integers(0, 3), st.integers(1, 70), st.integers(1, 300_000))
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from atc_py.device.sim.numerics import round_to_grid
-from atc_py.dtypes import DType
+from atc_py.device.sim.numerics.rounding import round_to_grid
 from atc_py.kernels.toolchain import find_compiler
-from atc_py.resources import templates_dir
+from atc_py.system.resources import templates_dir
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from atc_py.kernels.toolchain import find_compiler
-from atc_py.resources import templates_dir
+from atc_py.system.resources import templates_dir
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,11 +10,11 @@ import pytest
 
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_TEMPLATE
-from atc_py.dtypes import DType
 from atc_py.emit import rendering
 from atc_py.emit.plan import Port
 from atc_py.emit.templating import render
-from atc_py.resources import templates_dir
+from atc_py.system.resources import templates_dir
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from pathlib import Path

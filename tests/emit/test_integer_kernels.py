@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from atc_py.dtypes import DType
 from atc_py.emit.kernels import emit_kernels
 from atc_py.ir import TensorType
 from atc_py.target import find_operator, find_soc, operators, socs
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from atc_py.ir import Graph

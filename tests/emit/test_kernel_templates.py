@@ -15,18 +15,18 @@ import pytest
 from jinja2 import Environment
 
 from atc_py.diag import AtcError
-from atc_py.dtypes import DType
 from atc_py.emit.family import families
 from atc_py.emit.kernels import KernelSet, emit_kernels
 from atc_py.ir import Engine, Graph
-from atc_py.resources import templates_dir
+from atc_py.system.resources import templates_dir
 from atc_py.target import find_soc
+from atc_py.tensor.dtypes import DType
 from tests.emit.families.blocks import image, matrix, stored
 
 if TYPE_CHECKING:
     from atc_py.diag import Diagnostic
     from atc_py.ir import AttrValue, TensorType
-    from atc_py.shapes import Shape
+    from atc_py.tensor.shapes import Shape
     from tests.emit.conftest import AddNode
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "kernels"

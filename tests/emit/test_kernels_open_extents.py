@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from atc_py.emit.kernels import INDEX, emit_kernels
-from atc_py.formats import Format
 from atc_py.ir import Engine, Graph, Phase, TensorType
 from atc_py.target import TargetOp, find_operator, find_soc, operators
+from atc_py.tensor.formats import Format
 
 if TYPE_CHECKING:
     from tests.emit.conftest import AddNode

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atc_py.dtypes import DType
 from atc_py.emit.tiling import (
     BLOCK,
     Footprint,
@@ -17,6 +16,7 @@ from atc_py.emit.tiling import (
     vector_tiling,
 )
 from atc_py.target import find_soc, socs
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from atc_py.target import Soc

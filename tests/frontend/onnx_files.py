@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from atc_py.diag import Code
-    from atc_py.frontend.model import SourceModel
-    from atc_py.shapes import Shape
+    from atc_py.frontend.folding.model import SourceModel
+    from atc_py.tensor.shapes import Shape
 
 FLOAT = TensorProto.FLOAT
 INT64 = TensorProto.INT64

@@ -11,7 +11,7 @@ from onnx import TensorProto, helper
 
 from atc_py.diag.codes import BAD_INPUT_SHAPE, BAD_MODEL, BAD_TENSOR, FREE_DIMENSION
 from atc_py.frontend import read_model
-from atc_py.input_shapes import parse_input_shapes
+from atc_py.options.input_shapes import parse_input_shapes
 from tests.frontend import onnx_files
 
 if TYPE_CHECKING:

@@ -56,7 +56,7 @@ def test_corrections_side_by_side_take_one_more_inference(runs: list[int], tmp_p
 def test_chain_past_the_bound_is_inferred_node_by_node(
     runs: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("atc_py.frontend.graph.VISITS", 0)
+    monkeypatch.setattr("atc_py.frontend.folding.graph.VISITS", 0)
     nodes = []
     for at in range(COUNT):  # each Slice waits until the window before it is known to be sound
         nodes += [
@@ -72,7 +72,7 @@ def test_chain_past_the_bound_is_inferred_node_by_node(
 def test_branches_past_the_bound_carry_types_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("atc_py.frontend.inner._FOLDINGS", 2)
+    monkeypatch.setattr("atc_py.frontend.folding.if_branches._FOLDINGS", 2)
     nodes = []
     for at in range(COUNT):
         graphs = {

@@ -11,8 +11,8 @@ from onnx import helper, numpy_helper
 
 from atc_py.diag.codes import FOLD_TOO_LARGE
 from atc_py.frontend import read_model
-from atc_py.frontend.mapped import MappedConst
-from atc_py.frontend.survey import view_of
+from atc_py.frontend.folding.survey import view_of
+from atc_py.frontend.reading.mapped import MappedConst
 from atc_py.ir import ConstData, SplatConst
 from tests.frontend import onnx_files
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from atc_py.frontend.model import SourceModel
+    from atc_py.frontend.folding.model import SourceModel
 
 node = helper.make_node
 INT64 = onnx_files.INT64
@@ -270,7 +270,7 @@ def test_result_of_a_type_that_was_not_promised_is_not_taken(
     nodes = [node("Neg", ["w"], ["k"]), node("Add", ["x", "k"], ["y"])]
     proto = onnx_files.model(nodes, {"x": (FLOAT, [1])}, ["y"], {"w": np.ones(3, np.float32)})
     for array in (np.ones(3), np.ones(4, np.float32)):
-        monkeypatch.setattr("atc_py.frontend.fold.evaluate", lambda *_, a=array: {"k": a})
+        monkeypatch.setattr("atc_py.frontend.folding.fold.evaluate", lambda *_, a=array: {"k": a})
         assert operators(onnx_files.source(proto, tmp_path)) == ["Neg", "Add"]
 
 
@@ -289,7 +289,7 @@ def test_views_of_a_weight_are_not_read_when_folded(tmp_path: Path) -> None:
     proto = onnx_files.model(nodes, {"x": (FLOAT, [1])}, ["y"], weights)
     path = onnx_files.save(proto, tmp_path)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("atc_py.frontend.mapped.MappedConst.numpy", None)
+        patch.setattr("atc_py.frontend.reading.mapped.MappedConst.numpy", None)
         (add,) = read_model(path).fold({}).to_source().nodes
     value = add.inputs[1]
     assert value is not None

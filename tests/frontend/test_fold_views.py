@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from atc_py.dtypes import DType
-from atc_py.frontend.fold_views import VIEW_FOLDS, reshaped
+from atc_py.frontend.folding.fold_views import VIEW_FOLDS, reshaped
 from atc_py.ir import CastConst, ConstData, DenseConst, SplatConst
+from atc_py.tensor.dtypes import DType
 
 
 def ints(*values: int) -> np.ndarray:

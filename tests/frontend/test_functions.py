@@ -8,8 +8,8 @@ import pytest
 from onnx import helper
 
 from atc_py.diag.codes import BAD_MODEL
-from atc_py.frontend.functions import MOST_DEPTH
-from atc_py.frontend.read import read_model
+from atc_py.frontend.reading.functions import MOST_DEPTH
+from atc_py.frontend.reading.read import read_model
 from tests.frontend.onnx_files import FLOAT, fails, model, save
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def test_functions_that_come_to_too_many_nodes_are_refused(tmp_path: Path) -> No
 def test_functions_that_come_to_too_many_bytes_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("atc_py.frontend.functions.MOST_BYTES", 100)
+    monkeypatch.setattr("atc_py.frontend.reading.functions.MOST_BYTES", 100)
     path = save(calling(["1"] * 9, ["Relu"]), tmp_path)
     assert "the limits are 100000 and 100" in str(fails(lambda: read_model(path), BAD_MODEL))
 

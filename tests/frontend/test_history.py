@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import onnx
 import pytest
 
-from atc_py.frontend.history import OnnxHistory, history
+from atc_py.frontend.reading.history import OnnxHistory, history
 
 if TYPE_CHECKING:
     from atc_py.source import OperatorSchema
@@ -23,7 +23,7 @@ def version(op: str, opset: int) -> OperatorSchema:
 
 def test_importing_it_loads_no_onnx() -> None:
     code = (
-        "import sys\nfrom atc_py.frontend.history import history\nhistory()\n"
+        "import sys\nfrom atc_py.frontend.reading.history import history\nhistory()\n"
         "print('onnx' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

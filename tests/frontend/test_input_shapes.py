@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_INPUT_SHAPE
-from atc_py.input_shapes import format_input_shapes, parse_input_shapes
+from atc_py.options.input_shapes import format_input_shapes, parse_input_shapes
 
 NAMES = st.text(st.characters(exclude_characters=";", exclude_categories=["Cs"]), min_size=1)
 SHAPES = st.lists(st.integers(1, 2**31 - 1), max_size=5).map(tuple)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from onnx import helper
 
-from atc_py.frontend import long_vectors
+from atc_py.frontend.typing import long_vectors
 from tests.frontend import onnx_files
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from onnx import ModelProto
 
-    from atc_py.frontend.graph import ValueType
+    from atc_py.frontend.folding.graph import ValueType
 
 node = helper.make_node
 
@@ -63,7 +63,7 @@ def test_shapes_are_followed_as_long_as_they_are_short(
         asked.append(has_long_vectors(model, known))
         return asked[-1]
 
-    monkeypatch.setattr("atc_py.frontend.infer.has_long_vectors", asking)
+    monkeypatch.setattr("atc_py.frontend.typing.infer.has_long_vectors", asking)
     proto = onnx_files.model(nodes, {"x": (onnx_files.FLOAT, [2, 3, 4])}, ["y"], weights)
     assert onnx_files.source(proto, tmp_path).nodes
     assert asked

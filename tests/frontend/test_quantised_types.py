@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from onnx import helper
 
-from atc_py.dtypes import DType
-from atc_py.frontend.read import read_model
-from atc_py.frontend.survey import survey
+from atc_py.frontend.folding.survey import survey
+from atc_py.frontend.reading.read import read_model
+from atc_py.tensor.dtypes import DType
 from tests.frontend import onnx_files
 
 if TYPE_CHECKING:

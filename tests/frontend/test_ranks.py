@@ -9,8 +9,8 @@ import pytest
 from onnx import helper
 
 from atc_py.diag.codes import UNKNOWN_SHAPE
-from atc_py.dtypes import DType
-from atc_py.shapes import MAX_RANK
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import MAX_RANK
 from tests.frontend.onnx_files import FLOAT, INT64, fails, model, source
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     import onnx
 
-    from atc_py.frontend.model import SourceValue
+    from atc_py.frontend.folding.model import SourceValue
 
 Dims = tuple[int | None, ...]
 

@@ -16,11 +16,11 @@ from atc_py.diag.codes import (
     UNKNOWN_SHAPE,
     UNSUPPORTED_FORM,
 )
-from atc_py.dtypes import DType
 from atc_py.frontend import read_model
-from atc_py.frontend.survey import view_of
+from atc_py.frontend.folding.survey import view_of
 from atc_py.ir import DenseConst
-from atc_py.shapes import OpenShapeError
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import OpenShapeError
 from tests.frontend import onnx_files
 
 if TYPE_CHECKING:
@@ -191,7 +191,9 @@ def test_bad_opset_imports_are_refused(versions: list[int], tmp_path: Path) -> N
 def test_attributes_without_plain_form_are_all_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("atc_py.frontend.read.signature_faults", lambda _: [])  # any name goes
+    monkeypatch.setattr(
+        "atc_py.frontend.reading.read.signature_faults", lambda _: []
+    )  # any name goes
     proto = onnx_files.model([node("Relu", ["x"], ["y"])], X, ["y"])
     add = proto.graph.node[0].attribute.add
     add(name="type", type="TYPE_PROTO")

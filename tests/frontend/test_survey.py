@@ -9,8 +9,8 @@ import pytest
 from onnx import TensorProto, helper
 
 from atc_py.diag.codes import BAD_INPUT_SHAPE, BAD_MODEL, FOLD_TOO_LARGE
-from atc_py.frontend.read import read_model
-from atc_py.frontend.survey import survey
+from atc_py.frontend.folding.survey import survey
+from atc_py.frontend.reading.read import read_model
 from tests.frontend import onnx_files
 
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     import onnx
 
-    from atc_py.shapes import Shape
     from atc_py.source import ModelView, NodeView
+    from atc_py.tensor.shapes import Shape
 
 node = helper.make_node
 FLOAT = onnx_files.FLOAT

@@ -9,8 +9,8 @@ import pytest
 from onnx import helper
 
 from atc_py.diag.codes import BAD_MODEL
-from atc_py.frontend.read import read_model
-from atc_py.frontend.survey import survey
+from atc_py.frontend.folding.survey import survey
+from atc_py.frontend.reading.read import read_model
 from tests.frontend import onnx_files
 
 if TYPE_CHECKING:

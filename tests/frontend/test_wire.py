@@ -21,8 +21,9 @@ from atc_py.diag.codes import (
     FILE_UNREADABLE,
     NOT_ONNX,
 )
-from atc_py.frontend import mapped, read_model
-from atc_py.frontend.wire import CutField, WireError, WireSizeError, cut_large_data, opening
+from atc_py.frontend import read_model
+from atc_py.frontend.reading import mapped
+from atc_py.frontend.reading.wire import CutField, WireError, WireSizeError, cut_large_data, opening
 from tests.frontend import onnx_files
 
 if TYPE_CHECKING:
@@ -278,7 +279,7 @@ def test_forbidden_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     def refuse(*_: object) -> int:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("atc_py.frontend.mapped.os.open", refuse)
+    monkeypatch.setattr("atc_py.frontend.reading.mapped.os.open", refuse)
     error = onnx_files.fails(lambda: read_model(path), FILE_UNREADABLE)
     assert "Permission denied" in str(error)
 
@@ -338,6 +339,6 @@ def test_fields_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     nodes = [helper.make_node("Relu", ["x"], ["y"], name="n" * 50)] * 100
     data = onnx_files.model(nodes, {"x": (onnx_files.FLOAT, [2])}, ["y"]).SerializeToString()
     assert cut_large_data(data, "token:").cuts == []
-    monkeypatch.setattr("atc_py.frontend.wire.MOST_FIELDS", 100)
+    monkeypatch.setattr("atc_py.frontend.reading.wire.MOST_FIELDS", 100)
     with pytest.raises(WireSizeError, match="more than 100 fields"):
         cut_large_data(data, "token:")

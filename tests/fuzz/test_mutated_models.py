@@ -83,7 +83,7 @@ def test_tracebacks_and_bugs_are_failures(tmp_path: Path, monkeypatch: pytest.Mo
     def broken(*_args: object, **_options: object) -> None:
         raise RuntimeError("out of order")
 
-    monkeypatch.setattr("atc_py.checking.read_model", broken)
+    monkeypatch.setattr("atc_py.pipeline.check.read_model", broken)
     path = tmp_path / "model.onnx"
     path.write_bytes(mutated_model(3, 141, shared=False).data)
     assert "out of order" in try_model(path).failure

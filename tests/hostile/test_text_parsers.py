@@ -14,20 +14,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from atc_py.api import Port
-from atc_py.config import PrecisionMode, PrecisionOptions
 from atc_py.cost.calibration import load_fit
 from atc_py.cost.measurements import read_measurements
 from atc_py.diag import AtcError, ExitCode
 from atc_py.diag.codes import FILE_TOO_LARGE
-from atc_py.dtypes import DType
-from atc_py.feeds import read_feeds
-from atc_py.input_shapes import parse_input_shapes
+from atc_py.options.compile_options import PrecisionMode, PrecisionOptions
+from atc_py.options.input_shapes import parse_input_shapes
 from atc_py.passes.fusion.switch_file import read_switches
 from atc_py.passes.manager import PIPELINE
 from atc_py.passes.precision.control_files import find_controls
 from atc_py.passes.precision.model_names import ModelNames
-from atc_py.report.check_baseline import read_baseline
+from atc_py.report.check.baseline import read_baseline
+from atc_py.running.feeds import read_feeds
+from atc_py.running.model import Port
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from atc_py.dtypes import DType
 from atc_py.ir import CastConst, ConstData, DeferredConst, DenseConst, OpaqueConst, SplatConst
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from atc_py.shapes import Shape
+    from atc_py.tensor.shapes import Shape
 
 
 def cast(values: object, source: str, target: DType) -> npt.NDArray[np.generic]:

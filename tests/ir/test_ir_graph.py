@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from atc_py.dtypes import DType
-from atc_py.formats import Format
 from atc_py.ir import DenseConst, Graph, Node, Origin, TensorType, Value
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.formats import Format
 
 T = TensorType(DType.FLOAT16, (2, 3))
 

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from atc_py.diag import AtcError
-from atc_py.dtypes import DType
 from atc_py.ir import DenseConst, Graph, TensorType
 from atc_py.ir.parser import parse_graph
 from atc_py.ir.printer import print_graph
 from atc_py.ir.verifier import Rules, verify_graph
-from atc_py.shapes import OpenShapeError, broadcast_dims, closed_shape, format_shape
 from atc_py.target import find_operator
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import OpenShapeError, broadcast_dims, closed_shape, format_shape
 
 TEXT = """\
 graph @g phase lowered {

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from atc_py.diag import AtcError
-from atc_py.dtypes import DType
 from atc_py.ir import DenseConst, Graph, Node, TensorType, Value
 from atc_py.ir.parser import parse_graph
 from atc_py.ir.verifier import Rules, verify_graph
 from atc_py.target import Operand, TargetOp, Unit
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,8 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from atc_py.dtypes import DType
-from atc_py.formats import Format
 from atc_py.ir import (
     CastConst,
     ConstData,
@@ -26,8 +24,10 @@ from atc_py.ir import (
 from atc_py.ir.parser import parse_graph
 from atc_py.ir.printer import DENSE_LIMIT, print_graph
 from atc_py.ir.verifier import Rules, verify_graph
-from atc_py.storage import Storage
 from atc_py.target import find_operator
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.formats import Format
+from atc_py.tensor.storage import Storage
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "ir.md"
 

@@ -10,8 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from atc_py.diag import AtcError
-from atc_py.dtypes import DType
-from atc_py.formats import Format
 from atc_py.ir import (
     CastConst,
     DeferredConst,
@@ -28,7 +26,9 @@ from atc_py.ir.literals import integer_range
 from atc_py.ir.parser import parse_graph
 from atc_py.ir.printer import print_graph
 from atc_py.ir.verifier import Rules, verify_graph
-from atc_py.storage import BLOCKED_FORMATS, Storage
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.formats import Format
+from atc_py.tensor.storage import BLOCKED_FORMATS, Storage
 
 if TYPE_CHECKING:
     from atc_py.ir import AttrValue, ConstData, Node, Value

@@ -9,12 +9,12 @@ import pytest
 
 from atc_py.diag import AtcError, Diagnostic, ExitCode
 from atc_py.diag.codes import BROKEN_INVARIANT
-from atc_py.dtypes import DType
 from atc_py.ir import DenseConst, Engine, Graph, Node, Phase, TensorType, Value
 from atc_py.ir.parser import parse_graph
 from atc_py.ir.signature import ATTRIBUTE_TYPES
 from atc_py.ir.verifier import Rules, verify_graph
 from atc_py.target import Attribute, Operand, TargetOp, Unit, operators
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from atc_py.ir import AttrValue

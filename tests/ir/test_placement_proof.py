@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from atc_py.ir.memory import Home, Spot
+from atc_py.ir.memory_plan import Home, Spot
 from atc_py.ir.placement import PlacedNode, PlacedTensor, Placement
 from atc_py.ir.placement_proof import prove
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from atc_py.dtypes import DType
 from atc_py.kernels.agreement import agreement
+from atc_py.tensor.dtypes import DType
 
 F16 = np.float16
 

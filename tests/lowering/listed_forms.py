@@ -9,8 +9,8 @@ import numpy as np
 import onnx
 from hypothesis import strategies as st
 
-from atc_py.dtypes import DType
 from atc_py.spec import library
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from atc_py.dtypes import DType
+    from atc_py.tensor.dtypes import DType
 
     Array = npt.NDArray[Any]
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from onnx import helper, numpy_helper
 
 import atc_py
-from atc_py.dtypes import DType
+from atc_py.tensor.dtypes import DType
 from tests.device.tolerances import assert_close
 from tests.relaxed_specs import relaxed_specs
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from atc_py.api import Model
+    from atc_py.running.model import Model
 
     Array = npt.NDArray[Any]
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from atc_py.dtypes import DType
+from atc_py.tensor.dtypes import DType
 from tests.device.tolerances import assert_close
 from tests.end_to_end import one_node_model, run_with_atc_py, run_with_onnxruntime
 from tests.relaxed_specs import relaxed_specs

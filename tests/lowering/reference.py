@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnxruntime.capi import onnxruntime_pybind11_state as errors
 
-from atc_py.dtypes import DType
+from atc_py.tensor.dtypes import DType
 from tests.device.tolerances import assert_close
 from tests.end_to_end import run_with_atc_py, run_with_onnxruntime
 

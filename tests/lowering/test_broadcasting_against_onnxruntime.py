@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from atc_py.dtypes import DType
+from atc_py.tensor.dtypes import DType
 from tests.end_to_end import one_node_model
 from tests.lowering.listed_forms import SHAPES, broadcast_shapes_of, listed_forms, values
 from tests.lowering.reference import agree_with_formula, agree_with_onnxruntime

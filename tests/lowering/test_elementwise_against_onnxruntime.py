@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from atc_py.dtypes import DType
+from atc_py.tensor.dtypes import DType
 from tests.end_to_end import IR_VERSION, one_node_model
 from tests.lowering.listed_forms import SHAPES, listed_forms, values
 from tests.lowering.reference import (

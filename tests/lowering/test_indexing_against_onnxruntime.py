@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from atc_py.dtypes import DType
+    from atc_py.tensor.dtypes import DType
 
     Array = NDArray[Any]
 

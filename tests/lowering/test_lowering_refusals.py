@@ -13,7 +13,7 @@ import atc_py
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_SPEC
 from atc_py.lowering.registry import find_lowering, lowering
-from atc_py.resources import op_specs_dir
+from atc_py.system.resources import op_specs_dir
 from tests.end_to_end import one_node_model
 from tests.relaxed_specs import relaxed_specs
 

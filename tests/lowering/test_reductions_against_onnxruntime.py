@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from atc_py.dtypes import DType
+from atc_py.tensor.dtypes import DType
 from tests.device.tolerances import assert_close
 from tests.end_to_end import one_node_model
 from tests.lowering.precise import KEEP, MODES, NARROW, agree, compiled, numbers

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from atc_py.dtypes import DType
+from atc_py.tensor.dtypes import DType
 from tests.end_to_end import one_node_model, run_with_atc_py
 from tests.lowering.listed_forms import SHAPES, listed_forms
 from tests.lowering.moved import agree_when_moved, elements, same_elements

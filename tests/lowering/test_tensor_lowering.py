@@ -10,7 +10,7 @@ import pytest
 
 import atc_py
 from atc_py.diag import AtcError
-from atc_py.dtypes import DType
+from atc_py.tensor.dtypes import DType
 from tests.end_to_end import one_node_model
 from tests.relaxed_specs import relaxed_specs
 

@@ -10,9 +10,9 @@ import onnx
 import pytest
 
 import atc_py
-from atc_py.config import PrecisionMode
 from atc_py.diag import AtcError
-from atc_py.dtypes import DType
+from atc_py.options.compile_options import PrecisionMode
+from atc_py.tensor.dtypes import DType
 from tests.bench.models import LIGHT
 from tests.networks.builders.branching import build_expert_model, build_varied_model
 from tests.networks.builders.detector import build_detector

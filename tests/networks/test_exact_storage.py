@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import atc_py
-from atc_py.feeds import random_feeds
+from atc_py.running.feeds import random_feeds
 from tests.device.stored_models import assert_same_bits
 from tests.networks.quantised import Scheme, prepared, quantised
 from tests.networks.test_shared_models import MODELS, NAMES

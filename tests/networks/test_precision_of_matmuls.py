@@ -19,9 +19,9 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 import atc_py
-from atc_py.config import PrecisionMode
 from atc_py.diag import AtcError
 from atc_py.diag.codes import DTYPE_NOT_LISTED
+from atc_py.options.compile_options import PrecisionMode
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,12 +8,12 @@ import msgspec
 import numpy as np
 import pytest
 
-from atc_py.dtypes import DType
-from atc_py.formats import Format
 from atc_py.ir import DenseConst, Engine, Graph, Origin, SplatConst, TensorType
 from atc_py.package.archive import ArchiveWriter
 from atc_py.package.reader import open_model
 from atc_py.package.writer import PackageContents, write_model
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.formats import Format
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from atc_py.dtypes import DType
 from atc_py.ir import DenseConst, Graph
 from atc_py.package import records
 from atc_py.package.archive import ArchiveWriter
 from atc_py.package.npy import npy_header
 from atc_py.package.reader import open_model
 from atc_py.package.writer import PackageContents, write_model
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from atc_py.dtypes import DType
 from atc_py.ir import CastConst, DeferredConst, Graph, SplatConst
 from atc_py.package.reader import open_model
 from atc_py.package.writer import PackageContents, write_model
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from pathlib import Path

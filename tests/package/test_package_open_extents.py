@@ -10,10 +10,10 @@ import pytest
 
 from atc_py.diag import AtcError
 from atc_py.diag.codes import OM_CONTENT
-from atc_py.dtypes import DType
 from atc_py.ir import DenseConst, Engine, Graph, TensorType
 from atc_py.package.reader import open_model
 from atc_py.package.writer import PackageContents, write_model
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from pathlib import Path

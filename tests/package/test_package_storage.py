@@ -11,12 +11,12 @@ import pytest
 
 from atc_py.diag import AtcError
 from atc_py.diag.codes import OM_CONTENT
-from atc_py.formats import Format
 from atc_py.ir.parser import parse_graph
 from atc_py.package.reader import open_model
-from atc_py.package.storage import storage_of
+from atc_py.package.stored_types import storage_of
 from atc_py.package.writer import PackageContents, write_model
-from atc_py.storage import Storage
+from atc_py.tensor.formats import Format
+from atc_py.tensor.storage import Storage
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,7 +11,7 @@ import pytest
 import atc_py
 from atc_py.diag import AtcError
 from atc_py.package.reader import open_model
-from atc_py.profiling import profile_model
+from atc_py.pipeline.profile import profile_model
 from tests.cost.small_networks import chain
 
 if TYPE_CHECKING:

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
-from atc_py.config import PrecisionMode
 from atc_py.diag import Sink
 from atc_py.ir.parser import parse_graph
 from atc_py.ir.verifier import verify_graph
+from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.base import Pass, PassContext
-from atc_py.passes.precision.rules import verifier_rules
+from atc_py.passes.precision.verifier_rules import verifier_rules
 from atc_py.target import find_soc
 
 if TYPE_CHECKING:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atc_py.config import PrecisionMode
 from atc_py.ir import Phase
 from atc_py.ir.parser import parse_graph
 from atc_py.ir.verifier import verify_graph
+from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.base import PassContext
 from atc_py.passes.layout.assign_formats import AssignFormatsPass
 from atc_py.passes.layout.assign_storage import AssignStoragePass
@@ -15,7 +15,7 @@ from atc_py.passes.layout.insert_trans_data import InsertTransDataPass
 from atc_py.passes.layout.merge_trans_data import MergeTransDataPass
 from atc_py.passes.memory.plan_memory import PlanMemoryPass
 from atc_py.passes.precision.assign_precision import AssignPrecisionPass
-from atc_py.passes.precision.rules import verifier_rules
+from atc_py.passes.precision.verifier_rules import verifier_rules
 from atc_py.target import find_soc
 
 if TYPE_CHECKING:

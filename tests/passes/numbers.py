@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from atc_py.config import PrecisionMode
 from atc_py.device.sim.backend import SimBackend
 from atc_py.ir.parser import parse_graph
+from atc_py.options.compile_options import PrecisionMode
 from atc_py.package.contents import PackageContents
 from atc_py.package.describe import describe
 from atc_py.passes.base import PassContext

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from atc_py.ir.memory import Home
+from atc_py.ir.memory_plan import Home
 from atc_py.target import find_operator
 
 if TYPE_CHECKING:

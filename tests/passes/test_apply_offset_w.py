@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from atc_py.config import PrecisionMode
 from atc_py.diag import Sink
+from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.base import PassContext
 from atc_py.passes.fusion.rewrite_depthwise_conv import RewriteDepthwiseConvPass
 from atc_py.passes.fusion.split_grouped_conv import SplitGroupedConvPass

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from atc_py.dtypes import DType
 from atc_py.ir.literals import integer_range
 from atc_py.passes.precision.cancel_casts import CancelCastsPass, _holds
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from tests.passes.conftest import RunPass

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from atc_py.config import PrecisionMode
 from atc_py.ir.parser import parse_graph
+from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.base import PassContext
 from atc_py.passes.fusion.fuse_masked_softmax import FuseMaskedSoftmaxPass
 from atc_py.passes.layout.assign_formats import AssignFormatsPass

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from atc_py.dtypes import DType
 from atc_py.passes.fusion.fuse_gelu import FuseGeluPass
 from atc_py.passes.fusion.fuse_hard_swish import FuseHardSwishPass
 from atc_py.passes.fusion.fuse_swish import FuseSwishPass
 from atc_py.passes.precision.controls import Custom
+from atc_py.tensor.dtypes import DType
 from tests.passes.fusing import changed, fuse
 from tests.passes.numbers import results
 

@@ -11,15 +11,15 @@ from collections import Counter
 
 import numpy as np
 
-from atc_py.config import PrecisionMode
-from atc_py.dtypes import DType
 from atc_py.ir import Engine, Graph, Origin, Phase, SplatConst, TensorType, Value
+from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.base import PassContext
 from atc_py.passes.fusion.fuse_masked_softmax import FuseMaskedSoftmaxPass
 from atc_py.passes.fusion.fuse_swish import FuseSwishPass
 from atc_py.passes.fusion.merge_common_nodes import MergeCommonNodesPass
 from atc_py.passes.fusion.merge_elemwise import MergeElemwisePass
 from atc_py.target import find_soc
+from atc_py.tensor.dtypes import DType
 
 MANY = 20_000
 SECONDS = 10.0

@@ -6,10 +6,10 @@ import re
 
 import pytest
 
-from atc_py.config import PrecisionMode
 from atc_py.diag import AtcError
 from atc_py.ir import Phase
 from atc_py.ir.parser import parse_graph
+from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes import manager
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.layout.assign_formats import AssignFormatsPass

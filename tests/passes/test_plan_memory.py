@@ -10,12 +10,12 @@ import pytest
 
 from atc_py.diag import AtcError
 from atc_py.ir import Phase
-from atc_py.ir.memory import Home
+from atc_py.ir.memory_plan import Home
 from atc_py.ir.parser import parse_graph
 from atc_py.ir.printer import print_graph
 from atc_py.ir.verifier import verify_graph
 from atc_py.passes.memory.plan_memory import PlanMemoryPass, plan_memory
-from atc_py.passes.precision.rules import verifier_rules
+from atc_py.passes.precision.verifier_rules import verifier_rules
 from atc_py.target import find_soc
 from tests.passes.replaying import replay
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from atc_py.diag import AtcError
-from atc_py.dtypes import DType
 from atc_py.ir import CastConst, Engine
 from atc_py.passes.precision.assign_precision import AssignPrecisionPass
 from atc_py.passes.precision.fold_constant_casts import FoldConstantCastsPass
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from atc_py.ir import Graph

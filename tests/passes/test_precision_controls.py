@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from atc_py.config import PrecisionMode, PrecisionOptions
 from atc_py.diag import AtcError
 from atc_py.diag.codes import (
     BAD_CONTROL_FILE,
@@ -23,9 +22,9 @@ from atc_py.diag.codes import (
     NOT_IN_MODEL,
     OPTIONS_EXCLUDE,
 )
-from atc_py.dtypes import DType
 from atc_py.ir import Engine
 from atc_py.ir.parser import parse_graph
+from atc_py.options.compile_options import PrecisionMode, PrecisionOptions
 from atc_py.passes.base import PassContext
 from atc_py.passes.precision.assign_precision import AssignPrecisionPass
 from atc_py.passes.precision.control_files import read_controls
@@ -35,6 +34,7 @@ from atc_py.passes.precision.mix_lists import MixList
 from atc_py.passes.precision.model_names import ModelNames, check_soc
 from atc_py.source import InputView, ModelView, NodeView
 from atc_py.target import find_soc
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from atc_py.diag import Code

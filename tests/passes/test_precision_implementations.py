@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from atc_py.config import PrecisionMode
 from atc_py.diag.codes import NO_SUCH_IMPLEMENTATION
 from atc_py.ir.parser import parse_graph
+from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.base import PassContext
 from atc_py.passes.precision.assign_precision import AssignPrecisionPass
 from atc_py.passes.precision.controls import Controls

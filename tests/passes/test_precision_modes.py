@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from atc_py.diag import AtcError
-from atc_py.dtypes import DType
 from atc_py.ir import Engine
 from atc_py.passes.precision.assign_precision import AssignPrecisionPass
 from atc_py.passes.precision.mix_lists import CUBE_LIST
 from atc_py.target import Unit, operators, socs
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from atc_py.ir import Graph, Node
@@ -220,7 +220,7 @@ def test_bias_of_float32_sums_stays_in_float32(run_pass: RunPass) -> None:
 
 
 def test_table_names_every_mode() -> None:
-    from atc_py.config import PrecisionMode
+    from atc_py.options.compile_options import PrecisionMode
 
     assert {row[1] for row in ROWS} == {mode.value for mode in PrecisionMode}
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from atc_py.config import PrecisionMode
 from atc_py.diag import AtcError
-from atc_py.dtypes import DType
 from atc_py.ir import Engine
+from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.precision.assign_precision import AssignPrecisionPass
 from atc_py.target import Resource, find_operator, socs
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from tests.passes.conftest import RunPass

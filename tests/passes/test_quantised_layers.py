@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from atc_py.config import PrecisionMode
 from atc_py.ir.parser import parse_graph
+from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.base import PassContext
 from atc_py.passes.manager import run_passes
 from atc_py.target import find_soc

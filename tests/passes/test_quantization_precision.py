@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from atc_py.dtypes import DType
 from atc_py.passes.precision.assign_precision import AssignPrecisionPass
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from atc_py.ir import Graph, Node

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from hypothesis import HealthCheck, given, settings
 
-from atc_py.config import PrecisionMode
-from atc_py.dtypes import DType
 from atc_py.ir.parser import parse_graph
+from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.base import PassContext
 from atc_py.passes.manager import run_passes
 from atc_py.target import find_soc
+from atc_py.tensor.dtypes import DType
 from tests.device.models import random_array
 from tests.device.stored_models import model_of, run_both
 from tests.passes.test_storage_is_cheapest import graphs

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from atc_py.deq_scale import HardwareWords, encode_hardware
 from atc_py.diag import Sink
 from atc_py.passes.quant.set_offset_x import SetOffsetXPass
+from atc_py.tensor.scale_words import HardwareWords, encode_hardware
 from tests.passes.numbers import literal, node_of, results
 
 if TYPE_CHECKING:

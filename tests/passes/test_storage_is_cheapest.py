@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from atc_py.config import PrecisionMode
 from atc_py.ir.parser import parse_graph
+from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.base import PassContext
 from atc_py.passes.layout.assign_formats import AssignFormatsPass
 from atc_py.passes.layout.assign_storage import LAUNCH_SECONDS, StorageChoice
@@ -20,8 +20,8 @@ from atc_py.target import find_soc
 if TYPE_CHECKING:
     from atc_py.ir import Graph, Node, Value
     from atc_py.passes.layout.ways import Way
-    from atc_py.storage import Storage
     from atc_py.target import Soc
+    from atc_py.tensor.storage import Storage
 
 MOST_CHOICES = 3000
 IMAGE, MATRIX = "float16[1,20,6,6]", "float16[120,6]"

@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 from atc_py.check.findings import ModelCheck, NodeRow, Standing
-from atc_py.report.check_atc import check_atc
-from atc_py.report.check_json import check_document
+from atc_py.report.check.atc_lines import check_atc
+from atc_py.report.check.json_document import check_document
 from tests.report.check_samples import (
     RESTATED,
     STRIDES,

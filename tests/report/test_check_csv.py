@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from atc_py.diag import Words
-from atc_py.report.check_csv import COLUMNS, check_csv
-from atc_py.report.check_json import check_document
+from atc_py.report.check.csv_rows import COLUMNS, check_csv
+from atc_py.report.check.json_document import check_document
 from tests.report.check_samples import (
     STRIDES,
     at,

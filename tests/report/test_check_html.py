@@ -15,10 +15,10 @@ from atc_py.check.findings import ModelCheck, Standing
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_TEMPLATE
 from atc_py.report import page as module
-from atc_py.report.check_baseline import Baseline
-from atc_py.report.check_html import check_html
-from atc_py.report.check_json import check_document
-from atc_py.resources import templates_dir
+from atc_py.report.check.baseline import Baseline
+from atc_py.report.check.html_page import check_html
+from atc_py.report.check.json_document import check_document
+from atc_py.system.resources import templates_dir
 from tests.report.check_samples import (
     RESTATED,
     SLOW,

@@ -11,10 +11,10 @@ import pytest
 from atc_py.check.findings import ModelCheck, Standing
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_BASELINE, FILE_NOT_FOUND
-from atc_py.report.check_baseline import Baseline, read_baseline
-from atc_py.report.check_document import BaselineCount
-from atc_py.report.check_json import check_document, check_json, check_json_schema
-from atc_py.report.check_verdict import exit_status
+from atc_py.report.check.baseline import Baseline, read_baseline
+from atc_py.report.check.document import BaselineCount
+from atc_py.report.check.json_document import check_document, check_json, check_json_schema
+from atc_py.report.check.verdict import exit_status
 from tests.check_schema import SCHEMA
 from tests.report.check_samples import (
     RESTATED,

@@ -8,9 +8,9 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from atc_py.check.findings import ModelCheck, Standing
-from atc_py.report.check_baseline import Baseline
-from atc_py.report.check_json import check_document
-from atc_py.report.check_junit import check_junit
+from atc_py.report.check.baseline import Baseline
+from atc_py.report.check.json_document import check_document
+from atc_py.report.check.junit_xml import check_junit
 from tests.report.check_samples import (
     STRIDES,
     faulty,

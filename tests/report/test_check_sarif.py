@@ -10,9 +10,9 @@ import pytest
 from pydantic import BaseModel, ValidationError
 from sarif_pydantic import Sarif
 
-from atc_py.report.check_baseline import Baseline
-from atc_py.report.check_json import check_document
-from atc_py.report.check_sarif import check_sarif
+from atc_py.report.check.baseline import Baseline
+from atc_py.report.check.json_document import check_document
+from atc_py.report.check.sarif_log import check_sarif
 from tests.report.check_samples import (
     STRIDES,
     faulty,

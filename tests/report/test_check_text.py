@@ -8,11 +8,11 @@ import pytest
 
 from atc_py.check.findings import ModelCheck, NodeCount, Standing
 from atc_py.diag import LANGUAGES, Words
-from atc_py.report import check_words
-from atc_py.report.check_baseline import Baseline
-from atc_py.report.check_json import check_document
-from atc_py.report.check_text import check_text, verdict_lines
-from atc_py.report.check_words import shape_option
+from atc_py.report.check import words as check_words
+from atc_py.report.check.baseline import Baseline
+from atc_py.report.check.json_document import check_document
+from atc_py.report.check.text import check_text, verdict_lines
+from atc_py.report.check.words import shape_option
 from tests.report.check_samples import (
     RESTATED,
     SLOW,

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 from atc_py.diag import AtcError
-from atc_py.dtypes import DType
 from atc_py.package.schema import FORMAT, FORMAT_VERSION, OmModel, OmNode, OmPort, OmTensor
-from atc_py.report.comparison import (
+from atc_py.report.layers.comparison import (
     FLOAT16_CAP,
     FLOAT32_TOLERANCE,
     GRIDS,
@@ -21,6 +20,7 @@ from atc_py.report.comparison import (
     default_tolerance,
     explained_share,
 )
+from atc_py.tensor.dtypes import DType
 
 EXPECTED = np.linspace(-2, 2, 50, dtype=np.float32).reshape(5, 10)
 

@@ -13,11 +13,11 @@ import pytest
 from atc_py.compare.histograms import Sampled
 from atc_py.compare.measure import Measure
 from atc_py.diag import AtcError
-from atc_py.dtypes import DType
 from atc_py.report import page
-from atc_py.report.layers import Alone, Birth, Layer, LayerComparison
-from atc_py.report.layers_formats import FORMATS, render_layers
-from atc_py.report.suggestion import Excluded, KeptNode, Suggestion
+from atc_py.report.layers.formats import FORMATS, render_layers
+from atc_py.report.layers.record import Alone, Birth, Layer, LayerComparison
+from atc_py.report.layers.suggestion import Excluded, KeptNode, Suggestion
+from atc_py.tensor.dtypes import DType
 
 
 def record(source: str = "conv") -> LayerComparison:

@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import pytest
 
-from atc_py.frontend.history import history
-from atc_py.report.operator_changes import changes
+from atc_py.frontend.reading.history import history
+from atc_py.report.operators.changes import changes
 from atc_py.source import AttributeSchema, FormalParameter, OperatorSchema
 
 FLOATS = frozenset({"float16", "float32"})

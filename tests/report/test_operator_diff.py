@@ -8,10 +8,10 @@ import pytest
 
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_OPTION, UNKNOWN_NAME
-from atc_py.frontend.history import history
-from atc_py.report.operator_diff import diff_json, diff_lines, operator_diff
-from atc_py.report.operator_history import history_json, history_rows
-from atc_py.report.operators import find_named_spec
+from atc_py.frontend.reading.history import history
+from atc_py.report.operators.diff import diff_json, diff_lines, operator_diff
+from atc_py.report.operators.history import history_json, history_rows
+from atc_py.report.operators.listing import find_named_spec
 
 
 def lines(op: str, first: str, second: str, language: str = "en") -> list[str]:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import onnx
 import pytest
 
-from atc_py.profiling import profile_model
-from atc_py.report.profile_html import profile_html
+from atc_py.pipeline.profile import profile_model
+from atc_py.report.profile.html_page import profile_html
 from tests.cost.small_networks import chain
 
 if TYPE_CHECKING:

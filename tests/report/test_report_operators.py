@@ -9,9 +9,9 @@ import pytest
 from atc_py.check.predicate import sentence
 from atc_py.diag import LANGUAGES, AtcError
 from atc_py.diag.codes import BAD_OPTION, UNKNOWN_NAME
-from atc_py.frontend.history import history
-from atc_py.report import operator_page
-from atc_py.report.operators import (
+from atc_py.frontend.reading.history import history
+from atc_py.report.operators import page as operator_page
+from atc_py.report.operators.listing import (
     Selection,
     find_named_spec,
     operator_list_json,

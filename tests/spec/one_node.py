@@ -11,8 +11,8 @@ import onnx.defs
 import onnx.shape_inference
 from onnx import AttributeProto, TensorProto, helper
 
-from atc_py.dtypes import DType
 from atc_py.spec import AttributeType
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -13,8 +13,8 @@ import onnx.shape_inference
 import pytest
 from onnx import TensorProto
 
-from atc_py.dtypes import DType
 from atc_py.spec import AttributeType, OpSpec, all_specs, find_spec
+from atc_py.tensor.dtypes import DType
 from tests.spec.one_node import CUSTOM_DOMAIN, build
 
 if TYPE_CHECKING:

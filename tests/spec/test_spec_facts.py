@@ -9,11 +9,11 @@ import onnx.defs
 import onnx.helper
 import pytest
 
-from atc_py.config import PrecisionMode
-from atc_py.dtypes import DType
+from atc_py.options.compile_options import PrecisionMode
 from atc_py.spec import Attribute, AttributeType, Level, Operand, OpSpec, all_specs, find_spec
 from atc_py.spec.rules import Constraint, Rule
 from atc_py.target import find_operator
+from atc_py.tensor.dtypes import DType
 
 OPERATORS = (
     "Add",

@@ -10,10 +10,10 @@ import pytest
 
 from atc_py.diag import Severity
 from atc_py.diag.codes import BAD_SPEC, DOUBTFUL_SPEC
-from atc_py.frontend.history import history
-from atc_py.resources import op_specs_dir
+from atc_py.frontend.reading.history import history
 from atc_py.spec.document import MAX_BYTES
 from atc_py.spec.lint import lint
+from atc_py.system.resources import op_specs_dir
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_SPEC, FILE_NOT_FOUND, FILE_UNREADABLE
-from atc_py.dtypes import DType
 from atc_py.spec import AttributeType, Level, load_spec, parse_spec
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from atc_py.dtypes import DType
 from atc_py.target import Resource, TargetOp, Unit, find_operator, operators, socs
 from atc_py.target.bfloat16 import with_bfloat16
 from atc_py.target.row import Column, Operand
+from atc_py.tensor.dtypes import DType
 
 BF16, F16, F32, I32 = DType.BFLOAT16, DType.FLOAT16, DType.FLOAT32, DType.INT32
 

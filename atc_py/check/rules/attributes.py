@@ -25,7 +25,7 @@ from atc_py.spec.rules import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from atc_py.check.bound import BoundNode
+    from atc_py.check.bound_node import BoundNode
 
 _ROUNDING = 1e-7
 """How far, relatively, float32 moves a decimal number; its next number lies farther away."""

@@ -38,7 +38,7 @@ from atc_py.spec.rules import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from atc_py.check.bound import BoundNode
+    from atc_py.check.bound_node import BoundNode
     from atc_py.source import TensorView
 
 

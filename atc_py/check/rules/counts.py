@@ -27,7 +27,7 @@ from atc_py.spec.rules import (
 )
 
 if TYPE_CHECKING:
-    from atc_py.check.bound import BoundNode
+    from atc_py.check.bound_node import BoundNode
     from atc_py.source import TensorView
 
 

@@ -11,13 +11,13 @@ from atc_py.check.rules.quantisation import is_integer_layer
 from atc_py.check.rules.wording import noted
 from atc_py.diag import Words
 from atc_py.diag.codes import DTYPE_NOT_LISTED
-from atc_py.dtypes import DType
 from atc_py.spec.implied import DtypeListed, DtypeSame
 from atc_py.spec.rules import DtypeExcluded
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
-    from atc_py.check.bound import BoundNode
-    from atc_py.config import PrecisionMode
+    from atc_py.check.bound_node import BoundNode
+    from atc_py.options.compile_options import PrecisionMode
     from atc_py.source import TensorView
 
 _FLOATS = {DType.FLOAT16, DType.BFLOAT16, DType.FLOAT32}

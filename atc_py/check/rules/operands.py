@@ -16,7 +16,7 @@ from atc_py.spec.rules import RankInRange, RankIsNot, RankOfUpdates
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from atc_py.check.bound import BoundNode
+    from atc_py.check.bound_node import BoundNode
     from atc_py.source import TensorView
 
 _RESHAPE = Words(

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from atc_py.diag import Words
-from atc_py.dtypes import DType, UnknownDTypeError
 from atc_py.spec import AttributeType
+from atc_py.tensor.dtypes import DType, UnknownDTypeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     import numpy.typing as npt
 
-    from atc_py.check.bound import BoundNode
+    from atc_py.check.bound_node import BoundNode
     from atc_py.source import TensorView
 
 __all__ = [

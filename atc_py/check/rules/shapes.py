@@ -22,7 +22,7 @@ from atc_py.spec.rules import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from atc_py.check.bound import BoundNode
+    from atc_py.check.bound_node import BoundNode
     from atc_py.source import TensorView
 
 _WITNESSES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)

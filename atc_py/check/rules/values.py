@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from atc_py.check.bound import BoundNode
+    from atc_py.check.bound_node import BoundNode
     from atc_py.source import TensorView
     from atc_py.spec.rules import Number
 

@@ -13,7 +13,7 @@ from atc_py.diag.codes import SHAPES_DISAGREE
 from atc_py.spec.rules import OutputShapeWithinFull, SamePaddingEven
 
 if TYPE_CHECKING:
-    from atc_py.check.bound import BoundNode
+    from atc_py.check.bound_node import BoundNode
     from atc_py.source import TensorView
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atc_py.device.sim.node import NodeError
-from atc_py.dtypes import DType, UnknownDTypeError
+from atc_py.tensor.dtypes import DType, UnknownDTypeError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

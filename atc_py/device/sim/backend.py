@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from atc_py.device.sim.exact import ExactModel
-from atc_py.device.sim.session import SimModel
+from atc_py.device.sim.execution.session import SimModel
+from atc_py.device.sim.memory.exact_storage import ExactModel
 from atc_py.diag.codes import DEVICE_FAILED
 
 if TYPE_CHECKING:

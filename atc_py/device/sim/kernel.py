@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, TypeVar
 
 import numpy as np
 
-from atc_py.device.sim.numerics import Kind, rounding
-from atc_py.device.sim.parallel import ELEMENTS_AT_ONCE, Workers
-from atc_py.device.sim.pool import Pool
-from atc_py.memory_limit import format_size
-from atc_py.shapes import Shape, element_count
+from atc_py.device.sim.execution.parallel import ELEMENTS_AT_ONCE, Workers
+from atc_py.device.sim.memory.array_pool import Pool
+from atc_py.device.sim.numerics.rounding import Kind, rounding
+from atc_py.system.memory_limit import format_size
+from atc_py.tensor.shapes import Shape, element_count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from atc_py.device.sim.node import NodeFacts, TensorFacts
-    from atc_py.dtypes import DType
+    from atc_py.tensor.dtypes import DType
 
 __all__ = [
     "Call",

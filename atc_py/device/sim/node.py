@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
-from atc_py.shapes import Dims, Shape, closed_shape, element_count, format_shape
+from atc_py.tensor.shapes import Dims, Shape, closed_shape, element_count, format_shape
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from atc_py.dtypes import DType
     from atc_py.target.row import AttributeValue
+    from atc_py.tensor.dtypes import DType
 
 __all__ = ["NodeError", "NodeFacts", "TensorFacts", "UnknownNumbersError"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
-from atc_py.shapes import broadcast_shapes, normalise_axis
+from atc_py.tensor.shapes import broadcast_shapes, normalise_axis
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

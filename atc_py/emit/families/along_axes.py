@@ -6,21 +6,21 @@ from dataclasses import fields, replace
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from atc_py.dtypes import DType
 from atc_py.emit.family import Family
 from atc_py.emit.plan import Buffer, Plan
 from atc_py.emit.planes import PATTERN
 from atc_py.emit.reduction import AxesTiling, Folded, RowsTiling, axes_tiling, folded
 from atc_py.emit.tiling import DEPTH
-from atc_py.formats import Format
-from atc_py.shapes import element_count
-from atc_py.storage import Storage, c0_of
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.formats import Format
+from atc_py.tensor.shapes import element_count
+from atc_py.tensor.storage import Storage, c0_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from atc_py.emit.plan import KernelFacts, Launch
-    from atc_py.shapes import Shape
+    from atc_py.tensor.shapes import Shape
 
 __all__ = ["FAMILIES", "room_of"]
 

@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from atc_py.emit.plan import KernelFacts, Launch
-    from atc_py.shapes import Shape
     from atc_py.target import Soc
+    from atc_py.tensor.shapes import Shape
 
 __all__ = ["FAMILIES"]
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from atc_py.emit.box_family import box_family, number
 from atc_py.emit.boxes import Box
-from atc_py.formats import Format
-from atc_py.storage import Storage, c0_of
+from atc_py.tensor.formats import Format
+from atc_py.tensor.storage import Storage, c0_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from atc_py.emit.plan import KernelFacts, Launch
-    from atc_py.shapes import Shape
+    from atc_py.tensor.shapes import Shape
 
 __all__ = ["FAMILIES"]
 

@@ -6,16 +6,16 @@ from dataclasses import dataclass, fields
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from atc_py.dtypes import DType
 from atc_py.emit.families.along_axes import room_of
 from atc_py.emit.family import Family
 from atc_py.emit.plan import KernelFacts, Launch, Plan, numbers, wide
 from atc_py.emit.reduction import AxesTiling, Folded, axes_tiling
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from atc_py.shapes import Shape
+    from atc_py.tensor.shapes import Shape
 
 __all__ = ["FAMILIES"]
 

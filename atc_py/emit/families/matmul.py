@@ -30,16 +30,16 @@ from atc_py.emit.cube import (
 from atc_py.emit.family import Family
 from atc_py.emit.links import Reach
 from atc_py.emit.plan import Plan, numbers
-from atc_py.formats import Format
-from atc_py.shapes import element_count
-from atc_py.storage import Storage
+from atc_py.tensor.formats import Format
+from atc_py.tensor.shapes import element_count
+from atc_py.tensor.storage import Storage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from atc_py.emit.plan import KernelFacts, Launch
-    from atc_py.shapes import Shape
     from atc_py.target import Soc
+    from atc_py.tensor.shapes import Shape
 
 __all__ = ["FAMILIES"]
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from atc_py.emit.family import Sample
     from atc_py.emit.plan import KernelFacts, Launch
-    from atc_py.shapes import Shape
+    from atc_py.tensor.shapes import Shape
 
 __all__ = ["FAMILIES", "PickTiling"]
 

@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING
 
-from atc_py.dtypes import DType
 from atc_py.emit.family import Family
 from atc_py.emit.plan import Buffer, Plan, narrow, wide
 from atc_py.emit.planes import PATTERN
 from atc_py.emit.tiling import DEPTH, vector_cores
-from atc_py.formats import Format
-from atc_py.storage import Storage, c0_of
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.formats import Format
+from atc_py.tensor.storage import Storage, c0_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from atc_py.dtypes import DType
 from atc_py.emit.cpp import C_TYPES
 from atc_py.emit.elementwise import Formula, Loaded, elementwise_family, loaded
 from atc_py.emit.scratch import Scratch
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     import numpy as np
@@ -112,7 +112,7 @@ def _draw(sample: Sample, generator: np.random.Generator) -> NDArray[Any] | None
     """
     import numpy as np
 
-    from atc_py.deq_scale import HardwareWords, encode_hardware
+    from atc_py.tensor.scale_words import HardwareWords, encode_hardware
 
     shape = sample.shapes[sample.position] or ()
     if sample.dtype is DType.UINT64:

@@ -10,15 +10,15 @@ from atc_py.emit.boxes import dense
 from atc_py.emit.family import Family
 from atc_py.emit.plan import Buffer, Plan, narrow, numbers, wide
 from atc_py.emit.tiling import BLOCK, DEPTH, vector_cores
-from atc_py.formats import Format
-from atc_py.storage import Storage, c0_of
+from atc_py.tensor.formats import Format
+from atc_py.tensor.storage import Storage, c0_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from atc_py.emit.plan import KernelFacts, Launch
-    from atc_py.shapes import Shape
     from atc_py.target import Soc
+    from atc_py.tensor.shapes import Shape
 
 __all__ = ["FAMILIES", "NearestTiling"]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from atc_py.emit.family import Family
 from atc_py.emit.plan import Buffer, Plan
 from atc_py.emit.tiling import DEPTH, Footprint, shard_tiling, vector_tiling
-from atc_py.shapes import element_count
+from atc_py.tensor.shapes import element_count
 
 if TYPE_CHECKING:
     from atc_py.emit.plan import Launch

@@ -6,19 +6,19 @@ from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from atc_py.dtypes import DType
 from atc_py.emit.box_family import box_family
 from atc_py.emit.boxes import Box
 from atc_py.emit.constants import repeated_word
-from atc_py.formats import Format
-from atc_py.storage import FRACTAL_ROWS, c0_of
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.formats import Format
+from atc_py.tensor.storage import FRACTAL_ROWS, c0_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from atc_py.emit.plan import KernelFacts, Launch
-    from atc_py.shapes import Shape
-    from atc_py.storage import Storage
+    from atc_py.tensor.shapes import Shape
+    from atc_py.tensor.storage import Storage
 
 __all__ = ["FAMILIES"]
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atc_py.dtypes import DType
 from atc_py.ir import SplatConst, Value
 from atc_py.lowering.attributes import get_float
 from atc_py.lowering.registry import lowering
-from atc_py.shapes import element_count, format_shape
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import element_count, format_shape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from atc_py.lowering.builder import Builder
-    from atc_py.shapes import Dims, Shape
+    from atc_py.tensor.shapes import Dims, Shape
 
 __all__: list[str] = []
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atc_py.dtypes import DType
 from atc_py.ir import TensorType
 from atc_py.lowering.registry import lowering
 from atc_py.lowering.scope import Scope
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from atc_py.frontend.model import SourceBranch
+    from atc_py.frontend.folding.model import SourceBranch
     from atc_py.ir import Value
     from atc_py.lowering.builder import Builder
 

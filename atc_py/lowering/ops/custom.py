@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atc_py.dtypes import DType
 from atc_py.ir import DenseConst, TensorType, Value
 from atc_py.lowering.attributes import get_float, get_int, get_ints, get_string
 from atc_py.lowering.registry import lowering
 from atc_py.lowering.results import said, stated
-from atc_py.shapes import broadcast_shapes
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import broadcast_shapes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from atc_py.ir import AttrValue
     from atc_py.lowering.builder import Builder
-    from atc_py.shapes import Shape
+    from atc_py.tensor.shapes import Shape
 
 __all__: list[str] = []
 

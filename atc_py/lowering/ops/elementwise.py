@@ -5,19 +5,19 @@ from __future__ import annotations
 from functools import reduce
 from typing import TYPE_CHECKING
 
-from atc_py.frontend.fold import FOLD_LIMIT
+from atc_py.frontend.folding.fold import FOLD_LIMIT
 from atc_py.ir import SplatConst, TensorType, Value
 from atc_py.lowering.attributes import get_float, get_int
 from atc_py.lowering.operands import numbers_of
 from atc_py.lowering.registry import lowering
-from atc_py.memory_limit import format_size
-from atc_py.shapes import element_count
+from atc_py.system.memory_limit import format_size
+from atc_py.tensor.shapes import element_count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from atc_py.lowering.builder import Builder
-    from atc_py.shapes import Shape
+    from atc_py.tensor.shapes import Shape
 
 __all__: list[str] = []
 

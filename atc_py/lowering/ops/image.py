@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from atc_py.dtypes import DType
 from atc_py.ir import TensorType
 from atc_py.lowering.attributes import get_float, get_int, get_string
 from atc_py.lowering.registry import lowering
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from atc_py.ir import AttrValue, Value
     from atc_py.lowering.builder import Builder
-    from atc_py.shapes import Shape
+    from atc_py.tensor.shapes import Shape
 
 __all__: list[str] = []
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from atc_py.ir import AttrValue, ConstData
     from atc_py.lowering.builder import Builder
-    from atc_py.shapes import Dims, Shape
+    from atc_py.tensor.shapes import Dims, Shape
 
 __all__: list[str] = []
 

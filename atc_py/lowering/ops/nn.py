@@ -9,12 +9,12 @@ from atc_py.ir import SplatConst, Value
 from atc_py.lowering.attributes import get_float, get_int, get_ints, get_optional_ints, get_string
 from atc_py.lowering.registry import lowering
 from atc_py.lowering.windows import AUTO_PADS, Window, cann_pads, forward_pads, transposed_pads
-from atc_py.shapes import OpenShapeError, closed_shape, element_count, format_shape
+from atc_py.tensor.shapes import OpenShapeError, closed_shape, element_count, format_shape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from atc_py.frontend.model import SourceValue
+    from atc_py.frontend.folding.model import SourceValue
     from atc_py.ir import AttrValue
     from atc_py.lowering.builder import Builder
 

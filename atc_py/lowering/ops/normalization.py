@@ -9,14 +9,14 @@ from atc_py.ir import TensorType, Value
 from atc_py.lowering.attributes import get_int, get_optional_ints
 from atc_py.lowering.operands import axis_of
 from atc_py.lowering.registry import lowering
-from atc_py.shapes import closed_shape
+from atc_py.tensor.shapes import closed_shape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from atc_py.ir import AttrValue
     from atc_py.lowering.builder import Builder
-    from atc_py.shapes import Dims
+    from atc_py.tensor.shapes import Dims
 
 __all__: list[str] = []
 

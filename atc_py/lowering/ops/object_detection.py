@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atc_py.dtypes import DType
 from atc_py.ir import DenseConst, TensorType, Value
 from atc_py.lowering.attributes import get_float, get_int, get_ints, get_string
 from atc_py.lowering.registry import lowering
-from atc_py.shapes import OpenShapeError, format_shape
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import OpenShapeError, format_shape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

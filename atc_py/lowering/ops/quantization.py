@@ -10,11 +10,11 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
-from atc_py.dtypes import DType
 from atc_py.ir import TensorType, Value
 from atc_py.lowering.attributes import get_float, get_int, get_string
 from atc_py.lowering.registry import lowering
 from atc_py.lowering.results import said, stated
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -168,7 +168,7 @@ def _scale(b: Builder) -> Value:
 
 def _check_channels(b: Builder, x: Value, value: Value, name: str) -> None:
     """Refuse an input that has neither one element nor one for each channel of `x`."""
-    from atc_py.deq_scale import channel_axis, is_a_list
+    from atc_py.tensor.scale_words import channel_axis, is_a_list
 
     count = prod(value.type.shape)
     fits = channel_axis(x.type.shape, count) is not None and is_a_list(value.type.shape)

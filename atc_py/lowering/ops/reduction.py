@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atc_py.dtypes import DType
 from atc_py.ir import TensorType, Value
 from atc_py.lowering.attributes import get_int, get_optional_ints
 from atc_py.lowering.operands import axis_of, numbers_of
 from atc_py.lowering.registry import lowering
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

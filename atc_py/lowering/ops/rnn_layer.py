@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from atc_py.ir import AttrValue
     from atc_py.lowering.builder import Builder
-    from atc_py.shapes import Shape
+    from atc_py.tensor.shapes import Shape
 
 __all__ = ["DIRECTIONS", "Layer"]
 

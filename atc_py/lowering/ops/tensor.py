@@ -8,7 +8,7 @@ from atc_py.ir import ConstData, SplatConst
 from atc_py.lowering.attributes import get_int, get_optional_ints
 from atc_py.lowering.operands import axis_of, numbers_of
 from atc_py.lowering.registry import lowering
-from atc_py.shapes import element_count
+from atc_py.tensor.shapes import element_count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from atc_py.passes.fusion.matching import Match, RewritePass
 from atc_py.passes.fusion.weights import CONVOLUTIONS, channel_constant, summed
-from atc_py.shapes import closed_shape
+from atc_py.tensor.shapes import closed_shape
 
 __all__ = ["FuseConvBiasPass"]
 

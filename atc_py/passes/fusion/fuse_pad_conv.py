@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atc_py.dtypes import DType
 from atc_py.passes.fusion.borders import added_pads, borders
 from atc_py.passes.fusion.matching import Match, RewritePass
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from atc_py.ir import Node

@@ -11,8 +11,8 @@ from atc_py.passes.fusion.borders import added_pads, borders
 from atc_py.passes.fusion.matching import Match, RewritePass
 
 if TYPE_CHECKING:
-    from atc_py.dtypes import DType
     from atc_py.ir import AttrValue
+    from atc_py.tensor.dtypes import DType
 
 __all__ = ["FusePadPoolPass"]
 

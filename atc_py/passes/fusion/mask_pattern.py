@@ -12,8 +12,8 @@ from atc_py.passes.fusion.matching import Match, MissError, scalar
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from atc_py.dtypes import DType
     from atc_py.ir import Node, Value
+    from atc_py.tensor.dtypes import DType
 
 __all__ = ["Mask", "inverted", "mask_of", "require_low_fill"]
 

@@ -17,7 +17,7 @@ import numpy as np
 from atc_py.ir import DenseConst
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.fusion.record import Miss
-from atc_py.shapes import element_count
+from atc_py.tensor.shapes import element_count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -13,8 +13,8 @@ from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.fusion.attributes import VIEWS
 from atc_py.passes.fusion.matching import listed_readers
 from atc_py.passes.fusion.record import Miss
-from atc_py.shapes import element_count
 from atc_py.target import Unit, find_operator
+from atc_py.tensor.shapes import element_count
 
 if TYPE_CHECKING:
     from atc_py.ir import Graph, Node, TensorType, Value

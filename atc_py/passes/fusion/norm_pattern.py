@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from atc_py.ir import SplatConst
 from atc_py.passes.fusion.attributes import ints
 from atc_py.passes.fusion.matching import Match, MissError, scalar
-from atc_py.shapes import closed_shape
+from atc_py.tensor.shapes import closed_shape
 
 if TYPE_CHECKING:
     from atc_py.ir import Node, Value

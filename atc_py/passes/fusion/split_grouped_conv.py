@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.ir import DeferredConst, TensorType
 from atc_py.passes.base import Pass, PassContext
-from atc_py.shapes import closed_shape
+from atc_py.tensor.shapes import closed_shape
 
 if TYPE_CHECKING:
     import numpy as np

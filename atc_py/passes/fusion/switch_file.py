@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from atc_py.diag import Place, Sink
 from atc_py.diag.codes import BAD_SWITCH_FILE, FUSION_NOT_SWITCHED
-from atc_py.user_files import read_text
+from atc_py.system.input_files import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -58,7 +58,7 @@ def read_switches(path: Path, passes: Sequence[type[Pass]]) -> Switches:
     """The switches in the file at `path`, of `passes`.
 
     Raises:
-        AtcError: as `atc_py.user_files.read_text` does; BAD_SWITCH_FILE for every wrong entry.
+        AtcError: as `atc_py.system.input_files.read_text` does; BAD_SWITCH_FILE for every wrong entry.
     """
     text = read_text(path, _MOST_BYTES)
     sink = Sink()

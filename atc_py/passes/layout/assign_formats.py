@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atc_py.formats import Format
 from atc_py.ir import Phase
 from atc_py.passes.base import Pass, PassContext
 from atc_py.target import Unit, find_operator
+from atc_py.tensor.formats import Format
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

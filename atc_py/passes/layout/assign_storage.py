@@ -10,16 +10,16 @@ from atc_py.passes.fusion.attributes import VIEWS
 from atc_py.passes.fusion.merge_kernels import ELEMENTWISE
 from atc_py.passes.layout.cut import SINK, SOURCE, cheapest_side
 from atc_py.passes.layout.ways import IMAGES, MATRICES, ROWS, Way, ways_of
-from atc_py.storage import lies_like_rows
 from atc_py.target import Layout, find_operator
+from atc_py.tensor.storage import lies_like_rows
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from atc_py.ir import Graph, Node
     from atc_py.passes.layout.cut import Edge
-    from atc_py.storage import Storage
     from atc_py.target import Soc
+    from atc_py.tensor.storage import Storage
 
 __all__ = ["LAUNCH_SECONDS", "AssignStoragePass", "StorageChoice"]
 

@@ -10,7 +10,7 @@ from atc_py.passes.layout.ways import ROWS, chosen_way, in_blocks, lies_as
 
 if TYPE_CHECKING:
     from atc_py.ir import AttrValue, Graph, Value
-    from atc_py.storage import Storage
+    from atc_py.tensor.storage import Storage
 
 __all__ = ["InsertTransDataPass", "trans_data"]
 

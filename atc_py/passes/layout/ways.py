@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from atc_py.formats import Format
 from atc_py.ir import Engine
 from atc_py.passes.fusion.attributes import ints
-from atc_py.shapes import element_count
-from atc_py.storage import Storage, c0_of, lies_like_rows, why_impossible
 from atc_py.target import Layout, find_operator
+from atc_py.tensor.formats import Format
+from atc_py.tensor.shapes import element_count
+from atc_py.tensor.storage import Storage, c0_of, lies_like_rows, why_impossible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from atc_py.ir.memory import Home
+from atc_py.ir.memory_plan import Home
 from atc_py.target import find_operator
 
 if TYPE_CHECKING:

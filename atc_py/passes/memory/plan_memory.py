@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atc_py.ir import Phase
-from atc_py.ir.memory import MemoryPlan
+from atc_py.ir.memory_plan import MemoryPlan
 from atc_py.passes.base import Pass, PassContext
+from atc_py.passes.memory.arena_packing import Packing, Span, pack, widest
 from atc_py.passes.memory.in_place import merged
 from atc_py.passes.memory.liveness import live_ranges
-from atc_py.passes.memory.packing import Packing, Span, pack, widest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atc_py.ir import Engine
-from atc_py.ir.memory import Home
+from atc_py.ir.memory_plan import Home
 from atc_py.ir.placement import PlacedNode, PlacedTensor, Placement
 from atc_py.ir.placement_proof import prove
 from atc_py.target import find_operator
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from atc_py.ir import Graph, Node, Value
-    from atc_py.ir.memory import MemoryPlan
+    from atc_py.ir.memory_plan import MemoryPlan
 
 __all__ = ["placement_of", "unsound_places"]
 

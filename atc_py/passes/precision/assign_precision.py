@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atc_py.config import PrecisionMode
 from atc_py.diag import Sink
-from atc_py.dtypes import DType
 from atc_py.ir import Phase
+from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.precision.casts import cast_engine, insert_cast
 from atc_py.passes.precision.columns import Choice, choose_column
 from atc_py.passes.precision.decisions import Decision
 from atc_py.passes.precision.implementations import assign_implementations
+from atc_py.passes.precision.node_context import tensors_of
 from atc_py.passes.precision.refusals import refusal_of
-from atc_py.passes.precision.tensors import tensors_of
-from atc_py.passes.precision.wishes import SHORT, Wish, customised, kept_if_possible, wishes
+from atc_py.passes.precision.requested_dtypes import (
+    SHORT,
+    Wish,
+    customised,
+    kept_if_possible,
+    wishes,
+)
 from atc_py.target import TargetOp, Unit, find_operator
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from atc_py.dtypes import DType
 from atc_py.ir import Engine
 from atc_py.target import TargetOp, Unit
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

@@ -12,20 +12,20 @@ from atc_py.diag.codes import (
     NOT_IN_MODEL,
     OPTIONS_EXCLUDE,
 )
-from atc_py.dtypes import DType, UnknownDTypeError
 from atc_py.passes.precision.controls import Controls, Custom
 from atc_py.passes.precision.implementations import IMPLEMENTATIONS
 from atc_py.passes.precision.mix_lists import MixList
 from atc_py.passes.precision.model_names import unknown_name
+from atc_py.system.input_files import read_text
 from atc_py.target import find_operator, operators
-from atc_py.user_files import read_text
+from atc_py.tensor.dtypes import DType, UnknownDTypeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from atc_py.config import PrecisionMode, PrecisionOptions
     from atc_py.diag import Diagnostic
+    from atc_py.options.compile_options import PrecisionMode, PrecisionOptions
     from atc_py.passes.precision.model_names import ModelNames
 
 __all__ = ["find_controls", "read_controls"]
@@ -49,7 +49,7 @@ def read_controls(options: PrecisionOptions, mode: PrecisionMode, names: ModelNa
     """What the user wants of single parts of the model that has `names`.
 
     Raises:
-        AtcError: as `atc_py.user_files.read_text` does, BAD_CONTROL_FILE, BAD_OPTION, OPTIONS_EXCLUDE,
+        AtcError: as `atc_py.system.input_files.read_text` does, BAD_CONTROL_FILE, BAD_OPTION, OPTIONS_EXCLUDE,
             and NOT_IN_MODEL for every name that nothing has.
     """
     controls, unknown = find_controls(options, mode, names)

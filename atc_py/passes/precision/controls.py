@@ -10,9 +10,9 @@ from atc_py.passes.precision.mix_lists import default_list
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from atc_py.dtypes import DType
     from atc_py.ir import Node
     from atc_py.passes.precision.mix_lists import MixList
+    from atc_py.tensor.dtypes import DType
 
 __all__ = ["Controls", "Custom"]
 

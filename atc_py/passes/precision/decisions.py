@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from atc_py.dtypes import DType
     from atc_py.ir import Graph, Node
     from atc_py.passes.precision.refusals import Refusal
+    from atc_py.tensor.dtypes import DType
 
 __all__ = ["Decision", "Decisions"]
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from atc_py.diag import Place
 from atc_py.diag.codes import NO_BFLOAT16, NOT_IN_MODEL
-from atc_py.spelling import nearest_of_many
+from atc_py.diag.suggestions import nearest_of_many
 from atc_py.target import operators, socs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from atc_py.config import PrecisionMode
     from atc_py.diag import Diagnostic
+    from atc_py.options.compile_options import PrecisionMode
     from atc_py.source import ModelView
     from atc_py.target import Soc
 

@@ -12,7 +12,7 @@ from atc_py.passes.precision.columns import broken_limit, hands_out_sums, offere
 if TYPE_CHECKING:
     from atc_py.diag import Diagnostic, Place
     from atc_py.ir import Node
-    from atc_py.passes.precision.wishes import Wish
+    from atc_py.passes.precision.requested_dtypes import Wish
     from atc_py.target import Limit, Soc, TargetOp
 
 __all__ = ["Refusal", "refusal_of"]

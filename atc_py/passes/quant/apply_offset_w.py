@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
-from atc_py.deq_scale import channel_axis, decode_graph
 from atc_py.diag.codes import QUANT_OFFSET
-from atc_py.dtypes import DType
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.quant.constants import constant_like, constant_words
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.scale_words import channel_axis, decode_graph
 
 if TYPE_CHECKING:
     import numpy as np

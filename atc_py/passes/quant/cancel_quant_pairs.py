@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from atc_py.dtypes import DType
 from atc_py.passes.base import Pass, PassContext
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     import numpy as np

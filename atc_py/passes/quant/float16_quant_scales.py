@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from atc_py.deq_scale import decode_graph
 from atc_py.diag import Sink
 from atc_py.diag.codes import NO_KERNEL
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.quant.constants import constant_like, constant_words
+from atc_py.tensor.scale_words import decode_graph
 
 if TYPE_CHECKING:
     import numpy as np

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from atc_py.deq_scale import HardwareWords, decode_graph, encode_hardware
-from atc_py.dtypes import DType
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.quant.constants import constant_like, constant_words
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.scale_words import HardwareWords, decode_graph, encode_hardware
 
 if TYPE_CHECKING:
     import numpy as np

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from atc_py.deq_scale import decode_hardware
 from atc_py.diag.codes import QUANT_OFFSET
-from atc_py.dtypes import DType
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.quant.constants import constant_words
 from atc_py.target import Unit, find_operator
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.scale_words import decode_hardware
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

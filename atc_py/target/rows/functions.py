@@ -8,7 +8,7 @@ from atc_py.target.row import Attribute, TargetOp, Unit
 from atc_py.target.rows.parts import F16, F32, F64, FLOATS, I8, I16, I32, I64, Y, inputs, same
 
 if TYPE_CHECKING:
-    from atc_py.dtypes import DType
+    from atc_py.tensor.dtypes import DType
 
 __all__ = ["ROWS"]
 

@@ -26,7 +26,7 @@ from atc_py.target.rows.parts import (
 )
 
 if TYPE_CHECKING:
-    from atc_py.dtypes import DType
+    from atc_py.tensor.dtypes import DType
 
 __all__ = ["ROWS"]
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from atc_py.dtypes import DType
 from atc_py.target.row import Attribute, Column, Operand, Resource
+from atc_py.tensor.dtypes import DType
 
 __all__ = [
     "ANY",

@@ -13,7 +13,7 @@ from atc_py.target.row import Attribute, Column, Operand, Resource, TargetOp, Un
 from atc_py.target.rows.parts import F16, F32, F64, I32, inputs
 
 if TYPE_CHECKING:
-    from atc_py.dtypes import DType
+    from atc_py.tensor.dtypes import DType
 
 __all__ = ["ROWS"]
 

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from atc_py.formats import Format
 from atc_py.ir import TensorType
-from atc_py.storage import Storage
+from atc_py.tensor.formats import Format
+from atc_py.tensor.storage import Storage
 
 if TYPE_CHECKING:
-    from atc_py.dtypes import DType
     from atc_py.kernels.verify import Checked
-    from atc_py.shapes import Shape
+    from atc_py.tensor.dtypes import DType
+    from atc_py.tensor.shapes import Shape
 
 __all__ = ["SANITIZED", "addressed", "image", "matrix", "sampled", "stored"]
 

@@ -10,16 +10,16 @@ import pytest
 
 from atc_py.device.sim.node import TensorFacts
 from atc_py.diag import AtcError
-from atc_py.dtypes import DType
 from atc_py.emit.kernels import emit_kernels
-from atc_py.formats import Format
 from atc_py.ir import Graph, Phase, TensorType
 from atc_py.kernels.listing import KernelList
 from atc_py.kernels.storing import packed_inputs, stored_outputs, unpacked_result
 from atc_py.kernels.tables import kernel_tables
 from atc_py.kernels.verify import Verdict
-from atc_py.resources import templates_dir
+from atc_py.system.resources import templates_dir
 from atc_py.target import find_soc
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.formats import Format
 from tests.emit.families.blocks import image, matrix, stored
 
 if TYPE_CHECKING:

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from atc_py.dtypes import DType
-from atc_py.formats import Format
 from atc_py.ir import Graph, Phase, TensorType
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.formats import Format
 from tests.emit.families.conftest import wrong
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from atc_py.ir import AttrValue
-    from atc_py.shapes import Shape
+    from atc_py.tensor.shapes import Shape
     from tests.emit.conftest import AddNode
     from tests.emit.families.conftest import Verified
 

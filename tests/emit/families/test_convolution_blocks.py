@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from atc_py.dtypes import DType
 from atc_py.ir import Graph, Phase, TensorType
+from atc_py.tensor.dtypes import DType
 from tests.emit.families.blocks import SANITIZED, addressed, image, sampled, stored
 from tests.emit.families.conftest import wrong
 from tests.emit.families.test_convolution import CASES, COLUMNS, TRANSPOSED, Case

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atc_py.dtypes import DType
 from atc_py.ir import Graph, Phase
+from atc_py.tensor.dtypes import DType
 from tests.emit.families.blocks import addressed, image, matrix
 from tests.emit.families.conftest import wrong
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from atc_py.ir import AttrValue, TensorType
-    from atc_py.shapes import Shape
+    from atc_py.tensor.shapes import Shape
     from tests.emit.conftest import AddNode
     from tests.emit.families.conftest import Verified
 

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from atc_py.dtypes import DType
 from atc_py.emit.collect import collect
-from atc_py.formats import Format
 from atc_py.ir import Engine, Graph, Phase, TensorType
 from atc_py.kernels.verify import Verdict
-from atc_py.resources import templates_dir
+from atc_py.system.resources import templates_dir
 from atc_py.target import find_soc
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.formats import Format
 from tests.emit.families.conftest import wrong
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from atc_py.ir import AttrValue, Node, Value
-    from atc_py.shapes import Shape
+    from atc_py.tensor.shapes import Shape
     from tests.emit.conftest import AddNode
     from tests.emit.families.conftest import Verified
 

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from atc_py.dtypes import DType
 from atc_py.emit.family import families
 from atc_py.ir import Graph, Phase, TensorType
 from atc_py.target import find_operator
+from atc_py.tensor.dtypes import DType
 from tests.emit.families.conftest import wrong
 
 if TYPE_CHECKING:
     from atc_py.ir import AttrValue
-    from atc_py.shapes import Shape
+    from atc_py.tensor.shapes import Shape
     from tests.emit.conftest import AddNode
     from tests.emit.families.conftest import Verified
 

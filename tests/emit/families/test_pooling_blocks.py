@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from atc_py.dtypes import DType
 from atc_py.ir import Graph, Phase
+from atc_py.tensor.dtypes import DType
 from tests.emit.families.blocks import SANITIZED, addressed, image, sampled
 from tests.emit.families.conftest import wrong
 from tests.emit.families.test_pooling import WINDOWS, result_of, window
 
 if TYPE_CHECKING:
-    from atc_py.shapes import Shape
+    from atc_py.tensor.shapes import Shape
     from tests.emit.conftest import AddNode
     from tests.emit.families.conftest import Verified
 

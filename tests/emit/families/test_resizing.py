@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from atc_py.dtypes import DType
 from atc_py.ir import DenseConst, Engine, Graph, Phase, TensorType
+from atc_py.tensor.dtypes import DType
 from tests.emit.families.blocks import addressed, image
 from tests.emit.families.conftest import wrong
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from atc_py.shapes import Shape
+    from atc_py.tensor.shapes import Shape
     from tests.emit.families.conftest import Verified
 
 PLACES = (

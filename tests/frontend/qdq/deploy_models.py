@@ -8,9 +8,9 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
-from atc_py.deq_scale import GraphWords, encode_graph
-from atc_py.frontend.qdq.rewriting import rewrite_file
-from atc_py.frontend.read import read_model
+from atc_py.frontend.reading.read import read_model
+from atc_py.frontend.rewriting.qdq.rewriting import rewrite_file
+from atc_py.tensor.scale_words import GraphWords, encode_graph
 from tests.frontend import onnx_files
 
 if TYPE_CHECKING:

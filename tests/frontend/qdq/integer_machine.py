@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from atc_py.deq_scale import decode_graph
+from atc_py.tensor.scale_words import decode_graph
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import numpy.typing as npt
 
-    from atc_py.frontend.model import SourceModel, SourceNode
+    from atc_py.frontend.folding.model import SourceModel, SourceNode
 
     Wide = npt.NDArray[np.int64]
 

@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from atc_py.frontend.read import read_model
+from atc_py.frontend.reading.read import read_model
 from tests.end_to_end import run_with_atc_py, run_with_onnxruntime
 
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from atc_py.frontend.folded import FoldedModel
-    from atc_py.frontend.model import SourceModel, SourceNode
+    from atc_py.frontend.folding.folded import FoldedModel
+    from atc_py.frontend.folding.model import SourceModel, SourceNode
     from atc_py.source import ModelView
 
     Array = npt.NDArray[Any]
@@ -163,7 +163,7 @@ class Sketch:
 
     def view(self, folder: Path) -> ModelView:
         """The model as checking sees it, open extents left open."""
-        from atc_py.frontend.survey import survey
+        from atc_py.frontend.folding.survey import survey
 
         return survey(read_model(self._saved(folder), lenient=True), {})
 

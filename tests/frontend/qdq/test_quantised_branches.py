@@ -10,8 +10,8 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import atc_py
-from atc_py.frontend.read import read_model
-from atc_py.frontend.survey import survey
+from atc_py.frontend.folding.survey import survey
+from atc_py.frontend.reading.read import read_model
 from atc_py.source import Outcome
 from tests.end_to_end import run_with_onnxruntime
 

@@ -207,7 +207,7 @@ def test_what_onnxruntime_quantises(
     lost = np.abs(theirs["y"] - real).max()
     assert np.abs(ours["y"] - theirs["y"]).max() <= lost
     assert lost < 0.1 * np.ptp(real)
-    from atc_py.frontend.read import read_model
+    from atc_py.frontend.reading.read import read_model
 
     told = read_model(path).fold({}).quantised
     assert [each.outcome.value for each in told] == ["integer"] * 4

@@ -11,8 +11,8 @@ import pytest
 from onnx import helper
 
 from atc_py.diag import AtcError
-from atc_py.frontend.read import read_model
-from atc_py.frontend.survey import survey
+from atc_py.frontend.folding.survey import survey
+from atc_py.frontend.reading.read import read_model
 from atc_py.source import Outcome
 from tests.frontend.qdq import test_quantised_layers as layers
 from tests.frontend.qdq import test_quantised_operators as operators_

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from atc_py.deq_scale import decode_graph
-from atc_py.dtypes import DType
 from atc_py.source import Outcome
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.scale_words import decode_graph
 from tests.frontend.qdq.quantised_models import Sketch, attributes_of, const_of, node_of, operators
 
 if TYPE_CHECKING:

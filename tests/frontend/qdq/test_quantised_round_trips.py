@@ -9,7 +9,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from atc_py.deq_scale import decode_graph
+from atc_py.tensor.scale_words import decode_graph
 from tests.end_to_end import run_with_onnxruntime
 from tests.frontend import onnx_files
 from tests.frontend.qdq.deploy_models import (

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from atc_py.dtypes import DType
-from atc_py.frontend.qdq.movement import MOVING
+from atc_py.frontend.rewriting.qdq.movement import MOVING
 from atc_py.spec import specifications
+from atc_py.tensor.dtypes import DType
 from tests.frontend.qdq.quantised_models import Sketch, attributes_of, const_of, node_of, operators
 
 if TYPE_CHECKING:
@@ -338,7 +338,7 @@ def test_other_readers_of_codes_get_what_the_file_has(tmp_path: Path) -> None:
 
 
 def test_a_model_without_quantisation_is_left_alone(tmp_path: Path, monkeypatch: Any) -> None:
-    from atc_py.frontend.qdq import importing
+    from atc_py.frontend.rewriting.qdq import importing
 
     def never(*_: object) -> None:
         raise AssertionError

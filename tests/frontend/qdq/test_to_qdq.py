@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
 
-from atc_py.deq_scale import HardwareWords, encode_hardware
 from atc_py.diag.codes import NO_QDQ_FORM
-from atc_py.frontend.qdq.ascend import inverse
-from atc_py.frontend.qdq.real_layers import _shared
+from atc_py.frontend.rewriting.qdq.ascend import inverse
+from atc_py.frontend.rewriting.qdq.real_layers import _shared
+from atc_py.tensor.scale_words import HardwareWords, encode_hardware
 from tests.end_to_end import run_with_onnxruntime
 from tests.frontend import onnx_files
 from tests.frontend.qdq.deploy_models import (

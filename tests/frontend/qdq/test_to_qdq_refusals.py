@@ -10,8 +10,8 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from atc_py.deq_scale import GraphWords, encode_graph
 from atc_py.diag.codes import BAD_NODE, NO_QDQ_FORM, NOT_QUANTISED
+from atc_py.tensor.scale_words import GraphWords, encode_graph
 from tests.end_to_end import run_with_onnxruntime
 from tests.frontend import onnx_files
 from tests.frontend.qdq.deploy_models import (

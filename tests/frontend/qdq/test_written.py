@@ -10,13 +10,13 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from atc_py.diag.codes import BAD_OPTION, CANNOT_WRITE
-from atc_py.dtypes import DType
-from atc_py.frontend import written as module
-from atc_py.frontend.bind import observe_inputs
-from atc_py.frontend.fold import FOLD_LIMIT
-from atc_py.frontend.qdq.importing import import_quantised
-from atc_py.frontend.read import read_model
-from atc_py.frontend.written import bytes_read, write_onnx
+from atc_py.frontend.folding.bind import observe_inputs
+from atc_py.frontend.folding.fold import FOLD_LIMIT
+from atc_py.frontend.reading.read import read_model
+from atc_py.frontend.rewriting import onnx_writer as module
+from atc_py.frontend.rewriting.onnx_writer import bytes_read, write_onnx
+from atc_py.frontend.rewriting.qdq.importing import import_quantised
+from atc_py.tensor.dtypes import DType
 from tests.end_to_end import run_with_onnxruntime
 from tests.frontend import onnx_files
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from atc_py.frontend.graph import WorkGraph
-    from atc_py.frontend.onnx_file import OnnxFile
+    from atc_py.frontend.folding.graph import WorkGraph
+    from atc_py.frontend.reading.onnx_file import OnnxFile
 
 node = helper.make_node
 FLOAT = onnx_files.FLOAT

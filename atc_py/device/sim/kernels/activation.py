@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from atc_py.device.sim.blocks import by_blocks
 from atc_py.device.sim.kernel import Call, Rounding, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
-from atc_py.device.sim.steps import step_of
+from atc_py.device.sim.numerics.implementations import step_of
+from atc_py.device.sim.primitives.blocks import by_blocks
 from atc_py.device.sim.typing_rules import one_dtype, require_float, require_rank, same_float_as_x
 
 if TYPE_CHECKING:

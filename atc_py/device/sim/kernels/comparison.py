@@ -7,8 +7,8 @@ import numpy as np
 from atc_py.device.sim.kernel import Call, Rounding, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.typing_rules import broadcast, one_dtype
-from atc_py.dtypes import DType
-from atc_py.shapes import broadcast_shapes
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import broadcast_shapes
 
 __all__: list[str] = []
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from atc_py.device.sim.kernel import Call, Rounding, find_kernel, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.typing_rules import axes_of
-from atc_py.dtypes import DType
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

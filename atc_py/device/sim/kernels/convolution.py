@@ -12,9 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from atc_py.device.sim.channelwise import channelwise, is_worthwhile
-from atc_py.device.sim.cube_types import check_channels, convolution_operands, filter_window
-from atc_py.device.sim.integer_products import (
+from atc_py.device.sim.execution.parallel import PRODUCTS_AT_ONCE
+from atc_py.device.sim.kernel import Call, Launch, falls_together, in_turn, kernel, shared
+from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
+from atc_py.device.sim.numerics.cube_types import (
+    check_channels,
+    convolution_operands,
+    filter_window,
+)
+from atc_py.device.sim.numerics.integer_products import (
     DIFFERENCE,
     INT8,
     exact_matmul,
@@ -22,17 +28,15 @@ from atc_py.device.sim.integer_products import (
     widened,
     widened_weights,
 )
-from atc_py.device.sim.kernel import Call, Launch, falls_together, in_turn, kernel, shared
-from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
-from atc_py.device.sim.parallel import PRODUCTS_AT_ONCE
-from atc_py.device.sim.window import padding, taps_of
+from atc_py.device.sim.primitives.channelwise import channelwise, is_worthwhile
+from atc_py.device.sim.primitives.window import padding, taps_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
-    from atc_py.device.sim.window import Window
+    from atc_py.device.sim.primitives.window import Window
 
 __all__: list[str] = []
 

@@ -10,13 +10,13 @@ from atc_py.device.sim.kernel import Call, kernel
 from atc_py.device.sim.kernels.matmul import batch_matmul
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.typing_rules import one_dtype, require_float, require_rank
-from atc_py.dtypes import DType
-from atc_py.shapes import broadcast_shapes
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import broadcast_shapes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from atc_py.shapes import Shape
+    from atc_py.tensor.shapes import Shape
 
     Array = NDArray[Any]
 

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from atc_py.device.sim.blocks import by_blocks, by_pairs
 from atc_py.device.sim.kernel import Call, Launch, Rounding, in_turn, kernel
-from atc_py.device.sim.moves import moving
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
-from atc_py.device.sim.numerics import is_rounded
+from atc_py.device.sim.numerics.rounding import is_rounded
+from atc_py.device.sim.primitives.blocks import by_blocks, by_pairs
+from atc_py.device.sim.primitives.moves import moving
 from atc_py.device.sim.typing_rules import broadcast, one_dtype, same_as_x, same_float_as_x
-from atc_py.dtypes import DType
-from atc_py.shapes import broadcast_shapes
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import broadcast_shapes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from atc_py.device.sim.moves import Copies
+    from atc_py.device.sim.primitives.moves import Copies
 
 __all__: list[str] = []
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from atc_py.device.sim.kernel import Call, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
-from atc_py.device.sim.regions import Cells, Regions, pool_regions
-from atc_py.device.sim.suppression import Boxes, best_first, keep_best
+from atc_py.device.sim.primitives.regions import Cells, Regions, pool_regions
+from atc_py.device.sim.primitives.suppression import Boxes, best_first, keep_best
 from atc_py.device.sim.typing_rules import one_dtype, require_float, require_rank
-from atc_py.dtypes import DType
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

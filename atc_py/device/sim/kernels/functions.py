@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from atc_py.device.sim.blocks import by_blocks
-from atc_py.device.sim.erf import ERF_END, ERF_P, ERF_Q
 from atc_py.device.sim.kernel import Call, Rounding, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
+from atc_py.device.sim.numerics.erf import ERF_END, ERF_P, ERF_Q
+from atc_py.device.sim.primitives.blocks import by_blocks
 from atc_py.device.sim.typing_rules import require_float, same_float_as_x
-from atc_py.dtypes import DType
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -7,7 +7,7 @@ import numpy as np
 from atc_py.device.sim.kernel import Call, Rounding, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.typing_rules import require_float, require_rank
-from atc_py.dtypes import DType
+from atc_py.tensor.dtypes import DType
 
 __all__: list[str] = []
 

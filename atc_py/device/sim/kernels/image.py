@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from atc_py.device.sim.kernel import Call, Rounding, kernel
-from atc_py.device.sim.moves import moving
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
-from atc_py.device.sim.numerics import is_rounded
+from atc_py.device.sim.numerics.rounding import is_rounded
+from atc_py.device.sim.primitives.moves import moving
 from atc_py.device.sim.typing_rules import require_float, require_rank
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from atc_py.device.sim.moves import Copies
+    from atc_py.device.sim.primitives.moves import Copies
 
     Places = NDArray[Any]  # float32: numpy's stubs widen scalars
 

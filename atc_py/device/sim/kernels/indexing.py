@@ -14,12 +14,12 @@ import numpy as np
 from atc_py.device.sim.kernel import Call, Rounding, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.typing_rules import axes_of, one_dtype
-from atc_py.dtypes import DType
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from atc_py.shapes import Shape
+    from atc_py.tensor.shapes import Shape
 
     Indices = NDArray[np.intp]
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from atc_py.device.sim.execution.parallel import ELEMENTS_AT_ONCE
 from atc_py.device.sim.kernel import Call, Launch, in_turn, kernel, shared
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
-from atc_py.device.sim.parallel import ELEMENTS_AT_ONCE
-from atc_py.device.sim.row_sums import ROWS_TOGETHER, summing
+from atc_py.device.sim.numerics.row_sums import ROWS_TOGETHER, summing
 from atc_py.device.sim.typing_rules import axes_of, one_dtype, require_float
-from atc_py.shapes import element_count
+from atc_py.tensor.shapes import element_count
 
 if TYPE_CHECKING:
     from collections.abc import Callable

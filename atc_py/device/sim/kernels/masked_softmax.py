@@ -8,10 +8,10 @@ import numpy as np
 
 from atc_py.device.sim.kernel import Call, Launch, in_turn, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
-from atc_py.device.sim.softmax import softmaxing
+from atc_py.device.sim.primitives.softmax import softmaxing
 from atc_py.device.sim.typing_rules import require_float
-from atc_py.dtypes import DType
-from atc_py.shapes import broadcast_shapes
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import broadcast_shapes
 
 __all__: list[str] = []
 

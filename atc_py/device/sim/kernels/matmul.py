@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from atc_py.device.sim.cube_types import check_channels, result_dtype
-from atc_py.device.sim.integer_products import (
+from atc_py.device.sim.execution.parallel import PRODUCTS_AT_ONCE
+from atc_py.device.sim.kernel import Call, Launch, in_turn, kernel, shared
+from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
+from atc_py.device.sim.numerics.cube_types import check_channels, result_dtype
+from atc_py.device.sim.numerics.integer_products import (
     DIFFERENCE,
     INT8,
     exact_matmul,
@@ -22,11 +25,8 @@ from atc_py.device.sim.integer_products import (
     widened,
     widened_weights,
 )
-from atc_py.device.sim.kernel import Call, Launch, in_turn, kernel, shared
-from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
-from atc_py.device.sim.parallel import PRODUCTS_AT_ONCE
 from atc_py.device.sim.typing_rules import require_float, require_rank
-from atc_py.shapes import Shape, broadcast_shapes
+from atc_py.tensor.shapes import Shape, broadcast_shapes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

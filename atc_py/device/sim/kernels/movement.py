@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from atc_py.device.sim.kernel import Call, Rounding, kernel
-from atc_py.device.sim.moves import moving
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
-from atc_py.device.sim.numerics import to_carrier
+from atc_py.device.sim.numerics.rounding import to_carrier
+from atc_py.device.sim.primitives.moves import moving
+from atc_py.device.sim.primitives.window import along
 from atc_py.device.sim.typing_rules import axes_of, one_dtype
-from atc_py.device.sim.window import along
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from atc_py.device.sim.moves import Copies
-    from atc_py.shapes import Shape
+    from atc_py.device.sim.primitives.moves import Copies
+    from atc_py.tensor.shapes import Shape
 
 __all__: list[str] = []
 

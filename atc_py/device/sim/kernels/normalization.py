@@ -6,10 +6,10 @@ import numpy as np
 
 from atc_py.device.sim.kernel import Call, Launch, Rounding, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
-from atc_py.device.sim.softmax import softmaxing
-from atc_py.device.sim.steps import step_of
+from atc_py.device.sim.numerics.implementations import step_of
+from atc_py.device.sim.primitives.softmax import softmaxing
 from atc_py.device.sim.typing_rules import axes_of, require_float
-from atc_py.dtypes import DType
+from atc_py.tensor.dtypes import DType
 
 __all__: list[str] = []
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from atc_py.device.sim.kernel import Call, Rounding, in_turn, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
+from atc_py.device.sim.primitives.window import Axis, Window, along, folding, spatial
 from atc_py.device.sim.typing_rules import require_float, require_rank
-from atc_py.device.sim.window import Axis, Window, along, folding, spatial
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from atc_py.deq_scale import decode_hardware
 from atc_py.device.sim.kernel import Call, Rounding, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
-from atc_py.device.sim.numerics import round_to_grid
-from atc_py.device.sim.scaling import (
+from atc_py.device.sim.numerics.rounding import round_to_grid
+from atc_py.device.sim.numerics.scaling import (
     along_channels,
     by_flat_blocks,
     check_dtype,
@@ -23,7 +22,8 @@ from atc_py.device.sim.scaling import (
     clear_negative,
     saturate,
 )
-from atc_py.dtypes import DType
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.scale_words import decode_hardware
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,12 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from atc_py.device.sim.activations import read_activations, sigmoid, tanh
-from atc_py.device.sim.cells import Peepholes, Rule, Sequences, StateWeights, run_gru, run_lstm
 from atc_py.device.sim.kernel import Call, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
+from atc_py.device.sim.primitives.activations import read_activations, sigmoid, tanh
+from atc_py.device.sim.primitives.cells import (
+    Peepholes,
+    Rule,
+    Sequences,
+    StateWeights,
+    run_gru,
+    run_lstm,
+)
 from atc_py.device.sim.typing_rules import one_dtype, require_float, require_rank
-from atc_py.dtypes import DType
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -20,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from atc_py.device.sim.kernel import Launch
-    from atc_py.shapes import Shape
+    from atc_py.tensor.shapes import Shape
 
     Array = NDArray[Any]
 

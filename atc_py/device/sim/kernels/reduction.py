@@ -9,7 +9,7 @@ import numpy as np
 
 from atc_py.device.sim.kernel import Call, Rounding, in_turn, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
-from atc_py.device.sim.row_sums import summing
+from atc_py.device.sim.numerics.row_sums import summing
 from atc_py.device.sim.typing_rules import axes_of, require_float, require_number
 
 if TYPE_CHECKING:

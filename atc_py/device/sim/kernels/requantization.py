@@ -1,6 +1,6 @@
 """Requantisation: sums of products to small integers in one step, or over int16.
 
-Operands are hardware words (`atc_py.deq_scale`). Two things are not published of the units that
+Operands are hardware words (`atc_py.tensor.scale_words`). Two things are not published of the units that
 read them: how they round a product to an integer (taken as half to even, the offset added after
 that) and how they shift (taken as towards minus infinity). Both are what CANN's quantisation toolkit
 simulates. The bits for relu and for the sign of the result are not read; the attribute relu_flag and
@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from atc_py.deq_scale import decode_hardware
 from atc_py.device.sim.kernel import Call, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
-from atc_py.device.sim.scaling import (
+from atc_py.device.sim.numerics.scaling import (
     along_channels,
     check_channels,
     check_dtype,
@@ -24,7 +23,8 @@ from atc_py.device.sim.scaling import (
     clear_negative,
     saturate,
 )
-from atc_py.dtypes import DType
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.scale_words import decode_hardware
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

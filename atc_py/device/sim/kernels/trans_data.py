@@ -7,8 +7,8 @@ import numpy as np
 from atc_py.device.sim.kernel import Call, Rounding, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.typing_rules import same_as_x
-from atc_py.formats import Format
-from atc_py.storage import BLOCKED_FORMATS
+from atc_py.tensor.formats import Format
+from atc_py.tensor.storage import BLOCKED_FORMATS
 
 __all__: list[str] = []
 

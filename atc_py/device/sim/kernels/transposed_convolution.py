@@ -12,8 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from atc_py.device.sim.cube_types import check_channels, convolution_operands, filter_window
-from atc_py.device.sim.integer_products import (
+from atc_py.device.sim.execution.parallel import PRODUCTS_AT_ONCE
+from atc_py.device.sim.kernel import Call, kernel
+from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
+from atc_py.device.sim.numerics.cube_types import (
+    check_channels,
+    convolution_operands,
+    filter_window,
+)
+from atc_py.device.sim.numerics.integer_products import (
     DIFFERENCE,
     INT8,
     exact_matmul,
@@ -21,14 +28,11 @@ from atc_py.device.sim.integer_products import (
     widened,
     widened_weights,
 )
-from atc_py.device.sim.kernel import Call, kernel
-from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
-from atc_py.device.sim.parallel import PRODUCTS_AT_ONCE
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from atc_py.device.sim.window import Axis
+    from atc_py.device.sim.primitives.window import Axis
 
 __all__: list[str] = []
 

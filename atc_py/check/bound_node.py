@@ -1,0 +1,153 @@
+"""A node bound to its specification: tensors and attributes by the names that rules use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from atc_py.spec import AttributeType
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from atc_py.options.compile_options import PrecisionMode
+    from atc_py.source import NodeView, TensorView
+    from atc_py.spec import Operand, OpSpec
+    from atc_py.target import Soc
+
+__all__ = ["BoundNode", "Conditions"]
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """What rules can depend on beside the node.
+
+    Attributes:
+        mode: the precision mode.
+        soc: the SoC.
+    """
+
+    mode: PrecisionMode
+    soc: Soc
+
+
+@dataclass(frozen=True, eq=False)
+class BoundNode:
+    """A node as its specification sees it.
+
+    Attributes:
+        spec: the specification.
+        view: the node; where it is restated, in the form of `opset`.
+        opset: the listed opset whose form it has; of a custom operator, its domain's version.
+        conditions: precision mode and SoC.
+        written: the opset of the file; 0 where it is that of `opset`.
+    """
+
+    spec: OpSpec
+    view: NodeView
+    opset: int
+    conditions: Conditions
+    written: int = 0
+
+    @cached_property
+    def _tensors(self) -> Mapping[str, Sequence[TensorView]]:
+        """The tensors that are there, by operand."""
+        inputs = self._by_row(self.spec.inputs, self.view.inputs)
+        outputs = self._by_row(self.spec.outputs, self.view.outputs)
+        # An operator may give an output the name of an input; rules mean the input.
+        taken = {row.name for row in self.spec.inputs}
+        return {**inputs, **{name: each for name, each in outputs.items() if name not in taken}}
+
+    def _by_row(
+        self, rows: Sequence[Operand], tensors: Sequence[TensorView | None]
+    ) -> dict[str, list[TensorView]]:
+        """The tensors that are there by the rows of the node's opset that they belong to."""
+        found: dict[str, list[TensorView]] = {}
+        formal = [row for row in rows if row.exists_at(self.opset)]
+        for position, tensor in enumerate(tensors):
+            row = _row_at(formal, position, len(tensors))
+            if row is not None and tensor is not None:
+                found.setdefault(row.name, []).append(tensor)
+        return found
+
+    @property
+    def surplus_inputs(self) -> int:
+        """Inputs behind the last one that the specification has."""
+        formal = [row for row in self.spec.inputs if row.exists_at(self.opset)]
+        return sum(
+            tensor is not None and _row_at(formal, position, len(self.view.inputs)) is None
+            for position, tensor in enumerate(self.view.inputs)
+        )
+
+    def tensors(self, name: str) -> Sequence[TensorView]:
+        """The tensors of operand `name`: none where it is absent, several where it is variadic."""
+        return self._tensors.get(name, ())
+
+    def tensor(self, name: str) -> TensorView | None:
+        """The tensor of operand `name`, the first of several; None where it is absent."""
+        found = self.tensors(name)
+        return found[0] if found else None
+
+    def operand(self, name: str) -> Operand:
+        """The row of the specification for operand `name`."""
+        row = self.spec.operand(name)
+        if row is None:
+            raise KeyError(f"{self.spec.op} has no operand {name!r}")
+        return row
+
+    def has_attribute(self, name: str) -> bool:
+        """Whether the attribute called `name` can stand on the node.
+
+        Attributes that no listed opset has are judged by their own rows where the file is of an
+        opset that has them.
+        """
+        row = self.spec.attribute(name)
+        if row is None or row.exists_at(self.opset):
+            return row is not None
+        return self.spec.is_unlisted(row) and row.exists_at(self.written)
+
+    def is_set(self, attribute: str) -> bool:
+        """Whether the node sets the attribute."""
+        return attribute in self.view.attributes
+
+    def value(self, attribute: str) -> Any:
+        """The attribute's value, or its default at the node's opset; None where it has none.
+
+        Booleans are true and false though files carry them as integers; tensors and graphs are
+        whatever stands for them.
+        """
+        row = self.spec.attribute(attribute)
+        found: Any = self.view.attributes.get(attribute)
+        if found is None and row is not None:
+            found = row.default_at(self.opset)
+        if row is not None and row.type is AttributeType.BOOL and found in {0, 1}:
+            return bool(found)
+        return found
+
+    def axis(self, name: str, dim: str) -> int:
+        """The position of the letter `dim` in the layout of operand `name`."""
+        layout = self.operand(name).layout or ""
+        return layout.index(dim)
+
+    def extent(self, name: str, dim: str) -> int | None:
+        """The extent of dimension `dim` of operand `name`.
+
+        None where it is open, where the tensor is absent, or where it has another rank than its
+        layout has letters; the rule on its rank says that.
+        """
+        tensor, axis = self.tensor(name), self.axis(name, dim)
+        if tensor is None or tensor.dims is None:
+            return None
+        fits = len(tensor.dims) == len(self.operand(name).layout or "")
+        return tensor.dims[axis] if fits else None
+
+
+def _row_at(rows: Sequence[Operand], position: int, count: int) -> Operand | None:
+    """The row for the tensor at `position` of `count`; a variadic one takes what others leave."""
+    variadic = next((at for at, row in enumerate(rows) if row.variadic), len(rows))
+    if position < variadic or variadic == len(rows):
+        return rows[position] if position < len(rows) else None
+    behind = len(rows) - 1 - variadic
+    left = count - position
+    return rows[-left] if left <= behind else rows[variadic]

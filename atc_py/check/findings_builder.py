@@ -1,0 +1,265 @@
+"""From answers to findings: which standing, which words, which way out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.check.answers import State
+from atc_py.check.findings import Finding, Standing
+from atc_py.check.predicate import filled
+from atc_py.check.rules.wording import shown
+from atc_py.check.unlisted import way_out
+from atc_py.diag import SEMICOLON, Place, Words
+from atc_py.diag.codes import (
+    ATTR_NOT_LISTED,
+    OPERAND_NOT_LISTED,
+    OPERATOR_RESTATED,
+    UNKNOWN_OPERATOR,
+    UNSUPPORTED_OPSET,
+)
+from atc_py.diag.suggestions import nearest
+from atc_py.options.input_shapes import format_input_shapes
+from atc_py.spec import ONNX_DOMAINS, Level
+from atc_py.spec.rewrites import REWRITES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from atc_py.check.answers import Answer
+    from atc_py.check.bound_node import BoundNode
+    from atc_py.check.predicate import Predicate
+    from atc_py.check.restating import Placement, Refusal
+    from atc_py.diag import Code
+    from atc_py.source import ModelView, NodeView, SchemaHistory
+    from atc_py.spec import Library, OpSpec, Rule
+
+__all__ = ["Conclusions", "operator_label"]
+
+_OPEN_RANK = ("",)
+"""What stands for the extents of an input of unknown rank."""
+
+_RUN_TIME = Words(
+    "the value is worked out at run time; export fixed shapes and constants, or simplify the "
+    "model so that they fold",
+    "该值在运行时才能得到；请以固定形状和常量导出，或先简化模型使其可折叠",
+)
+_AICPU = Words("; it runs on the AI CPU, which is slow", "；该节点将在 AI CPU 上运行，速度较慢")
+_ACCURACY = Words("; it runs, results may differ", "；可以运行，但结果可能有偏差")
+_FOR_CANN = Words(" for CANN to give what ONNX gives", "，CANN 的结果才与 ONNX 一致")
+_FOLLOWS_ONNX = Words("; atc-py follows ONNX", "；atc-py 以 ONNX 为准")
+_MORE_LEVELS = {Level.AICPU: _AICPU, Level.ACCURACY: _ACCURACY}
+
+
+class Conclusions:
+    """Makes the findings of one model.
+
+    Attributes:
+        shape_hint: text for --input-shape with a 1 for every extent that the model leaves open.
+    """
+
+    def __init__(self, model: ModelView, common_opsets: Sequence[int]) -> None:
+        self._path = str(model.path)
+        self._common = common_opsets
+        open_inputs = {each.name: each for each in model.inputs if each.is_open}
+        shapes = {
+            name: tuple(dim if isinstance(dim, int) else 1 for dim in each.dims or _OPEN_RANK)
+            for name, each in open_inputs.items()
+        }
+        self.shape_hint = format_input_shapes(shapes)
+
+    def broken(self, node: BoundNode, rule: Rule, predicate: Predicate, answer: Answer) -> Finding:
+        """A rule that fails, or that cannot be decided."""
+        undecided = answer.state is State.UNKNOWN
+        standing = Standing.UNKNOWN if undecided else Standing.of(rule.level)
+        help_ = self._undecided_help(node.view) if undecided else _help(predicate, node.spec, rule)
+        return Finding(
+            code=predicate.code,
+            standing=standing,
+            rule=_rule_name(node.spec, rule),
+            source=node.spec.place_of(rule.line),
+            place=self._place(node.view, _subject(node.spec, rule)),
+            scope=node.view.scope,
+            observed=answer.observed,
+            allowed=_allowed(predicate, node.spec, rule),
+            help=help_,
+        )
+
+    def not_listed(self, view: NodeView, history: SchemaHistory, library: Library) -> Finding:
+        """An operator that is not on the list."""
+        name = operator_label(view)
+        return Finding(
+            code=UNKNOWN_OPERATOR,
+            standing=Standing.ERROR,
+            rule=f"{name}/listed",
+            source="",
+            place=self._place(view),
+            scope=view.scope,
+            observed=Words("", ""),
+            allowed=Words(f"{name} is not on the operator list", f"{name} 不在算子清单中"),
+            help=way_out(view.op_type, view.domain, history, library),
+        )
+
+    def not_placed(self, view: NodeView, spec: OpSpec, refusal: Refusal) -> Finding:
+        """An operator at a version that the list does not have."""
+        newest = max(self._common, default=max(spec.opsets))
+        if newest in self._common:
+            help_ = Words(
+                f"export the model at opset {newest}, which lists every operator that it shares "
+                "with the list",
+                f"请以 opset {newest} 导出模型，模型中的清单算子都支持该版本",
+            )
+        else:
+            help_ = Words(
+                f"export the model at opset {newest}, the newest that lists {spec.op}",
+                f"请以 opset {newest} 导出模型，这是清单支持 {spec.op} 的最新版本",
+            )
+        return self._of_opset(view, spec, UNSUPPORTED_OPSET, Standing.ERROR, refusal.reason, help_)
+
+    def restated(self, view: NodeView, spec: OpSpec, placement: Placement) -> Finding:
+        """An operator at a version that the list does not have, which means the same there."""
+        help_ = Words(
+            f"nothing has to be done: the node is restated at opset {placement.opset}, where it "
+            "means the same",
+            f"无需处理：该节点将改写为 opset {placement.opset} 的形式，含义相同",
+        )
+        return self._of_opset(view, spec, OPERATOR_RESTATED, Standing.REWRITE, Words("", ""), help_)
+
+    def unlisted_attribute(self, node: BoundNode, name: str, value: object) -> Finding:
+        """An attribute that the specification has no row for."""
+        names = [row.name for row in node.spec.attributes if node.has_attribute(row.name)]
+        near = nearest(name, names, 2)
+        known = ", ".join(names)
+        if near:
+            guess = " or ".join(near)
+            help_ = Words(f"did you mean {guess}?", f"是否应为 {guess}？")
+        elif names:
+            help_ = Words(
+                f"leave it out; the listed attributes are {known}",
+                f"请去掉该属性；清单中的属性有 {known}",
+            )
+        else:
+            help_ = Words(
+                f"leave it out; {node.spec.op} has no attributes on the list",
+                f"请去掉该属性；清单中 {node.spec.op} 没有属性",
+            )
+        return Finding(
+            code=ATTR_NOT_LISTED,
+            standing=Standing.ERROR,
+            rule=f"{node.spec.op}/attr_listed/{name}",
+            source=node.spec.place_of(1),
+            place=self._place(node.view, f"attribute {name}"),
+            scope=node.view.scope,
+            observed=Words.same(f"{name} = {shown(value)}"),
+            allowed=Words(
+                f"{node.spec.op} has no attribute {name} on the list",
+                f"清单中 {node.spec.op} 没有属性 {name}",
+            ),
+            help=help_,
+        )
+
+    def surplus_inputs(self, node: BoundNode) -> Finding:
+        """Inputs behind the last one that the specification has."""
+        count = sum(tensor is not None for tensor in node.view.inputs)
+        most = sum(row.exists_at(node.opset) for row in node.spec.inputs)
+        return Finding(
+            code=OPERAND_NOT_LISTED,
+            standing=Standing.ERROR,
+            rule=f"{node.spec.op}/operands_listed",
+            source=node.spec.place_of(1),
+            place=self._place(node.view, f"input {most}"),
+            scope=node.view.scope,
+            observed=Words.same(count),
+            allowed=Words(
+                f"{node.spec.op} takes at most {most} inputs",
+                f"{node.spec.op} 最多有 {most} 个输入",
+            ),
+            help=Words("leave out the inputs after these", "请去掉多余的输入"),
+        )
+
+    def _of_opset(
+        self,
+        view: NodeView,
+        spec: OpSpec,
+        code: Code,
+        standing: Standing,
+        reason: Words,
+        help_: Words,
+    ) -> Finding:
+        """A finding about the version of an operator."""
+        observed = Words(
+            f"opset {view.opset} (version {view.since_version})",
+            f"opset {view.opset}（第 {view.since_version} 版）",
+        )
+        if reason:
+            observed += SEMICOLON + reason
+        return Finding(
+            code=code,
+            standing=standing,
+            rule=f"{spec.op}/opset",
+            source=spec.place_of(spec.opsets_line),
+            place=self._place(view),
+            scope=view.scope,
+            observed=observed,
+            allowed=Words(
+                f"{spec.op} is listed for opsets {spec.opset_text}",
+                f"清单中 {spec.op} 支持的 opset 为 {spec.opset_text}",
+            ),
+            help=help_,
+        )
+
+    def _undecided_help(self, view: NodeView) -> Words:
+        """Which inputs to fix."""
+        if not view.open_inputs:
+            return _RUN_TIME
+        return Words(
+            f'fix the input shapes: --input-shape "{self.shape_hint}" (1 stands for what the '
+            "model leaves open)",
+            f'请固定输入形状：--input-shape "{self.shape_hint}"（其中 1 代表模型未定的维度）',
+        )
+
+    def _place(self, view: NodeView, field: str | None = None) -> Place:
+        """Where the node stands."""
+        return Place(self._path, view.index, view.name, view.op_type, field)
+
+
+def operator_label(view: NodeView) -> str:
+    """The operator with its domain, where that is not ONNX's."""
+    return view.op_type if view.domain in ONNX_DOMAINS else f"{view.domain}::{view.op_type}"
+
+
+def _allowed(predicate: Predicate, spec: OpSpec, rule: Rule) -> Words:
+    """What the rule demands, and whose demand it is where CANN departs from ONNX."""
+    text = filled(predicate.sentence, spec, rule)
+    return text if rule.deviation is None else text + _FOR_CANN
+
+
+def _help(predicate: Predicate, spec: OpSpec, rule: Rule) -> Words:
+    """What to do about a rule that fails."""
+    if rule.level is Level.REWRITE and rule.rewrite is not None:
+        done = REWRITES[rule.rewrite]
+        return Words(
+            f"nothing has to be done: {done.en} ({rule.rewrite})",
+            f"无需处理：{done.zh}（{rule.rewrite}）",
+        )
+    if rule.deviation is not None:
+        return Words(rule.deviation.en, rule.deviation.zh) + _FOLLOWS_ONNX
+    help_ = filled(predicate.help, spec, rule)
+    return help_ + _MORE_LEVELS.get(rule.level, Words("", ""))
+
+
+def _rule_name(spec: OpSpec, rule: Rule) -> str:
+    """What names the rule across versions of the file: `Conv/dim_in_range/W.H`."""
+    arguments = rule.arguments
+    subject = arguments.get("attribute") or arguments.get("tensor") or arguments.get("axes")
+    dim = arguments.get("dim")
+    return "/".join((spec.op, rule.name, f"{subject}.{dim}" if dim else str(subject)))
+
+
+def _subject(spec: OpSpec, rule: Rule) -> str:
+    """The attribute, input or output that the rule is about."""
+    arguments = rule.arguments
+    if "attribute" in arguments:
+        return f"attribute {arguments['attribute']}"
+    name = str(arguments.get("axes") or arguments.get("tensor"))
+    kind = "input" if any(row.name == name for row in spec.inputs) else "output"
+    return f"{kind} {name}"

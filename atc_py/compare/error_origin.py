@@ -1,0 +1,143 @@
+"""Where errors are born: each layer's error beside the largest error among its inputs.
+
+A layer whose error is more than BORN_FACTOR times the largest error of what it reads made it;
+another one passed it on, and so has the root of the input with the largest error. Lost values
+count as infinite errors. Steps without a counterpart hand on the largest error that they read.
+A sum or mean whose terms cancel has a large error beside its value and a small one beside its
+terms, which is what a float can promise; the magnitude of the terms goes with such a layer, unless
+the model hands it out. Where the small difference matters, its readers are bad.
+Looking at ratios costs nothing; running each kernel again on exact inputs would tell the same for
+overflow, underflow and cancellation, at the price of a second run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from atc_py.report.layers.record import BORN_FACTOR, NOISE, Birth, Layer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from atc_py.compare.matching import Matching, SourceLike
+    from atc_py.package.schema import OmModel, OmNode
+    from atc_py.report.layers.record import Figures
+
+__all__ = ["trace_births"]
+
+_MEANS = frozenset({"ReduceMean", "ReduceMeanD"})
+_SUMS = frozenset({"ReduceSum", "ReduceSumD"})
+"""Target operators that add up one input."""
+
+
+def trace_births(
+    model: OmModel,
+    matching: Matching,
+    figures: Mapping[int, Figures],
+    sources: Sequence[SourceLike],
+) -> tuple[Layer, ...]:
+    """The layers in the order of execution, each with the birth of its error.
+
+    Args:
+        model: the compiled model.
+        matching: which of its tensors stand for which values.
+        figures: what was measured, by tensor.
+        sources: nodes of the original.
+    """
+    makers = {name: source for source in sources for name in source.output}
+    tracer = _Tracer()
+    handed_out = {port.tensor for port in model.outputs}
+    for index, node in enumerate(model.nodes):
+        reached = tracer.inherited(node)
+        for tensor in node.outputs:
+            if tensor in figures:
+                value = matching.values[tensor]
+                plain = _layer(model, index, tensor, makers.get(value), value, figures[tensor])
+                if tensor not in handed_out:
+                    plain = replace(plain, summed=_summed(node, tensor, figures))
+                tracer.add(tensor, plain, reached)
+            else:
+                tracer.hand_on(tensor, reached)
+    return tuple(tracer.layers)
+
+
+class _Reached(NamedTuple):
+    """What reaches a node: the largest error, where it was born, and where bad layers began."""
+
+    error: float
+    root: int | None
+    start: int | None
+    steps: int = 0
+
+
+class _Tracer:
+    """Errors of tensors and where they were born, as they are met."""
+
+    def __init__(self) -> None:
+        self.layers: list[Layer] = []
+        self._known: dict[int, _Reached] = {}
+
+    def inherited(self, node: OmNode) -> _Reached:
+        """What reaches `node` from all its inputs."""
+        reached = [self._known[tensor] for tensor in node.inputs if tensor in self._known]
+        worst = max(reached, key=lambda each: each.error, default=_Reached(0.0, None, None))
+        starts = [each.start for each in reached if each.start is not None]
+        return worst._replace(start=min(starts, default=None))
+
+    def hand_on(self, tensor: int, reached: _Reached) -> None:
+        """Note a tensor that was not measured."""
+        self._known[tensor] = reached
+
+    def add(self, tensor: int, layer: Layer, reached: _Reached) -> None:
+        """Add a layer and what reaches it."""
+        here = len(self.layers)
+        birth, root, steps = Birth.PASSED_ON, reached.root, reached.steps + 1
+        if layer.error <= NOISE:
+            birth, root, steps = Birth.NONE, None, 0
+        elif root is None or layer.error > BORN_FACTOR * reached.error:
+            birth, root, steps = Birth.BORN, here, 0
+        start = None
+        if layer.faults:
+            start = here if reached.start is None else reached.start
+        self._known[tensor] = _Reached(layer.error, root, start, steps)
+        self.layers.append(replace(layer, birth=birth, root=root, start=start, steps=steps))
+
+
+def _summed(node: OmNode, tensor: int, figures: Mapping[int, Figures]) -> float | None:
+    """The magnitude of what a sum or mean would be if no terms cancelled; None for others.
+
+    By Cauchy's inequality the mean of |x| is at most the root of the mean of x^2.
+    """
+    read = figures.get(node.inputs[0]) if node.inputs else None
+    if read is None or node.op not in _MEANS | _SUMS:
+        return None
+    terms = read.elements / max(figures[tensor].elements, 1) if node.op in _SUMS else 1.0
+    return read.magnitude * terms
+
+
+def _layer(
+    model: OmModel,
+    index: int,
+    tensor: int,
+    source: SourceLike | None,
+    value: str,
+    figures: Figures,
+) -> Layer:
+    """A layer whose error is not traced yet."""
+    node, facts = model.nodes[index], model.tensors[tensor]
+    return Layer(
+        index=index,
+        tensor=tensor,
+        node=node.name,
+        op=node.op,
+        dtype=facts.dtype,
+        shape=tuple(facts.shape),
+        source=value if source is None else source.name or value,
+        source_op="" if source is None else source.op_type,
+        value=value,
+        is_float="float" in facts.dtype,
+        figures=figures,
+        birth=Birth.NONE,
+        root=None,
+    )

@@ -1,0 +1,228 @@
+"""The original and the compiled model run in step, every result of both looked at and left."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from atc_py.compare.error_origin import trace_births
+from atc_py.compare.histograms import Sampled
+from atc_py.compare.input_roles import input_roles
+from atc_py.compare.inputs import fitting_feeds
+from atc_py.compare.matching import match
+from atc_py.compare.measure import Measure
+from atc_py.device.sim.execution.session import SimModel
+from atc_py.diag import AtcError
+from atc_py.diag.codes import DEVICE_FAILED
+from atc_py.report.layers.record import NOISE, Alone, LayerComparison
+from atc_py.tensor.dtypes import DType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from atc_py.compare.reference import ReferenceModel
+    from atc_py.device.backend import LoadedModel
+    from atc_py.report.layers.histogram import Histogram
+    from atc_py.running.model import Port
+
+    Array = npt.NDArray[np.generic]
+    Feeds = Mapping[str, Array]
+
+__all__ = ["Original", "Pair", "sample_feeds"]
+
+_DRAWN = 6
+"""Layers of which there are histograms."""
+
+
+class Original(Protocol):
+    """A run of the original whose values are asked for as the device comes to them.
+
+    Attributes:
+        seconds: time that it took so far.
+        peak: most bytes of results that were held at once.
+        total: bytes of all results so far.
+    """
+
+    seconds: float
+    peak: int
+    total: int
+
+    def expect(self, names: Mapping[str, int]) -> None:
+        """Keep each of `names` until it has been released that many times."""
+        ...
+
+    def value(self, name: str) -> npt.NDArray[Any] | None:
+        """The value called `name`; None where the model makes no tensor of that name."""
+        ...
+
+    def release(self, name: str) -> None:
+        """`name` was looked at once."""
+        ...
+
+
+def sample_feeds(
+    reference: ReferenceModel, ports: Sequence[Port], given: Feeds, samples: int, seed: int
+) -> Iterator[dict[str, Array]]:
+    """What both sides are fed in each sample: what is given, and fitting random data."""
+    roles = input_roles(reference)
+    for sample in range(samples):
+        yield {**fitting_feeds(ports, roles, seed + sample), **given}
+
+
+class Pair:
+    """The original and the compiled model, in step: a result of either is looked at and left."""
+
+    def __init__(
+        self, reference: ReferenceModel, package: LoadedModel, *, histograms: bool = False
+    ) -> None:
+        self._reference = reference
+        self._description = package.description
+        self._device = SimModel(package, merged=False)
+        self._device.room.require_plan()
+        self._matching = match(self._description, reference.nodes, reference.inputs)
+        self._looked_at = set(self._matching.values)
+        self._measures: dict[int, Measure] = {}
+        self._sampled: dict[int, Sampled] | None = {} if histograms else None
+        self._unlike: dict[int, str] = {}
+        self._peak = self._total = 0
+        self._outputs_only = False
+        self._stopped = ""
+        self._device_seconds = self._reference_seconds = 0.0
+
+    def compared(
+        self, samples: Iterable[tuple[Feeds, Original]], *, outputs_only: bool = False
+    ) -> LayerComparison:
+        """Run the device on the feeds of each sample beside a run of the original on them.
+
+        Args:
+            samples: feeds, and the original's values for them.
+            outputs_only: measure nothing but what the model hands out; then the layers are few,
+                and where their errors were born is not told.
+        """
+        self._outputs_only = outputs_only
+        if outputs_only:
+            self._looked_at = {port.tensor for port in self._description.outputs}
+        started = time.perf_counter()
+        count = 0
+        try:
+            for feeds, run in samples:
+                self._run(feeds, run)
+                count += 1
+        finally:
+            self._device.close()
+        return self._summed_up(count, time.perf_counter() - started)
+
+    def _run(self, feeds: Feeds, run: Original) -> None:
+        """Run both once."""
+        made = {at for node in self._description.nodes for at in node.outputs}
+        values = {t: name for t, name in self._matching.values.items() if t in self._looked_at}
+        run.expect(Counter(name for tensor, name in values.items() if tensor in made))
+
+        def observe(tensor: int, found: npt.NDArray[Any]) -> None:
+            if tensor in values:
+                self._look(tensor, found, run.value(values[tensor]))
+                run.release(values[tensor])
+
+        try:
+            self._device.run(feeds, observe)
+        except AtcError as error:
+            if error.diagnostics[0].code is not DEVICE_FAILED:
+                raise
+            if not self._measures and not self._outputs_only:
+                raise
+            # Data that went wrong on the way stop kernels behind it; the layers tell where.
+            found = error.diagnostics[0]
+            where = "" if found.place is None else f"{found.place.node_name or ''}: "
+            self._stopped = f"{where}{found.message}"
+        self._device_seconds += sum(each.seconds for each in self._device.profile)
+        self._reference_seconds += run.seconds
+        self._peak, self._total = max(self._peak, run.peak), max(self._total, run.total)
+
+    def _look(self, tensor: int, found: npt.NDArray[Any], wanted: npt.NDArray[Any] | None) -> None:
+        """Measure one result, or note why it cannot be."""
+        dtype = DType(self._description.tensors[tensor].dtype)
+        reason = _unlike(dtype, found, wanted)
+        if reason or wanted is None:
+            self._unlike[tensor] = reason
+            return
+        self._measures.setdefault(tensor, Measure(dtype)).add(found, wanted)
+        if self._sampled is not None:
+            self._sampled.setdefault(tensor, Sampled(dtype)).add(found, wanted)
+
+    def _summed_up(self, samples: int, seconds: float) -> LayerComparison:
+        """The record of all runs."""
+        layers = trace_births(
+            self._description,
+            self._matching,
+            {tensor: measure.figures() for tensor, measure in self._measures.items()},
+            self._reference.nodes,
+        )
+        at = {(layer.index, layer.tensor): place for place, layer in enumerate(layers)}
+        done = LayerComparison(
+            model=self._reference.path,
+            soc=self._description.soc,
+            precision_mode=self._description.options.get("precision_mode", ""),
+            samples=samples,
+            engines=self._reference.engines,
+            layers=layers,
+            outputs=self._outputs(at),
+            device_alone=(*self._matching.device_alone, *self._unlike_ones()),
+            original_alone=self._matching.original_alone,
+            reference_seconds=self._reference_seconds,
+            device_seconds=self._device_seconds,
+            seconds=seconds,
+            peak_bytes=self._peak,
+            total_bytes=self._total,
+            stopped=self._stopped,
+        )
+        return replace(done, histograms=self._histograms(done))
+
+    def _histograms(self, done: LayerComparison) -> dict[int, Histogram]:
+        """Those of the first bad layer and the worst ones, by position; one a value."""
+        if self._sampled is None:
+            return {}
+        first = [] if done.first_bad is None else [done.first_bad]
+        positions = {id(layer): at for at, layer in enumerate(done.layers)}
+        seen: dict[str, int] = {}
+        for layer in (*first, *done.worst()):
+            if layer.error > NOISE:
+                seen.setdefault(layer.value, positions[id(layer)])
+        drawn = {
+            at: self._sampled[done.layers[at].tensor].histogram()
+            for at in [*seen.values()][:_DRAWN]
+        }
+        return {at: each for at, each in drawn.items() if each is not None}
+
+    def _outputs(self, at: Mapping[tuple[int, int], int]) -> dict[str, int]:
+        """Positions of the layers that the model hands out."""
+        makers = self._matching.producer
+        found = {
+            port.name: at.get((makers.get(port.tensor, -1), port.tensor))
+            for port in self._description.outputs
+        }
+        return {name: place for name, place in found.items() if place is not None}
+
+    def _unlike_ones(self) -> list[Alone]:
+        """Results that were matched and could not be measured."""
+        nodes = self._description.nodes
+        makers = [(nodes[self._matching.producer[t]], why) for t, why in self._unlike.items()]
+        return [Alone(node.name, node.op, why) for node, why in makers]
+
+
+def _unlike(dtype: DType, found: npt.NDArray[Any], wanted: npt.NDArray[Any] | None) -> str:
+    """Why two arrays cannot be compared; empty where they can."""
+    if wanted is None:
+        return "the original makes no tensor of it"
+    theirs = DType.from_numpy(wanted.dtype)
+    if (dtype.is_float, dtype.is_integer) != (theirs.is_float, theirs.is_integer):
+        return f"{dtype.value} here, {theirs.value} in the original"
+    if dtype.is_integer and dtype.itemsize == 1 and dtype is not theirs:
+        return f"{dtype.value} here, {theirs.value} in the original"
+    if found.shape != wanted.shape:
+        return f"shape {list(found.shape)} here, {list(wanted.shape)} in the original"
+    return ""

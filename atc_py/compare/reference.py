@@ -1,0 +1,336 @@
+"""The original model run beside the compiled one: node by node, with every result to look at.
+
+The graph is cut into pieces of a few nodes. A piece runs when one of its results is asked for,
+once, on the results of the pieces before it, so all results can be seen and few are held.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+
+from atc_py.diag import Place
+from atc_py.diag.codes import BAD_MODEL, REFERENCE_FAILED
+from atc_py.frontend.reading.mapped import reading_errors
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+__all__ = ["WEIGHT_BYTES", "Piece", "ReferenceModel", "ReferenceRun", "open_reference"]
+
+_NODES = 32
+"""Nodes of a piece; fewer hold less, more start less often."""
+
+WEIGHT_BYTES = 1 << 30
+"""Bytes of weights of a piece, unless one node has more; protobuf writes 2 GiB at most."""
+
+_GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
+
+_NEVER_CUT = frozenset(
+    {"ConcatFromSequence", "If", "Loop", "Optional", "OptionalGetElement", "OptionalHasElement"}
+    | {"Scan", "SequenceAt", "SequenceConstruct", "SequenceEmpty", "SequenceErase"}
+    | {"SequenceInsert", "SequenceLength", "SequenceMap", "SplitToSequence"}
+)
+"""Operators with values that are no tensors, or with graphs inside."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Some nodes of the graph that run together.
+
+    Attributes:
+        nodes: the nodes.
+        reads: what they take from before them; initializers are not among it.
+        writes: what they make.
+    """
+
+    nodes: tuple[onnx.NodeProto, ...]
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+
+
+class ReferenceModel:
+    """An ONNX model in pieces.
+
+    Attributes:
+        path: the file.
+        nodes: its nodes, in the file's order; functions that the model defines are put in.
+        inputs: names of what is fed.
+        constants: initializers by name.
+        pieces: its nodes again, producers first.
+    """
+
+    def __init__(
+        self, path: Path, proto: onnx.ModelProto, weight_bytes: int = WEIGHT_BYTES
+    ) -> None:
+        self.path = path
+        self._proto = proto
+        self.nodes: Sequence[onnx.NodeProto] = tuple(proto.graph.node)
+        self.constants = {each.name: each for each in proto.graph.initializer}
+        self.inputs = tuple(
+            each.name for each in proto.graph.input if each.name not in self.constants
+        )
+        self._engines: dict[int, _Engine] = {}
+        self.pieces = self._cut(weight_bytes)
+
+    def as_declared(self, feeds: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+        """`feeds` in the dtypes that the file declares: a compiled model may take others."""
+        declared = {
+            each.name: each.type.tensor_type.elem_type
+            for each in self._proto.graph.input
+            if each.type.HasField("tensor_type")
+        }
+        return {
+            name: np.asarray(array, onnx.helper.tensor_dtype_to_np_dtype(declared[name]))
+            for name, array in feeds.items()
+            if name in declared
+        }
+
+    def constant_shape(self, name: str) -> tuple[int, ...] | None:
+        """The extents of initializer `name`; None where it is none."""
+        found = self.constants.get(name)
+        return None if found is None else tuple(found.dims)
+
+    @property
+    def engines(self) -> tuple[str, ...]:
+        """What has run pieces so far."""
+        return tuple(sorted({engine.name for engine in self._engines.values()}))
+
+    def run_piece(self, at: int, feeds: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+        """Results of the piece at `at`; those that are no tensors are left out.
+
+        Raises:
+            AtcError: REFERENCE_FAILED where neither onnxruntime nor onnx's evaluator runs it.
+        """
+        if at in self._engines:
+            return self._engines[at].run(feeds)
+        reasons = []
+        model = self._model_of(self.pieces[at], feeds)
+        for start in (_onnxruntime, _onnx_reference):
+            try:
+                engine = start(model, self.pieces[at].writes)
+                found = engine.run(feeds)
+            except Exception as error:  # noqa: BLE001  (both raise anything)
+                reasons.append(" ".join(f"{type(error).__name__}: {error}".split())[:200])
+                continue
+            self._engines[at] = engine
+            return found
+        ops = ", ".join(dict.fromkeys(node.op_type for node in self.pieces[at].nodes))
+        raise REFERENCE_FAILED.error(
+            f"nothing here runs the nodes {ops[:200]} of the original: {'; '.join(reasons)}",
+            place=Place(str(self.path)),
+        )
+
+    def _cut(self, weight_bytes: int) -> tuple[Piece, ...]:
+        """All nodes, in pieces; one piece where values cannot pass between pieces."""
+        nodes = _sorted(self.nodes, {*self.inputs, *self.constants, ""})
+        if any(node.op_type in _NEVER_CUT for node in nodes):
+            return (_piece(nodes, self.constants),)
+        pieces: list[list[onnx.NodeProto]] = []
+        held = 0
+        for node in nodes:
+            size = sum(self._weight_bytes(name) for name in node.input)
+            if not pieces or len(pieces[-1]) == _NODES or held + size > weight_bytes:
+                pieces.append([])
+                held = 0
+            pieces[-1].append(node)
+            held += size
+        return tuple(_piece(each, self.constants) for each in pieces)
+
+    def _weight_bytes(self, name: str) -> int:
+        """Bytes of initializer `name` as protobuf writes it; 0 where it is none."""
+        return self.constants[name].ByteSize() if name in self.constants else 0
+
+    def _model_of(self, piece: Piece, feeds: Mapping[str, NDArray[Any]]) -> onnx.ModelProto:
+        """A model of the piece alone; the types of its inputs are those of `feeds`."""
+        model = onnx.ModelProto(ir_version=self._proto.ir_version)
+        model.opset_import.extend(self._proto.opset_import)
+        graph = model.graph
+        graph.name = "piece"
+        graph.node.extend(piece.nodes)
+        for name in piece.reads:
+            element = onnx.helper.np_dtype_to_tensor_dtype(feeds[name].dtype)
+            graph.input.append(onnx.helper.make_tensor_value_info(name, element, feeds[name].shape))
+        used = {name for node in piece.nodes for name in _read_by(node)}
+        graph.initializer.extend(self.constants[n] for n in sorted(used) if n in self.constants)
+        graph.sparse_initializer.extend(self._proto.graph.sparse_initializer)
+        graph.output.extend(onnx.ValueInfoProto(name=name) for name in piece.writes)
+        return model
+
+
+class ReferenceRun:
+    """One run of the original; results are worked out when they are asked for.
+
+    Attributes:
+        seconds: time in the pieces so far.
+        peak: most bytes that were held at once.
+        total: bytes of all results so far.
+    """
+
+    def __init__(self, model: ReferenceModel, feeds: Mapping[str, NDArray[Any]]) -> None:
+        self._model = model
+        self._held = model.as_declared(feeds)
+        self._next = 0
+        self._awaited: Counter[str] = Counter()
+        self._reads = Counter(name for piece in model.pieces for name in piece.reads)
+        self._failed: set[str] = set()
+        self.seconds = 0.0
+        self.peak = 0
+        self.total = 0
+
+    def expect(self, names: Mapping[str, int]) -> None:
+        """Keep each of `names` until it has been released that many times."""
+        self._awaited.update(names)
+
+    def value(self, name: str) -> NDArray[Any] | None:
+        """The value called `name`; None where the model makes no tensor of that name."""
+        while name not in self._held and self._next < len(self._model.pieces):
+            self._advance()
+        return self._held.get(name)
+
+    def release(self, name: str) -> None:
+        """`name` was looked at once."""
+        self._awaited[name] -= 1
+        self._drop(name)
+
+    def _advance(self) -> None:
+        """Run the next piece."""
+        at, piece = self._next, self._model.pieces[self._next]
+        self._next += 1
+        started = time.perf_counter()
+        made = self._model.run_piece(at, {name: self._held[name] for name in piece.reads})
+        self.seconds += time.perf_counter() - started
+        self._held.update(made)
+        self.total += sum(array.nbytes for array in made.values())
+        self.peak = max(self.peak, sum(array.nbytes for array in self._held.values()))
+        self._reads.subtract(piece.reads)
+        for name in (*made, *piece.reads):
+            self._drop(name)
+
+    def _drop(self, name: str) -> None:
+        """Let go of `name` where nobody waits for it any more."""
+        if self._reads[name] <= 0 and self._awaited[name] <= 0:
+            self._held.pop(name, None)
+
+
+def open_reference(path: Path) -> ReferenceModel:
+    """The ONNX model in the file at `path`, ready to run.
+
+    Raises:
+        AtcError: FILE_NOT_FOUND, FILE_UNREADABLE; BAD_MODEL for what onnx cannot load.
+    """
+    from onnx import inliner
+
+    with reading_errors(path):
+        path.stat()
+    try:
+        proto = onnx.load(path)
+        if proto.functions:
+            proto = inliner.inline_local_functions(proto)
+    except Exception as error:
+        text = " ".join(str(error).split())[:200]
+        raise BAD_MODEL.error(f"onnx cannot load it: {text}", place=Place(str(path))) from error
+    return ReferenceModel(path, proto)
+
+
+@dataclass(frozen=True, slots=True)
+class _Engine:
+    """What runs a piece."""
+
+    name: str
+    call: Callable[[Mapping[str, NDArray[Any]]], Sequence[object]]
+    writes: tuple[str, ...]
+
+    def run(self, feeds: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+        """The results that are tensors, by name."""
+        results = zip(self.writes, self.call(feeds), strict=True)
+        return {
+            name: np.asarray(found)
+            for name, found in results
+            if isinstance(found, np.ndarray | np.generic)
+        }
+
+
+def _onnxruntime(model: onnx.ModelProto, writes: tuple[str, ...]) -> _Engine:
+    """Onnxruntime without optimisations, which would take results away."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    # Threads that wait in a loop would take the cores from the device's kernels.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    session = onnxruntime.InferenceSession(
+        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+    )
+    names = list(writes)
+    return _Engine("onnxruntime", lambda feeds: session.run(names, dict(feeds)), writes)
+
+
+def _onnx_reference(model: onnx.ModelProto, writes: tuple[str, ...]) -> _Engine:
+    """The reference evaluator of onnx."""
+    from onnx.reference import ReferenceEvaluator
+
+    evaluator = ReferenceEvaluator(model)
+
+    def call(feeds: Mapping[str, NDArray[Any]]) -> Sequence[object]:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            return list(evaluator.run(list(writes), dict(feeds)))
+
+    return _Engine("onnx", call, writes)
+
+
+def _piece(nodes: Sequence[onnx.NodeProto], constants: Mapping[str, object]) -> Piece:
+    """`nodes` with what goes in and out."""
+    writes = dict.fromkeys(name for node in nodes for name in node.output if name)
+    reads = dict.fromkeys(
+        name
+        for node in nodes
+        for name in _read_by(node)
+        if name and name not in writes and name not in constants
+    )
+    return Piece(tuple(nodes), tuple(reads), tuple(writes))
+
+
+def _read_by(node: onnx.NodeProto) -> list[str]:
+    """Names that the node reads, those that graphs inside it take from around them among them."""
+    names = [name for name in node.input if name]
+    for attribute in node.attribute:
+        if attribute.type not in _GRAPHS:
+            continue
+        for graph in (attribute.g, *attribute.graphs):
+            inside = {each.name for each in (*graph.initializer, *graph.input)}
+            inside.update(name for each in graph.node for name in each.output)
+            taken = (name for each in graph.node for name in _read_by(each))
+            handed = (each.name for each in graph.output)
+            names += [name for name in (*taken, *handed) if name and name not in inside]
+    return names
+
+
+def _sorted(nodes: Sequence[onnx.NodeProto], known: set[str]) -> list[onnx.NodeProto]:
+    """`nodes` with producers first, else in their order; those of a cycle come last."""
+    found: list[onnx.NodeProto] = []
+    left = list(nodes)
+    while left:
+        ready, waiting = [], []
+        for node in left:
+            if known.issuperset(_read_by(node)):
+                ready.append(node)
+                known.update(node.output)
+            else:
+                waiting.append(node)
+        if not ready:
+            return found + waiting
+        found += ready
+        left = waiting
+    return found

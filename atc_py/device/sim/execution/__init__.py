@@ -1,0 +1,1 @@
+"""Loading of offline models and execution of their steps."""

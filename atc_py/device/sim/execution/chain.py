@@ -1,0 +1,314 @@
+"""Nodes that a compiled model launches as one kernel, and results rounded where they are made.
+
+The compiler gives nodes that are one kernel a common scope: the head, which computes, and functions
+of each element behind it. The head's kernel finishes every part of its result while that is in the
+cache of the core that made it: it is rounded, each function is applied to it in turn, and what
+comes out is rounded again where the function rounds. Every element goes through the same
+operations in the same order as in launches of their own, so results are the same bit by bit.
+
+Scopes are hints: what does not fit together here is launched node by node.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache, cached_property, partial
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from atc_py.device.sim.execution.parallel import ELEMENTS_AT_ONCE, Workers
+from atc_py.device.sim.execution.program import Step
+from atc_py.device.sim.kernel import Call, Kernel, Rounding, in_turn, shared
+from atc_py.device.sim.numerics.function_tables import looking_up, table_of
+from atc_py.device.sim.numerics.rounding import Kind, is_rounded
+from atc_py.target import Unit, find_operator
+from atc_py.tensor.shapes import element_count
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from atc_py.device.sim.kernel import Launch, Part
+    from atc_py.device.sim.node import NodeFacts
+    from atc_py.tensor.dtypes import DType
+
+__all__ = ["chained"]
+
+_ELEMENTWISE = frozenset({"unary", "binary"})
+"""Families of kernels that are functions of each element."""
+
+
+_SUMS = frozenset({"Add", "Sub"})
+"""Operators that add two numbers."""
+
+_LARGEST = float(np.finfo(np.float16).max)
+
+_BOUNDS = frozenset({"ClipByValue", "Relu"})
+"""Operators that hold a number to bounds of its dtype."""
+
+
+def chained(steps: Sequence[Step], scopes: Sequence[int]) -> list[Step]:
+    """`steps` with each scope as one step, at the place of its last node.
+
+    Args:
+        steps: one for each node, in order.
+        scopes: of each node; 0 for one that is launched alone.
+    """
+    members: dict[int, list[Step]] = {}
+    for step, scope in zip(steps, scopes, strict=True):
+        if scope:
+            members.setdefault(scope, []).append(step)
+    merged = {scope: _together(found) for scope, found in members.items()}
+    found: list[Step] = []
+    for step, scope in zip(steps, scopes, strict=True):
+        whole = merged.get(scope)
+        if whole is None:
+            found.append(_alone(step))
+        elif step is members[scope][-1]:
+            found.append(whole)
+    return found
+
+
+def _alone(step: Step) -> Step:
+    """A step whose kernel rounds its own parts where it can."""
+    rounds = step.kernel.rounding is Rounding.BOUNDARY and is_rounded(step.node.outputs[0].dtype)
+    return _chain([step], ()) if step.kernel.finishes and rounds and not step.is_late else step
+
+
+def _together(steps: list[Step]) -> Step | None:
+    """One step for all, or None where they do not fit together, or one stands alone."""
+    if len(steps) == 1:
+        return None
+    links = tuple(_links(steps))
+    return _chain(steps, links) if len(links) == len(steps) - 1 else None
+
+
+@dataclass(frozen=True)
+class _Link:
+    """A function of each element behind a head; what it reads, None standing for the part itself.
+
+    Attributes:
+        node: static facts.
+        kernel: computes it.
+        operands: position of each input among the inputs of the whole chain, or None.
+    """
+
+    node: NodeFacts
+    kernel: Kernel
+    operands: tuple[int | None, ...]
+
+    @cached_property
+    def table(self) -> NDArray[Any] | None:
+        """All its results, where it reads nothing but the part and looking them up is faster."""
+        if self.operands != (None,) or self.kernel.rounding is not Rounding.BOUNDARY:
+            return None
+        return table_of(self.node, self.kernel, _one_worker())
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether it holds values to other numbers of their dtype."""
+        first, *bounds = self.operands or (0,)
+        return self.node.op in _BOUNDS and first is None and None not in bounds
+
+    def launch(self, call: Call, values: NDArray[Any], part: Part) -> Launch:
+        """What applies it to a part of the chain's result, in place.
+
+        A part of an operand that has to be copied, or that its kernel copies to have it in order,
+        is taken by every launch anew: data change.
+        """
+        if any(
+            at is not None
+            and not _is_in_order(_operand(call.input(at), values, part), call.input(at))
+            for at in self.operands
+        ):
+            return lambda: self._on_part(call, values, part)()  # noqa: PLW0108  (anew each time)
+        return self._on_part(call, values, part)
+
+    def _on_part(self, call: Call, values: NDArray[Any], part: Part) -> Launch:
+        """What applies it to a part, with operands as they are now."""
+        inputs = tuple(
+            values if at is None else _operand(call.input(at), values, part) for at in self.operands
+        )
+        return self.kernel.launch(Call(self.node, inputs, (values,), call.workspace, _one_worker()))
+
+
+@dataclass(frozen=True, slots=True)
+class _Chain:
+    """A head and what follows it, as one kernel.
+
+    Attributes:
+        node: the head's facts.
+        kernel: the head's.
+        inputs: how many of the chain's inputs are the head's.
+        links: in order.
+        lead: the head as a link where it is a function of one number, else None.
+    """
+
+    node: NodeFacts
+    kernel: Kernel
+    inputs: int
+    links: tuple[_Link, ...]
+    lead: _Link | None = None
+
+    def run(self, call: Call) -> None:
+        """Launch the head on the memory of the last result; it finishes its parts."""
+        self.bind(call)()
+
+    def bind(self, call: Call) -> Launch:
+        """What `run` does, over and over."""
+        out = call.out.reshape(self.node.outputs[0].shape)
+        finishing = partial(self._finishing, call)
+        head = Call(
+            self.node,
+            call.inputs[: self.inputs],
+            (out,),
+            call.workspace,
+            call.workers,
+            finishing,
+            call.fixed,
+        )
+        table = None if self.lead is None else self.lead.table
+        if table is None:
+            return self.kernel.launch(head)
+        source, target = head.x.reshape(-1), out.reshape(-1)
+
+        def part(start: int, stop: int) -> Launch:
+            values, place = target[start:stop], ((target.size,), (slice(start, stop),))
+            found = looking_up(table, source[start:stop], values, call.workspace)
+            return in_turn([found, finishing(values, place)])
+
+        return shared(call.workers, target.size, part, least=ELEMENTS_AT_ONCE)
+
+    def _finishing(self, call: Call, values: NDArray[Any], part: Part) -> Launch:
+        """What rounds a part of the head's result and applies the links to it, in place.
+
+        A bound, which lies on the grid, may be held before rounding as well as behind it.
+        """
+        dtype = self.node.outputs[0].dtype
+        looked_up = self.lead is not None and self.lead.table is not None
+        launches: list[Launch] = []
+        kind = None if looked_up else _kind_of_results(self.node, self.kernel)
+        for link in self.links:
+            if kind is not None and not link.is_bound:
+                launches.append(call.rounding(values, dtype, kind))
+                kind = None
+            if link.table is not None:
+                launches.append(looking_up(link.table, values, values, call.workspace))
+                continue
+            launches.append(link.launch(call, values, part))
+            if kind is None:
+                kind = _kind_of_results(link.node, link.kernel)
+            elif link.node.op == "Relu":
+                kind = Kind.POSITIVE
+            else:
+                launches.append(_rounding_clipped(call, values, dtype, link.operands[1:]))
+                kind = None
+        if kind is not None:
+            launches.append(call.rounding(values, dtype, kind))
+        return in_turn(launches)
+
+
+def _rounding_clipped(
+    call: Call, values: NDArray[Any], dtype: DType, bounds: Sequence[int | None]
+) -> Launch:
+    """What rounds values that are held to two bounds, which may be known to the launch alone."""
+    low, high = (call.input(at or 0).reshape(-1) for at in bounds)
+    if call.fixed.issuperset(bounds):
+        kind = Kind.ANY
+        if low[0] >= 0:
+            kind = Kind.BOUNDED if high[0] <= _LARGEST else Kind.POSITIVE
+        return call.rounding(values, dtype, kind)
+    positive, other = (call.rounding(values, dtype, kind) for kind in (Kind.POSITIVE, Kind.ANY))
+    return lambda: (positive if low[0] >= 0 else other)()  # noqa: PLW0108  (anew each time)
+
+
+def _kind_of_results(node: NodeFacts, kernel: Kernel) -> Kind | None:
+    """What is known of a kernel's results that are to be rounded; None where they are not."""
+    if kernel.rounding is not Rounding.BOUNDARY or not is_rounded(node.outputs[0].dtype):
+        return None
+    return Kind.SUMS if node.op in _SUMS else Kind.ANY
+
+
+@cache
+def _one_worker() -> Workers:
+    """The thread itself: a part is work for one."""
+    return Workers(1)
+
+
+def _operand(array: NDArray[Any], values: NDArray[Any], part: Part) -> NDArray[Any]:
+    """What of another operand belongs to a part: the part of its own, or what is repeated."""
+    shape, index = part
+    if array.size == 1:
+        return array.reshape(-1)
+    if array.size == element_count(shape):
+        return array.reshape(shape)[index].reshape(values.shape)
+    return np.broadcast_to(array, shape)[index].reshape(values.shape)
+
+
+def _is_in_order(part: NDArray[Any], whole: NDArray[Any]) -> bool:
+    """Whether a part of an array is its own memory, one element after the other."""
+    return part.flags.c_contiguous and np.may_share_memory(part, whole)
+
+
+def _links(steps: Sequence[Step]) -> Iterator[_Link]:
+    """The links behind the first of `steps`, up to one that does not fit."""
+    head = steps[0]
+    if not head.kernel.finishes or head.is_late or len(head.outputs) != 1:
+        return
+    facts = head.node.outputs[0]
+    position = len(head.inputs)
+    for before, step in pairwise(steps):
+        (value,) = before.outputs
+        made = step.node.outputs[0]
+        same = made.dtype is facts.dtype and not made.is_open and made.elements == facts.elements
+        if step.is_late or len(step.outputs) != 1 or value not in step.inputs or not same:
+            return
+        if not step.kernel.alias and not _is_elementwise(step, head, value):
+            return
+        operands: list[int | None] = []
+        for tensor in step.inputs:
+            operands.append(None if tensor == value else position)
+            position += tensor != value
+        yield _Link(step.node, step.kernel, () if step.kernel.alias else tuple(operands))
+
+
+def _is_elementwise(step: Step, head: Step, value: int) -> bool:
+    """Whether a step is a function of each element whose operands can be cut as its result is."""
+    row, out = find_operator(step.node.op), step.node.outputs[0]
+    if row is None or row.family not in _ELEMENTWISE or row.unit is not Unit.VECTOR:
+        return False
+    for tensor, facts in zip(step.inputs, step.node.inputs, strict=True):
+        if tensor == value:
+            continue
+        if facts is None or facts.is_open:
+            return False
+        repeats = head.kernel.keeps_shape and out.dims == head.node.outputs[0].dims
+        if facts.elements not in {1, out.elements} and not repeats:
+            return False
+    return True
+
+
+def _chain(steps: Sequence[Step], links: tuple[_Link, ...]) -> Step:
+    """One step that does what `steps` do; profiles and findings name all their operators."""
+    head = steps[0]
+    inputs = [*head.inputs]
+    for before, step in pairwise(steps):
+        inputs += [tensor for tensor in step.inputs if tensor != before.outputs[0]]
+    active = tuple(link for link in links if link.operands)
+    row = find_operator(head.node.op)
+    is_function = row is not None and row.family == "unary" and len(head.inputs) == 1
+    lead = _Link(head.node, head.kernel, (None,)) if is_function else None
+    chain = _Chain(head.node, head.kernel, len(head.inputs), active, lead)
+    kernel = replace(
+        head.kernel,
+        run=chain.run,
+        bind=chain.bind,
+        rounding=Rounding.ON_GRID,
+        in_place=head.kernel.in_place and len(inputs) == len(head.inputs),
+    )
+    names = [step.node.op for step in steps if not step.kernel.alias]
+    node = replace(head.node, op="+".join(names), outputs=steps[-1].node.outputs)
+    return Step(head.index, node, kernel, tuple(inputs), steps[-1].outputs)

@@ -1,0 +1,76 @@
+"""Nodes whose types only the run knows: typed from the arrays that reach them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
+from atc_py.device.sim.numerics.rounding import carrier_dtype
+from atc_py.target import find_operator
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from atc_py.device.sim.execution.program import Step
+
+__all__ = ["empty_results", "held_results", "typed_by_inputs", "types_in_run"]
+
+
+def typed_by_inputs(step: Step, inputs: Sequence[NDArray[Any] | None]) -> NodeFacts:
+    """The node of a late step with the extents and the numbers that its inputs have in this run.
+
+    An input that is dead in this run is absent.
+    """
+    node = step.node
+    row = find_operator(node.op)
+    facts = tuple(
+        None if declared is None or array is None else TensorFacts(declared.dtype, array.shape)
+        for declared, array in zip(node.inputs, inputs, strict=True)
+    )
+    given = ((at, inputs[at]) for at in (row.numbers_at(len(inputs)) if row else ()))
+    numbers = {at: array for at, array in given if array is not None}
+    return replace(node, inputs=facts, numbers=numbers)
+
+
+def types_in_run(step: Step, node: NodeFacts) -> tuple[TensorFacts, ...]:
+    """The types of the results of a late step, as its kernel's rule tells them.
+
+    Raises:
+        NodeError: the inputs do not go together, or make something else than the model declares.
+    """
+    types = step.kernel.types(node)
+    _hold(types, node.outputs)
+    return types
+
+
+def empty_results(types: tuple[TensorFacts, ...]) -> tuple[NDArray[Any], ...]:
+    """Arrays for the results of a late step, of their types in this run."""
+    return tuple(np.empty(facts.shape, carrier_dtype(facts.dtype)) for facts in types)
+
+
+def held_results(
+    arrays: tuple[NDArray[Any], ...], declared: tuple[TensorFacts, ...]
+) -> tuple[NDArray[Any], ...]:
+    """Results that a kernel made anew.
+
+    Raises:
+        NodeError: they have other extents than the model declares.
+    """
+    pairs = zip(arrays, declared, strict=True)
+    _hold(tuple(TensorFacts(facts.dtype, array.shape) for array, facts in pairs), declared)
+    return arrays
+
+
+def _hold(found: tuple[TensorFacts, ...], declared: tuple[TensorFacts, ...]) -> None:
+    """Refuse types that the model does not admit."""
+    admitted = len(found) == len(declared) and all(
+        wanted.admits(facts) for wanted, facts in zip(declared, found, strict=True)
+    )
+    if not admitted:
+        made, wanted = (", ".join(map(str, facts)) for facts in (found, declared))
+        raise NodeError(f"the result is {made}, but the model declares {wanted}")

@@ -1,0 +1,93 @@
+"""What every run does with a step, wherever its tensors lie: is it dead, run it, say what failed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from atc_py.device.backend import NodeProfile
+from atc_py.device.sim.kernel import Rounding, in_turn
+from atc_py.device.sim.node import NodeError
+from atc_py.device.sim.numerics.rounding import is_rounded, round_to_grid
+from atc_py.diag import AtcError
+from atc_py.diag.codes import DEVICE_FAILED, DEVICE_MEMORY
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from atc_py.device.sim.execution.program import Step
+    from atc_py.device.sim.kernel import Call, Kernel, Launch
+    from atc_py.device.sim.node import TensorFacts
+
+Cost: TypeAlias = "tuple[float, list[int]]"
+"""Seconds that a step took, and the elements of each of its results, 0 where it is dead."""
+
+__all__ = ["Cost", "bound", "compute", "failure_of", "is_dead", "profile_of"]
+
+
+def is_dead(step: Step, inputs: Sequence[NDArray[Any] | None]) -> bool:
+    """Whether what a step needs is dead in this run: an input, or of one that joins all inputs."""
+    there = [tensor >= 0 for tensor in step.inputs]
+    alive = [array is not None for array in inputs]
+    return alive != there and not (step.kernel.joins and any(alive))
+
+
+def compute(kernel: Kernel, call: Call) -> None:
+    """Fill the outputs of `call`, rounded to the grids of their dtypes."""
+    if kernel.alias or not any(output.size for output in call.outputs):
+        return
+    kernel.run(call)
+    if kernel.rounding is Rounding.BOUNDARY:
+        for facts, output in zip(call.node.outputs, call.outputs, strict=True):
+            if is_rounded(facts.dtype):
+                round_to_grid(output, facts.dtype, output)
+
+
+def bound(kernel: Kernel, call: Call) -> Launch:
+    """What does as `compute` does, over and over; what does not depend on the data is done now."""
+    if kernel.alias or not any(output.size for output in call.outputs):
+        return in_turn([])
+    launches = [kernel.launch(call)]
+    if kernel.rounding is Rounding.BOUNDARY:
+        launches += (
+            call.rounding(output, facts.dtype)
+            for facts, output in zip(call.node.outputs, call.outputs, strict=True)
+            if is_rounded(facts.dtype)
+        )
+    return in_turn(launches)
+
+
+def failure_of(step: Step, error: Exception) -> AtcError:
+    """What a step raised, as DEVICE_MEMORY or DEVICE_FAILED with the node."""
+    if isinstance(error, AtcError):
+        return error
+    if isinstance(error, MemoryError):
+        results = ", ".join(str(facts) for facts in step.node.outputs)
+        return DEVICE_MEMORY.error(
+            f"memory ran out; the node's results are {results}: {error}",
+            place=step.place,
+            help="run on a machine with more memory, or convert with a smaller input shape",
+        )
+    if isinstance(error, NodeError):
+        return DEVICE_FAILED.error(
+            f"the data do not fit the node: {error}",
+            place=step.place,
+            help="its shapes follow from the data that the model was given; feed other data",
+        )
+    return DEVICE_FAILED.error(
+        f"the kernel stopped: {type(error).__name__}: {error}", place=step.place
+    )
+
+
+def profile_of(steps: Sequence[Step], costs: Sequence[Cost]) -> tuple[NodeProfile, ...]:
+    """What the first steps cost, as many as there are costs of."""
+    return tuple(
+        NodeProfile(node.name, node.op, node.engine, seconds, _output_bytes(node.outputs, sizes))
+        for node, (seconds, sizes) in zip((step.node for step in steps), costs, strict=False)
+    )
+
+
+def _output_bytes(outputs: Sequence[TensorFacts], sizes: Sequence[int]) -> int:
+    """Bytes of results with `sizes` elements in the dtypes that the model declares."""
+    return sum(size * facts.dtype.itemsize for size, facts in zip(sizes, outputs, strict=True))

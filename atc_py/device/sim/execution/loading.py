@@ -1,0 +1,230 @@
+"""From a model's description to a program: everything that can be checked before a run is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from atc_py.device.sim.attributes import read_attributes
+from atc_py.device.sim.execution.chain import chained
+from atc_py.device.sim.execution.program import Program, Step, freeing, without_moves
+from atc_py.device.sim.kernel import find_kernel
+from atc_py.device.sim.memory.slot_plan import plan_memory
+from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts, UnknownNumbersError
+from atc_py.diag import Place, Sink
+from atc_py.diag.codes import OM_CONTENT
+from atc_py.target import find_operator
+from atc_py.tensor.dtypes import DType, UnknownDTypeError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from atc_py.device.backend import LoadedModel
+    from atc_py.device.sim.kernel import Kernel
+    from atc_py.package.schema import OmNode, OmPort
+    from atc_py.target import Operand, TargetOp
+
+__all__ = ["build_program"]
+
+
+def build_program(model: LoadedModel, *, merged: bool = True, moves: bool = False) -> Program:
+    """Check `model` and make it ready to run.
+
+    Args:
+        model: its description and constants.
+        merged: whether nodes of one scope are one step; else every node is one.
+        moves: whether nodes that store a tensor in another format are steps although nodes are
+            merged; they do nothing to the numbers.
+
+    Raises:
+        AtcError: OM_CONTENT, with every finding.
+    """
+    return _Loader(model, merged=merged, moves=moves or not merged).load()
+
+
+class _Loader:
+    """Collects findings about one model, so that one load reports them all.
+
+    `_defined` has the tensors that are there before the node that is looked at: constants,
+    inputs of the model, and outputs of the nodes before it.
+    """
+
+    def __init__(self, model: LoadedModel, *, merged: bool, moves: bool) -> None:
+        self._model = model
+        self._merged = merged
+        self._moves = moves
+        self._description = model.description
+        self._sink = Sink()
+        self._tensors: list[TensorFacts] = []
+        self._constants: dict[int, NDArray[Any]] = {}
+        self._defined: set[int] = set()
+
+    def load(self) -> Program:
+        """The program, or all findings as one error."""
+        self._read_tensors()
+        self._read_constants()
+        inputs = self._ports("input", self._description.inputs)
+        self._define(inputs.values(), None)
+        steps = [self._step(index, node) for index, node in enumerate(self._description.nodes)]
+        outputs = self._ports("output", self._description.outputs)
+        for name, tensor in outputs.items():
+            if tensor not in self._defined:
+                self._find(f"nothing computes the tensor behind output {name!r}", None)
+        self._sink.raise_errors()
+        known = [step for step in steps if step is not None]
+        if not self._moves:
+            known, stands_for = without_moves(known)
+            outputs = {name: stands_for.get(t, t) for name, t in outputs.items()}
+        nodes = self._description.nodes
+        scopes = [nodes[step.index].scope if self._merged else 0 for step in known]
+        ready = freeing(chained(known, scopes), outputs.values())
+        memory = plan_memory(ready, self._tensors, outputs.values())
+        return Program(tuple(self._tensors), inputs, outputs, self._constants, ready, memory)
+
+    def _find(self, message: str, place: Place | None) -> None:
+        """Keep a finding."""
+        self._sink.add(OM_CONTENT.diagnostic(message, place=place))
+
+    def _read_tensors(self) -> None:
+        """Types of all tensors; nothing else can be checked when one makes no sense."""
+        for tensor in self._description.tensors:
+            try:
+                dtype = DType.parse(tensor.dtype)
+            except UnknownDTypeError as error:
+                self._find(f"tensor {tensor.name!r}: {error}", None)
+                continue
+            if any(extent is not None and extent < 0 for extent in tensor.shape):
+                self._find(f"tensor {tensor.name!r} has shape {tensor.shape}", None)
+            self._tensors.append(TensorFacts(dtype, tuple(tensor.shape)))
+        self._sink.raise_errors()
+
+    def _read_constants(self) -> None:
+        """Open the data of the constants and hold it to the declared types."""
+        for position, tensor in enumerate(self._description.tensors):
+            if tensor.member is None:
+                continue
+            array = self._model.array(tensor.member)
+            declared = self._tensors[position]
+            if array.dtype.name != declared.dtype.value or array.shape != declared.dims:
+                self._find(
+                    f"constant {tensor.name!r} must be {declared}, found {array.dtype.name} "
+                    f"of shape {list(array.shape)}",
+                    Place(field=tensor.member),
+                )
+            self._constants[position] = array
+        self._defined.update(self._constants)
+
+    def _ports(self, kind: str, ports: Sequence[OmPort]) -> dict[str, int]:
+        """Inputs or outputs of the model by name, each held to the list of tensors."""
+        found: dict[str, int] = {}
+        for port in ports:
+            if not 0 <= port.tensor < len(self._tensors):
+                self._find(
+                    f"{kind} {port.name!r} is tensor {port.tensor}, "
+                    f"but there are {len(self._tensors)} tensors",
+                    None,
+                )
+            elif port.name in found:
+                self._find(f"two {kind}s are called {port.name!r}", None)
+            else:
+                found[port.name] = port.tensor
+        return found
+
+    def _define(self, tensors: Iterable[int], place: Place | None) -> None:
+        """Note that `tensors` are computed or fed here, and nowhere else."""
+        for tensor in tensors:
+            if tensor in self._defined:
+                name = self._description.tensors[tensor].name
+                self._find(f"tensor {name!r} is defined twice", place)
+            self._defined.add(tensor)
+
+    def _step(self, index: int, node: OmNode) -> Step | None:
+        """One node as a step, or None after a finding."""
+        place = Place(node=index, node_name=node.name, op_type=node.op)
+        try:
+            step = self._checked_step(index, node)
+        except NodeError as error:
+            self._find(str(error), place)
+            step = None
+        inside = [tensor for tensor in node.outputs if 0 <= tensor < len(self._tensors)]
+        self._define(inside, place)
+        return step
+
+    def _checked_step(self, index: int, node: OmNode) -> Step:
+        """One node as a step; raises NodeError."""
+        row, kernel = _known(node)
+        self._check_tensors(node)
+        _check_operands("input", row.inputs, node.inputs)
+        _check_operands("output", row.outputs, node.outputs)
+        facts = NodeFacts(
+            node.op,
+            node.name,
+            node.engine,
+            tuple(self._tensors[tensor] if tensor >= 0 else None for tensor in node.inputs),
+            tuple(self._tensors[tensor] for tensor in node.outputs),
+            read_attributes(row, node.attributes),
+            self._numbers(row, node),
+        )
+        is_late = not _has_static_types(facts, kernel)
+        return Step(index, facts, kernel, tuple(node.inputs), tuple(node.outputs), is_late)
+
+    def _check_tensors(self, node: OmNode) -> None:
+        """Hold a node's tensors to the list, and its inputs to what is defined before it."""
+        count = len(self._tensors)
+        wrong = [t for t in node.inputs if not -1 <= t < count]
+        wrong += [t for t in node.outputs if not 0 <= t < count]
+        if wrong:
+            raise NodeError(f"tensors {wrong} do not exist; there are {count}")
+        early = [t for t in node.inputs if t >= 0 and t not in self._defined]
+        if early:
+            names = ", ".join(repr(self._description.tensors[t].name) for t in early)
+            raise NodeError(f"{names} is read before a node computes it")
+
+    def _numbers(self, row: TargetOp, node: OmNode) -> dict[int, NDArray[Any]]:
+        """Data of constant inputs that the operator reads as numbers."""
+        return {
+            position: self._constants[node.inputs[position]]
+            for position in row.numbers_at(len(node.inputs))
+            if node.inputs[position] in self._constants
+        }
+
+
+def _known(node: OmNode) -> tuple[TargetOp, Kernel]:
+    """Row and kernel of a node's operator."""
+    row, kernel = find_operator(node.op), find_kernel(node.op)
+    if row is None or kernel is None:
+        raise NodeError(f"the device has no operator {node.op!r}")
+    return row, kernel
+
+
+def _check_operands(kind: str, operands: Sequence[Operand], tensors: Sequence[int]) -> None:
+    """Hold the number of inputs or outputs, and which of them are absent, to the row."""
+    last = operands[-1]
+    if len(tensors) > len(operands) and not last.variadic:
+        raise NodeError(f"at most {len(operands)} {kind}s are allowed, found {len(tensors)}")
+    for position, operand in enumerate(operands):
+        absent = position >= len(tensors) or tensors[position] < 0
+        if absent and not operand.optional:
+            raise NodeError(f"{kind} {operand.name!r} is absent")
+    if last.variadic and min(tensors) < 0:
+        raise NodeError(f"{kind}s {list(tensors)} must all be there")
+
+
+def _has_static_types(node: NodeFacts, kernel: Kernel) -> bool:
+    """Hold the declared output types to those that the kernel computes.
+
+    Returns:
+        Whether they can be told: extents may be open, and numbers may not be known, before the run.
+    """
+    if any(tensor.is_open for tensor in (*node.present, *node.outputs)):
+        return False
+    try:
+        implied = kernel.types(node)
+    except UnknownNumbersError:
+        return False
+    if implied != node.outputs:
+        wanted = ", ".join(str(facts) for facts in implied)
+        declared = ", ".join(str(facts) for facts in node.outputs)
+        raise NodeError(f"the result is {wanted}, but declared is {declared}")
+    return True

@@ -1,0 +1,288 @@
+"""A model on the simulated device: runs its steps one after the other and times them."""
+
+from __future__ import annotations
+
+from functools import cached_property, partial
+from operator import is_not
+from threading import Lock
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from atc_py.device.sim.execution.dynamic_shapes import (
+    empty_results,
+    held_results,
+    typed_by_inputs,
+    types_in_run,
+)
+from atc_py.device.sim.execution.feeds import read_feeds
+from atc_py.device.sim.execution.launch import bound, compute, failure_of, is_dead, profile_of
+from atc_py.device.sim.execution.loading import build_program
+from atc_py.device.sim.execution.parallel import Workers
+from atc_py.device.sim.execution.program import settled
+from atc_py.device.sim.kernel import Call, Workspace
+from atc_py.device.sim.memory.array_pool import Pool
+from atc_py.device.sim.memory.memory_budget import Room
+from atc_py.device.sim.numerics.rounding import carrier_dtype, from_carrier, is_rounded, to_carrier
+from atc_py.diag import AtcError
+from atc_py.diag.codes import DEVICE_FAILED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from atc_py.device.backend import LoadedModel, NodeProfile
+    from atc_py.device.sim.execution.launch import Cost
+    from atc_py.device.sim.execution.program import Program, Step
+    from atc_py.device.sim.kernel import Launch
+    from atc_py.package.schema import OmModel
+
+__all__ = ["SimModel"]
+
+Values: TypeAlias = "dict[int, NDArray[Any] | None]"
+"""Carriers by the position of their tensors; None for what is dead in this run."""
+
+_CONVERTED_AT_ONCE = 256 * 1024
+"""Elements of a constant below which its conversion is not worth sharing."""
+
+
+class SimModel:
+    """A loaded model with its memory, its constants as carriers, and its last run's profile.
+
+    Memory for results and scratch is taken in the first run and kept for the next ones; runs of
+    one model therefore take turns. Nodes of one scope are one launch unless `merged` is false: then
+    `observe` sees the result of every node. Results are the same.
+
+    Attributes:
+        description: what was loaded.
+        room: what its runs may take of the memory limit.
+    """
+
+    def __init__(self, model: LoadedModel, *, merged: bool = True) -> None:
+        self.description: OmModel = model.description
+        self._program = build_program(model, merged=merged)
+        self._costs: list[Cost] = []
+        self._calls: dict[int, tuple[Call, Launch | None]] = {}
+        self._carriers: dict[int, NDArray[Any]] = {}
+        self._slots: dict[int, NDArray[np.uint8]] = {}
+        self._pool = Pool([*self._program.memory.slots, *_converted(self._program)])
+        self._results: dict[int, NDArray[Any]] = {}
+        self.room = Room(self._program)
+        self._workspace = Workspace(self.room.limit)
+        self._lock = Lock()
+        # Without gates nothing is ever dead, and runs of many small kernels feel the question.
+        self._has_gates = any(step.kernel.gate is not None for step in self._program.steps)
+        self._settled = settled(self._program)
+        self._ready: dict[int, tuple[Launch, list[int]]] = {}
+
+    def run(
+        self,
+        inputs: Mapping[str, NDArray[Any]],
+        observe: Callable[[int, NDArray[Any]], None] | None = None,
+    ) -> dict[str, NDArray[Any]]:
+        """The outputs for `inputs`; see `DeviceBackend.run`.
+
+        Args:
+            inputs: arrays by name.
+            observe: called with position and carrier of each result that is alive, as soon as it
+                is there. The array is the observer's only during the call: its memory is used
+                again. What the observer raises ends the run.
+        """
+        self.room.require_plan()
+        feeds = read_feeds(self._program, inputs)
+        with self._lock, self._workers.running(), np.errstate(all="ignore"):
+            values: Values = dict(feeds)
+            self._costs = self._launched(values, observe)
+            return {
+                name: self._output(name, tensor, values)
+                for name, tensor in self._program.outputs.items()
+            }
+
+    @property
+    def profile(self) -> tuple[NodeProfile, ...]:
+        """What each node cost in the last complete run, in their order; empty before the first."""
+        return profile_of(self._program.steps, self._costs)
+
+    def _output(self, name: str, tensor: int, values: Values) -> NDArray[Any]:
+        """A result of the model in its true dtype."""
+        array = self._value(tensor, values)
+        if array is None:
+            raise DEVICE_FAILED.error(f"nothing computed the output {name!r} in this run")
+        return from_carrier(array, self._program.tensors[tensor].dtype)
+
+    @cached_property
+    def _workers(self) -> Workers:
+        """Threads for the kernels, started in the first run."""
+        return Workers()
+
+    def close(self) -> None:
+        """Let the workers go, if any came."""
+        if "_workers" in self.__dict__:
+            self._workers.close()
+
+    def _launched(
+        self, values: Values, observe: Callable[[int, NDArray[Any]], None] | None
+    ) -> list[Cost]:
+        """Launch all steps; what each of them cost.
+
+        Steps that do the same in every run are launched right here: in networks of small kernels
+        whatever is asked in between is felt.
+        """
+        costs: list[Cost] = []
+        ready = self._ready if observe is None else {}
+        for step in self._program.steps:
+            known = ready.get(step.index)
+            if known is None:
+                costs.append(self._observed(step, values, observe))
+                continue
+            launch, sizes = known
+            costs.append((_timed(step, launch), sizes))
+        return costs
+
+    def _observed(
+        self,
+        step: Step,
+        values: Values,
+        observe: Callable[[int, NDArray[Any]], None] | None,
+    ) -> Cost:
+        """Launch a step, show its results, and let go of what nobody reads after it."""
+        seconds = _timed(step, partial(self._launch, step, values))
+        made = [values[tensor] for tensor in step.outputs]
+        if observe is not None:
+            for tensor, array in zip(step.outputs, made, strict=True):
+                if array is not None:
+                    observe(tensor, array)
+        for tensor in step.frees:
+            values.pop(tensor, None)
+        sizes = [0 if array is None else array.size for array in made]
+        known = self._calls.get(step.index)
+        if step.index in self._settled and known is not None and known[1] is not None:
+            self._ready[step.index] = known[1], sizes
+        return seconds, sizes
+
+    def _launch(self, step: Step, values: Values) -> None:
+        """Run a step's kernel on what reaches it; a step that is dead in this run does nothing."""
+        inputs = tuple(self._value(t, values) if t >= 0 else None for t in step.inputs)
+        if self._has_gates and is_dead(step, inputs):
+            values.update(dict.fromkeys(step.outputs))
+            return
+        call, launch = self._bound(step, inputs)
+        outputs = call.outputs
+        if launch is not None:
+            launch()
+        else:
+            outputs = self._computed(step, call, values)
+        values.update(zip(step.outputs, outputs, strict=True))
+        if step.kernel.gate is not None:
+            opened = zip(step.outputs, step.kernel.gate(call), strict=True)
+            values.update((tensor, None) for tensor, is_open in opened if not is_open)
+
+    def _bound(
+        self, step: Step, inputs: tuple[NDArray[Any] | None, ...]
+    ) -> tuple[Call, Launch | None]:
+        """What a step's kernel is called with, and what launches it; None of a late step.
+
+        Both are the last run's where the arrays are the same. They nearly always are, because
+        results lie where they lay before. What launches over and over is made in the second run:
+        scratch memory is as large by then as it gets.
+        """
+        if step.is_late:
+            node = typed_by_inputs(step, inputs)
+            return Call(node, inputs, (), self._workspace, self._workers), None
+        known = self._calls.get(step.index)
+        if known is not None and not any(map(is_not, known[0].inputs, inputs)):
+            if known[1] is None:
+                known = self._calls[step.index] = known[0], bound(step.kernel, known[0])
+            return known
+        constants = self._program.constants
+        fixed = frozenset(at for at, tensor in enumerate(step.inputs) if tensor in constants)
+        call = Call(step.node, inputs, (), self._workspace, self._workers, fixed=fixed)
+        if step.kernel.alias:
+            call = call.onto(tuple(call.x.reshape(each.shape) for each in step.node.outputs))
+        else:
+            call = call.onto(tuple(map(self._result, step.outputs)))
+        self._calls[step.index] = call, None
+        if step.index in self._settled:
+            self._carriers.update(zip(step.outputs, call.outputs, strict=True))
+        return call, partial(compute, step.kernel, call)
+
+    def _computed(self, step: Step, call: Call, values: Values) -> tuple[NDArray[Any], ...]:
+        """What the kernel of a late step makes, rounded to the grid of its dtype."""
+        kernel, node = step.kernel, call.node
+        if kernel.alias:
+            return tuple(call.x.reshape(each.shape) for each in types_in_run(step, node))
+        if kernel.results is not None:
+            return held_results(kernel.results(call), node.outputs)
+        types = types_in_run(step, node)
+        self.room.require_results(step, types, values.values())
+        call = call.onto(empty_results(types))
+        compute(kernel, call)
+        return call.outputs
+
+    def _value(self, tensor: int, values: Values) -> NDArray[Any] | None:
+        """A tensor's carrier: fed, computed before, or a constant, converted at its first use.
+
+        None is a tensor that is dead in this run: it lies in a branch that is not taken.
+        """
+        if tensor in values:
+            return values[tensor]
+        if tensor not in self._carriers:
+            self._carriers[tensor] = self._carried(tensor)
+        return self._carriers[tensor]
+
+    def _carried(self, tensor: int) -> NDArray[Any]:
+        """A constant as its carrier, converted on all workers."""
+        data, dtype = self._program.constants[tensor], self._program.tensors[tensor].dtype
+        if not is_rounded(dtype) or not data.flags.c_contiguous:
+            return to_carrier(data, dtype)
+        wide = carrier_dtype(dtype)
+        carrier = self._pool.take(data.size * wide.itemsize).view(wide).reshape(data.shape)
+        flat, source = carrier.reshape(-1), data.reshape(-1)
+
+        def part(start: int, stop: int) -> None:
+            np.copyto(flat[start:stop], source[start:stop], casting="unsafe")
+
+        self._workers.split(flat.size, part, least=_CONVERTED_AT_ONCE)
+        return carrier
+
+    def _result(self, tensor: int) -> NDArray[Any]:
+        """The array for a tensor in the slot that the memory plan gives it."""
+        if tensor not in self._results:
+            facts = self._program.tensors[tensor]
+            dtype = carrier_dtype(facts.dtype)
+            memory = self._slot(self._program.memory.slot_of[tensor])
+            nbytes = facts.elements * dtype.itemsize
+            self._results[tensor] = memory[:nbytes].view(dtype).reshape(facts.shape)
+        return self._results[tensor]
+
+    def _slot(self, index: int) -> NDArray[np.uint8]:
+        """Memory of a slot, aligned, taken from the system at its first use."""
+        if index not in self._slots:
+            self._slots[index] = self._pool.take(self._program.memory.slots[index])
+        return self._slots[index]
+
+
+def _converted(program: Program) -> Iterator[int]:
+    """Bytes of the carriers of constants that are converted."""
+    for tensor, data in program.constants.items():
+        dtype = program.tensors[tensor].dtype
+        if is_rounded(dtype):
+            yield data.size * carrier_dtype(dtype).itemsize
+
+
+def _timed(step: Step, launch: Launch) -> float:
+    """Launch a step and say how many seconds it took.
+
+    Raises:
+        AtcError: DEVICE_MEMORY or DEVICE_FAILED with the node, whatever the kernel raised.
+    """
+    start = perf_counter()
+    try:
+        launch()
+    except AtcError:
+        raise
+    except Exception as error:
+        raise failure_of(step, error) from error
+    return perf_counter() - start

@@ -1,0 +1,1 @@
+"""Memory of the simulated device: plans, slots, bytes and budget."""

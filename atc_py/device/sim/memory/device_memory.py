@@ -1,0 +1,185 @@
+"""Device memory as bytes: every tensor packed in its true dtype, where the memory plan puts it.
+
+Nothing is kept beside the bytes, so that a plan or a storage that is wrong gives wrong numbers:
+memory that nobody has written yet, or nobody needs any more, is full of bytes that are NaN or
+numbers out of all proportion in every dtype.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from atc_py.device.sim.memory.in_place import Takeovers
+from atc_py.device.sim.memory.layouts import CHIP
+from atc_py.device.sim.numerics.rounding import from_carrier, to_carrier
+from atc_py.tensor.shapes import element_count
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from atc_py.device.sim.execution.program import Program
+    from atc_py.device.sim.memory.layouts import Layouts
+    from atc_py.package.schema import OmModel
+    from atc_py.tensor.shapes import Shape
+
+    Bytes = NDArray[np.uint8]
+
+__all__ = ["DeviceMemory"]
+
+_POISON = 0x7F
+"""float16 0x7f7f is NaN, float32 3.4e38, int8 127, int32 2.1e9."""
+
+
+class DeviceMemory:
+    """The memory of one model: an arena, and pieces for what the plan puts elsewhere.
+
+    A view has no bytes of its own: it is read where the tensor lies that it shows. Without a plan
+    every tensor has a piece of its own.
+
+    Attributes:
+        arena: the bytes that the plan's offsets count.
+    """
+
+    def __init__(self, program: Program, model: OmModel, layouts: Layouts) -> None:
+        """Memory for runs of `program`, its constants packed.
+
+        Args:
+            program: tensors and constants.
+            model: nodes, and where the plan puts tensors.
+            layouts: how tensors lie.
+        """
+        self._types = program.tensors
+        self._layouts = layouts
+        self._roots = layouts.roots
+        self._takeovers = Takeovers(model, layouts.roots)
+        plan = model.memory
+        self._places = plan.places if plan else [""] * len(model.tensors)
+        self.arena: Bytes = np.empty(plan.arena if plan else 0, np.uint8)
+        self._kept = {
+            tensor: layouts.packed(
+                tensor, array.astype(self._types[tensor].dtype.numpy, copy=False)
+            )
+            for tensor, array in program.constants.items()
+        }
+        self._pieces: dict[int, Bytes] = {}
+        self._on_chip: dict[int, NDArray[Any]] = {}
+        self._shapes: dict[int, Shape] = {}
+        self._alive: dict[int, set[int]] = {}
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arena and of the packed constants."""
+        return self.arena.nbytes + sum(piece.nbytes for piece in self._kept.values())
+
+    def begin(self) -> None:
+        """Start a run: nothing but the constants has been written."""
+        self.arena.fill(_POISON)
+        for found in (self._pieces, self._on_chip, self._shapes, self._alive):
+            found.clear()
+        for tensor in self._kept:
+            self._open(tensor, self._types[tensor].shape)
+
+    def is_alive(self, tensor: int) -> bool:
+        """Whether a tensor was written in this run, or is a constant; others are dead."""
+        return tensor in self._shapes
+
+    def elements(self, tensor: int) -> int:
+        """Elements that a tensor has in this run; 0 where it is dead."""
+        return element_count(self._shapes[tensor]) if tensor in self._shapes else 0
+
+    def read(self, tensor: int) -> NDArray[Any]:
+        """The carrier of a tensor that is alive."""
+        if self._places[tensor] == CHIP:
+            return self._on_chip[self._roots[tensor]].reshape(self._shapes[tensor])
+        return to_carrier(self._unpacked(tensor), self._types[tensor].dtype)
+
+    def write(self, tensor: int, carrier: NDArray[Any]) -> None:
+        """Store a tensor from its carrier."""
+        self._open(tensor, carrier.shape)
+        if self._places[tensor] == CHIP:
+            self._on_chip[tensor] = carrier
+        else:
+            self._store(tensor, from_carrier(carrier, self._types[tensor].dtype))
+
+    def piece(self, tensor: int) -> NDArray[np.uint8]:
+        """The bytes of a tensor that is alive, to read and to write."""
+        return self._region(tensor, self._shapes[tensor])
+
+    def move(self, source: int, target: int) -> None:
+        """Store `target`, which is `source` in another format, from the bytes of that."""
+        self._open(target, self._shapes[source])
+        self._store(target, self._unpacked(source))
+
+    def show(self, tensor: int, shape: Shape) -> None:
+        """Let a view begin."""
+        self._open(tensor, shape)
+
+    def expect(self, results: Iterable[int], operands: Iterable[int]) -> None:
+        """Poison the place of each result before its launch reads its operands.
+
+        A plan that lays a result over an operand spoils the operand then, unless the launch may
+        work in place; the operand lives on as the result.
+        """
+        held = {self._roots[tensor] for tensor in operands if tensor >= 0}
+        for result in results:
+            if not isinstance(self._places[result], int) or self._types[result].is_open:
+                continue
+            place = self._region(result, self._types[result].shape)
+            below = next((each for each in held if self._is_taken(each, result)), None)
+            if below is None:
+                place.fill(_POISON)
+            else:
+                self._alive.pop(below, None)
+
+    def release(self, tensor: int) -> None:
+        """Let go of a tensor that nobody reads any more; its bytes with the last that shows it."""
+        root = self._roots[tensor]
+        users = self._alive.get(root)
+        if users is None or tensor not in users:
+            return
+        users.remove(tensor)
+        if users or root in self._kept:
+            return
+        del self._alive[root]
+        self._on_chip.pop(root, None)
+        self._pieces.pop(root, None)
+        if isinstance(self._places[root], int):
+            self.piece(root).fill(_POISON)
+
+    def _open(self, tensor: int, shape: Shape) -> None:
+        """Note that a tensor is there, with these extents in this run."""
+        self._shapes[tensor] = shape
+        self._alive.setdefault(self._roots[tensor], set()).add(tensor)
+
+    def _is_taken(self, operand: int, result: int) -> bool:
+        """Whether the plan has `result` exactly on `operand`, and the launch can bear that."""
+        if self._places[operand] != self._places[result] or operand not in self._shapes:
+            return False
+        sizes = (
+            self._layouts.nbytes(operand, self._shapes[operand]),
+            self._layouts.nbytes(result, self._types[result].shape),
+        )
+        return sizes[0] == sizes[1] and self._takeovers.allow(operand, result)
+
+    def _region(self, tensor: int, shape: Shape) -> Bytes:
+        """The bytes of a tensor of that shape."""
+        place, root = self._places[tensor], self._roots[tensor]
+        if isinstance(place, int):
+            return self.arena[place : place + self._layouts.nbytes(tensor, shape)]
+        if root in self._kept:
+            return self._kept[root]
+        if root not in self._pieces:
+            self._pieces[root] = np.full(self._layouts.nbytes(tensor, shape), _POISON, np.uint8)
+        return self._pieces[root]
+
+    def _store(self, tensor: int, array: NDArray[Any]) -> None:
+        """Write an array of the true dtype to the place of a tensor."""
+        self._region(tensor, array.shape)[...] = self._layouts.packed(tensor, array)
+
+    def _unpacked(self, tensor: int) -> NDArray[Any]:
+        """A tensor in its true dtype, from the bytes at its place."""
+        return self._layouts.unpacked(tensor, self.piece(tensor), self._shapes[tensor])

@@ -1,0 +1,173 @@
+"""A model on the simulated device whose tensors lie in memory as on the real one.
+
+Kernels compute as they always do; what differs is where tensors are between launches. Each is
+packed into its storage format in its true dtype at the place that the memory plan gives it, and
+unpacked from those bytes by every launch that reads it.
+"""
+
+from __future__ import annotations
+
+from threading import Lock
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from atc_py.device.sim.execution.dynamic_shapes import (
+    empty_results,
+    held_results,
+    typed_by_inputs,
+    types_in_run,
+)
+from atc_py.device.sim.execution.feeds import read_feeds
+from atc_py.device.sim.execution.launch import Cost, compute, failure_of, is_dead, profile_of
+from atc_py.device.sim.execution.loading import build_program
+from atc_py.device.sim.execution.parallel import Workers
+from atc_py.device.sim.kernel import Call, Workspace
+from atc_py.device.sim.memory.device_memory import DeviceMemory
+from atc_py.device.sim.memory.layouts import Layouts
+from atc_py.device.sim.memory.memory_budget import Room
+from atc_py.device.sim.numerics.rounding import from_carrier
+from atc_py.diag import Sink
+from atc_py.diag.codes import DEVICE_FAILED, DEVICE_MEMORY
+from atc_py.package.stored_types import TRANS_DATA, check_storage
+from atc_py.system.memory_limit import RAISE_IT, format_size
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from atc_py.device.backend import LoadedModel, NodeProfile
+    from atc_py.device.sim.execution.program import Step
+    from atc_py.package.schema import OmModel
+
+__all__ = ["ExactModel"]
+
+
+class ExactModel:
+    """A loaded model with its memory in bytes, and its last run's profile.
+
+    Results are those of `SimModel`, bit by bit. Runs take turns.
+
+    Attributes:
+        description: what was loaded.
+    """
+
+    def __init__(self, model: LoadedModel) -> None:
+        """Check `model` and pack its constants.
+
+        Raises:
+            AtcError: OM_CONTENT with every finding; DEVICE_MEMORY where it is too large.
+        """
+        self.description: OmModel = model.description
+        self._program = build_program(model, moves=True)
+        sink = Sink()
+        check_storage(self.description, self.description.name, sink)
+        sink.raise_errors()
+        self._room = Room(self._program)
+        self._room.require_plan()
+        layouts = Layouts(self._program.tensors, self.description)
+        _require_memory(layouts.total(self.description.memory), self._room.limit)
+        self._memory = DeviceMemory(self._program, self.description, layouts)
+        self._workspace = Workspace(self._room.limit)
+        self._workers = Workers()
+        self._costs: list[Cost] = []
+        self._lock = Lock()
+
+    def run(self, inputs: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+        """The outputs for `inputs`; see `DeviceBackend.run`."""
+        feeds = read_feeds(self._program, inputs)
+        with self._lock, self._workers.running(), np.errstate(all="ignore"):
+            self._memory.begin()
+            for tensor, carrier in feeds.items():
+                self._memory.write(tensor, carrier)
+            self._costs = [self._timed(step) for step in self._program.steps]
+            return {
+                name: self._output(name, tensor) for name, tensor in self._program.outputs.items()
+            }
+
+    @property
+    def profile(self) -> tuple[NodeProfile, ...]:
+        """What each node cost in the last complete run, in their order; empty before the first."""
+        return profile_of(self._program.steps, self._costs)
+
+    def close(self) -> None:
+        """Let the workers go."""
+        self._workers.close()
+
+    def _output(self, name: str, tensor: int) -> NDArray[Any]:
+        """A result of the model in its true dtype."""
+        if not self._memory.is_alive(tensor):
+            raise DEVICE_FAILED.error(f"nothing computed the output {name!r} in this run")
+        return from_carrier(self._memory.read(tensor), self._program.tensors[tensor].dtype)
+
+    def _timed(self, step: Step) -> Cost:
+        """Launch a step and let go of what nobody reads after it; what it cost.
+
+        Raises:
+            AtcError: DEVICE_MEMORY or DEVICE_FAILED with the node, whatever was raised.
+        """
+        start = perf_counter()
+        try:
+            sizes = self._launch(step)
+        except Exception as error:
+            raise failure_of(step, error) from error
+        for tensor in step.frees:
+            self._memory.release(tensor)
+        return perf_counter() - start, sizes
+
+    def _launch(self, step: Step) -> list[int]:
+        """Run a step on what is in memory; how many elements each result has."""
+        memory = self._memory
+        if not step.kernel.alias:
+            memory.expect(step.outputs, step.inputs)
+        alive = [tensor >= 0 and memory.is_alive(tensor) for tensor in step.inputs]
+        if step.node.op == TRANS_DATA and all(alive):
+            memory.move(step.inputs[0], step.outputs[0])
+            return [memory.elements(step.outputs[0])]
+        inputs = tuple(
+            memory.read(tensor) if there else None
+            for tensor, there in zip(step.inputs, alive, strict=True)
+        )
+        if is_dead(step, inputs):
+            return [0 for _ in step.outputs]
+        node = typed_by_inputs(step, inputs) if step.is_late else step.node
+        call = Call(node, inputs, (), self._workspace, self._workers)
+        opened = step.kernel.gate(call) if step.kernel.gate else (True,) * len(step.outputs)
+        for tensor, array, is_open in zip(
+            step.outputs, self._computed(step, call), opened, strict=True
+        ):
+            if is_open and step.kernel.alias:
+                memory.show(tensor, array.shape)
+            elif is_open:
+                memory.write(tensor, array)
+        return [memory.elements(tensor) for tensor in step.outputs]
+
+    def _computed(self, step: Step, call: Call) -> tuple[NDArray[Any], ...]:
+        """Carriers of what a step's kernel makes."""
+        kernel, node = step.kernel, call.node
+        if step.is_late and kernel.results is not None:
+            return held_results(kernel.results(call), node.outputs)
+        types = types_in_run(step, node) if step.is_late else node.outputs
+        if kernel.alias:
+            return tuple(call.x.reshape(each.shape) for each in types)
+        if step.is_late:
+            self._room.require_results(step, types, ())
+        call = call.onto(empty_results(types))
+        compute(kernel, call)
+        return call.outputs
+
+
+def _require_memory(nbytes: int, limit: int) -> None:
+    """Refuse a model whose tensors, padding included, are larger than the limit.
+
+    Raises:
+        AtcError: DEVICE_MEMORY with both sizes.
+    """
+    if nbytes > limit:
+        raise DEVICE_MEMORY.error(
+            f"the tensors in their storage formats take {format_size(nbytes)}, "
+            f"the limit is {format_size(limit)}",
+            help=f"{RAISE_IT}; or run without --storage exact",
+        )

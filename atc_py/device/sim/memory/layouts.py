@@ -1,0 +1,86 @@
+"""How each tensor of a model lies in memory: its bytes, packed and unpacked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from atc_py.package.stored_types import storage_of
+from atc_py.target import find_operator
+from atc_py.tensor.formats import Format
+from atc_py.tensor.packing import pack, unpack
+from atc_py.tensor.shapes import closed_shape, element_count
+from atc_py.tensor.storage import stored_shape
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from atc_py.device.sim.node import TensorFacts
+    from atc_py.package.schema import OmMemory, OmModel
+    from atc_py.tensor.shapes import Shape
+
+    Bytes = NDArray[np.uint8]
+
+__all__ = ["CHIP", "Layouts"]
+
+CHIP = "chip"
+"""The place, in a memory plan, of what never reaches memory."""
+
+
+class Layouts:
+    """The storage of the tensors of one model; methods take the position of a tensor.
+
+    Attributes:
+        roots: of each tensor the one whose bytes it shows; itself where it has bytes of its own.
+    """
+
+    def __init__(self, types: Sequence[TensorFacts], model: OmModel) -> None:
+        self._types = types
+        self._origins = [Format(tensor.format) for tensor in model.tensors]
+        self._storages = [storage_of(tensor) for tensor in model.tensors]
+        self.roots = _roots(model)
+
+    def nbytes(self, tensor: int, shape: Shape) -> int:
+        """Bytes that a tensor takes when it has that shape, padding included."""
+        dtype = self._types[tensor].dtype
+        stored = stored_shape(shape, self._origins[tensor], self._storages[tensor], dtype)
+        return element_count(closed_shape(stored)) * dtype.itemsize
+
+    def total(self, memory: OmMemory | None) -> int:
+        """Bytes of the arena of a plan, and of all tensors of known extents that lie elsewhere.
+
+        Without a plan every tensor lies elsewhere.
+        """
+        places = memory.places if memory else [""] * len(self.roots)
+        return (memory.arena if memory else 0) + sum(
+            self.nbytes(tensor, facts.shape)
+            for tensor, (facts, place) in enumerate(zip(self._types, places, strict=True))
+            if isinstance(place, str)
+            and place != CHIP
+            and self.roots[tensor] == tensor
+            and not facts.is_open
+        )
+
+    def packed(self, tensor: int, array: NDArray[Any]) -> Bytes:
+        """The bytes of a tensor whose elements `array` has in their true dtype."""
+        packed = pack(array, self._origins[tensor], self._storages[tensor])
+        return packed.reshape(-1).view(np.uint8)
+
+    def unpacked(self, tensor: int, stored: Bytes, shape: Shape) -> NDArray[Any]:
+        """The elements of a tensor, in its true dtype, from its bytes."""
+        elements = stored.view(self._types[tensor].dtype.numpy)
+        return unpack(elements, shape, self._origins[tensor], self._storages[tensor])
+
+
+def _roots(model: OmModel) -> list[int]:
+    """`Layouts.roots`."""
+    roots = list(range(len(model.tensors)))
+    for node in model.nodes:
+        row = find_operator(node.op)
+        if row is not None and not row.launches_kernel:
+            for tensor in node.outputs:
+                roots[tensor] = roots[node.inputs[0]]
+    return roots

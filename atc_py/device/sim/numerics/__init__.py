@@ -1,0 +1,1 @@
+"""Number formats, rounding, and exact products and sums."""

@@ -1,0 +1,114 @@
+"""What the cube's operators hold their operands to: floats of one dtype, or int8 with int32."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
+from atc_py.device.sim.primitives.window import Window, window_of
+from atc_py.device.sim.typing_rules import one_dtype, require_rank
+from atc_py.tensor.dtypes import DType
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["check_channels", "convolution_operands", "filter_window", "result_dtype"]
+
+_BIAS, _OFFSET_W = 2, 3
+
+_NARROW = frozenset({DType.FLOAT16, DType.BFLOAT16})
+
+_INTEGERS: Mapping[int, tuple[str, DType]] = {
+    1: ("the second operand", DType.INT8),
+    _BIAS: ("bias", DType.INT32),
+    _OFFSET_W: ("offset_w", DType.INT8),
+}
+"""What must stand beside int8 data, by position."""
+
+
+def result_dtype(node: NodeFacts) -> DType:
+    """The dtype of a node's result: int32 where data are int8, else the dtype of the operands.
+
+    16-bit floats may hand out the float32 sums themselves, to which a float32 bias is added.
+
+    Raises:
+        NodeError: the operands do not go together, or an offset has no place beside them.
+    """
+    if node.x.dtype is DType.INT8:
+        return _integer_dtype(node)
+    if not node.x.dtype.is_float:
+        raise NodeError(f"the kernel computes floats and int8, found {node.x.dtype.value}")
+    if node.input(_OFFSET_W) is not None:
+        raise NodeError(f"offset_w is for quantised operands, found {node.x.dtype.value}")
+    node.expect("offset_x", 0)
+    if node.x.dtype in _NARROW and node.outputs[0].dtype is DType.FLOAT32:
+        one_dtype(node.present[:_BIAS])
+        _check_wide_bias(node)
+        return DType.FLOAT32
+    one_dtype(node.present)
+    return node.x.dtype
+
+
+def _check_wide_bias(node: NodeFacts) -> None:
+    """Hold the bias of float32 sums to float32.
+
+    Raises:
+        NodeError: it has another dtype.
+    """
+    bias = node.input(_BIAS)
+    if bias is not None and bias.dtype is not DType.FLOAT32:
+        raise NodeError(f"bias must be float32 beside float32 sums, found {bias.dtype.value}")
+
+
+def _integer_dtype(node: NodeFacts) -> DType:
+    """As `result_dtype`, for int8 data."""
+    for position, (name, wanted) in _INTEGERS.items():
+        facts = node.input(position)
+        if facts is not None and facts.dtype is not wanted:
+            raise NodeError(f"{name} must be {wanted.value} beside int8, found {facts.dtype.value}")
+    offset = node.integer("offset_x")
+    if not -128 <= offset <= 127:  # noqa: PLR2004  (the range of int8)
+        raise NodeError(f"offset_x must be in [-128, 127], found {offset}")
+    return DType.INT32
+
+
+def check_channels(node: NodeFacts, channels: int) -> None:
+    """Hold bias and offset_w, where they are there, to an element per output channel.
+
+    offset_w may be one element for all channels.
+
+    Raises:
+        NodeError: one has another shape.
+    """
+    bias, offset = node.input(_BIAS), node.input(_OFFSET_W)
+    if bias is not None and bias.shape != (channels,):
+        raise NodeError(f"bias must have shape {channels}, found {bias}")
+    if offset is not None and not _is_per_channel(offset, channels):
+        raise NodeError(f"offset_w must have shape 1 or {channels}, found {offset}")
+
+
+def _is_per_channel(facts: TensorFacts, channels: int) -> bool:
+    """Whether a tensor is a list of one element, or of one for each channel."""
+    return facts.shape in {(1,), (channels,)}
+
+
+def convolution_operands(node: NodeFacts) -> tuple[TensorFacts, TensorFacts, DType]:
+    """Data, filter and dtype of the result, once what all convolutions share holds.
+
+    Raises:
+        NodeError: it does not hold.
+    """
+    x, weights = node.x, node.required(1)
+    dtype = result_dtype(node)
+    require_rank(x, 4, "x")
+    require_rank(weights, 4, "filter")
+    if not weights.elements:
+        raise NodeError(f"filter must have elements, found {weights}")
+    node.expect("data_format", "NCHW")
+    return x, weights, dtype
+
+
+def filter_window(node: NodeFacts) -> Window:
+    """The window of a convolution; its size is that of the filter."""
+    height, width = node.required(1).shape[2:]
+    return window_of(node, (height, width))

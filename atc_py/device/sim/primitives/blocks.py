@@ -1,0 +1,73 @@
+"""Functions of single elements, done block by block on all workers."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from atc_py.device.sim.execution.parallel import ELEMENTS_AT_ONCE
+from atc_py.device.sim.kernel import in_turn, shared
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from atc_py.device.sim.kernel import Call, Launch, Part
+
+    Formula: TypeAlias = Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], None]
+
+__all__ = ["by_blocks", "by_pairs"]
+
+
+def by_blocks(call: Call, formula: Formula) -> None:
+    """Call `formula(x, out, scratch)` on flat blocks of the first input and the first output.
+
+    Args:
+        call: its output has as many elements as its first input.
+        formula: fills `out`, which may be the memory of `x`; `scratch` is a block of x's dtype
+            that nothing else uses. It runs on several threads at once.
+    """
+    source, target = call.x.reshape(-1), call.out.reshape(-1)
+
+    def part(start: int, stop: int) -> None:
+        scratch = call.workspace.take("block", (min(ELEMENTS_AT_ONCE, stop - start),), source.dtype)
+        for first in range(start, stop, ELEMENTS_AT_ONCE):
+            last = min(first + ELEMENTS_AT_ONCE, stop)
+            values = target[first:last]
+            formula(source[first:last], values, scratch[: last - first])
+            call.finish(values, ((target.size,), (slice(first, last),)))
+
+    call.workers.split(source.size, part, least=ELEMENTS_AT_ONCE)
+
+
+def by_pairs(call: Call, function: np.ufunc) -> Launch:
+    """What makes `out = function(x1, x2)`, on flat blocks unless an operand repeats along axes."""
+    x1, x2, out = call.input(0), call.input(1), call.out
+    if not {x1.size, x2.size} <= {out.size, 1}:
+        return _pair(call, function, (x1, x2), out, (out.shape, (...,)))
+    left, right, target = x1.reshape(-1), x2.reshape(-1), out.reshape(-1)
+    size = target.size
+
+    def block(first: int, stop: int) -> Launch:
+        here = slice(first, min(first + ELEMENTS_AT_ONCE, stop))
+        operands = tuple(each[here] if each.size == size else each for each in (left, right))
+        return _pair(call, function, operands, target[here], ((size,), (here,)))
+
+    def part(start: int, stop: int) -> Launch:
+        return in_turn([block(first, stop) for first in range(start, stop, ELEMENTS_AT_ONCE)])
+
+    return shared(call.workers, size, part, least=ELEMENTS_AT_ONCE)
+
+
+def _pair(
+    call: Call,
+    function: np.ufunc,
+    operands: tuple[NDArray[Any], ...],
+    out: NDArray[Any],
+    part: Part,
+) -> Launch:
+    """What makes a part of the result and finishes it."""
+    launch = partial(function, *operands, out=out)
+    return launch if call.finishing is None else in_turn([launch, call.finishing(out, part)])

@@ -1,0 +1,373 @@
+"""Recurrent cells: a layer of LSTM or GRU in one direction, step by step.
+
+What a layer does with the sequence as a whole is one matrix product before the first step; a step
+is one product with the state and arithmetic in place. Formulas: ONNX's definitions of LSTM and
+GRU. A sequence that is shorter than the longest of its batch stops at its own length: its results
+behind that are 0 and its state stays. One of length 0 has the state 0, whatever it began with, as
+in onnxruntime; ONNX does not say.
+
+Gates are [gates, batch, units] here: the state is multiplied with the weights of each gate, small
+matrices that BLAS reads as they lie instead of packing them anew in every step, and each gate is
+one piece of memory. Gates keep the order of the weights.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from atc_py.device.sim.execution.parallel import PRODUCTS_AT_ONCE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from atc_py.device.sim.execution.parallel import Workers
+    from atc_py.device.sim.kernel import Workspace
+    from atc_py.device.sim.primitives.activations import Activation
+
+    Array = NDArray[Any]
+
+__all__ = ["Peepholes", "Rule", "Sequences", "StateWeights", "run_gru", "run_lstm"]
+
+_PRODUCTS_IN_PLACE = 1_000_000
+"""Multiplications up to which OpenBLAS multiplies small matrices as they lie."""
+
+_COLUMNS_AT_ONCE = 8
+"""Columns of a matrix that are turned at once: whole lines of the cache are read, and as many
+written as it holds. All columns at once take four times as long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """How gates are computed.
+
+    Attributes:
+        activations: of LSTM f, g and h, of GRU f and g.
+        clip: bound on the magnitude of what goes into the gates' activations, or None.
+        coupled: LSTM: the forget gate is 1 minus the input gate.
+        reset_after: GRU: the reset gate is applied behind the product with the state.
+        forget_bias: LSTM: added to the forget gate.
+        order: LSTM: where the gates i, o, f and c stand among the weights' gates.
+    """
+
+    activations: tuple[Activation, ...]
+    clip: float | None = None
+    coupled: bool = False
+    reset_after: bool = False
+    forget_bias: float = 0.0
+    order: tuple[int, ...] = (0, 1, 2, 3)
+
+    def bounded(self, gate: Array) -> Array:
+        """`gate` held to the clip, in place."""
+        if self.clip is not None:
+            np.clip(gate, -self.clip, self.clip, out=gate)
+        return gate
+
+
+@dataclass(frozen=True, slots=True)
+class Peepholes:
+    """LSTM: weights [hidden] by which the cell's state enters the three gates."""
+
+    into_input: Array
+    into_output: Array
+    into_forget: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Sequences:
+    """What a layer runs over.
+
+    Attributes:
+        x: [steps, batch, input].
+        lengths: [batch], or None when all sequences are as long as x.
+        reverse: from the last step to the first.
+        workers: threads to share the input's product with.
+        workspace: scratch memory.
+    """
+
+    x: Array
+    lengths: Array | None
+    reverse: bool
+    workers: Workers
+    workspace: Workspace
+
+    def start(self, state: Array | None, hidden: int) -> Array:
+        """The state [batch, hidden] before the first step, a copy."""
+        if state is None:
+            return np.zeros((self.x.shape[1], hidden), self.x.dtype)
+        if self.lengths is None:
+            return np.array(state, order="C")
+        begun: Array = np.where((self.lengths > 0)[:, None], state, state.dtype.type(0))
+        return begun
+
+    def steps(self) -> Iterator[tuple[int, Array | None]]:
+        """Steps in order; with each, where sequences still run [batch, 1], None for everywhere."""
+        count, lengths = len(self.x), self.lengths
+        if lengths is not None and np.any((lengths < 0) | (lengths > count)):
+            raise ValueError(f"sequence lengths must be in [0, {count}], found {lengths.tolist()}")
+        for step in reversed(range(count)) if self.reverse else range(count):
+            running = None if lengths is None else lengths > step
+            yield step, None if running is None or running.all() else running[:, None]
+
+    def times(self, weights: Array, bias: Array, gates: int) -> Array:
+        """What the input adds to the gates: weights times the input of each step, plus bias.
+
+        Args:
+            weights: [gates * hidden, input].
+            bias: [gates * hidden].
+            gates: how many.
+
+        Returns:
+            [steps, gates, batch, hidden], good until the next layer.
+        """
+        steps, batch, width = self.x.shape
+        inputs = self.x.reshape(steps * batch, width)
+        product = self.workspace.lines("of x", (len(inputs), len(weights)), self.x.dtype)
+
+        def part(start: int, stop: int) -> None:
+            target = product[:, start:stop]
+            np.matmul(inputs, weights[start:stop].T, out=target)
+            np.add(target, bias[start:stop], out=target)
+
+        # By units, not by steps: BLAS packs the weights, which are the larger operand, only once.
+        self.workers.split(len(weights), part, least=PRODUCTS_AT_ONCE // max(inputs.size, 1) + 1)
+        by_gate = product.reshape(steps, batch, gates, len(weights) // gates).swapaxes(1, 2)
+        result = self.workspace.take("gates of x", by_gate.shape, self.x.dtype)
+        np.copyto(result, by_gate)
+        return result
+
+
+def run_lstm(
+    sequences: Sequences,
+    weights: tuple[Array, StateWeights, Array | None],
+    state: tuple[Array | None, Array | None],
+    rule: Rule,
+    peepholes: Peepholes | None,
+    out: Array,
+) -> Iterator[tuple[int, Array, Array]]:
+    """Run a layer; results go to `out` [steps, batch, hidden].
+
+    Args:
+        sequences: the input.
+        weights: of the input [4 hidden, input], of the state, and a bias [4 hidden] or None.
+        state: of the hidden units and of the cells [batch, hidden], None for 0.
+        rule: how gates are computed.
+        peepholes: or None.
+        out: what each step gives, 0 behind a sequence's end.
+
+    Yields:
+        Each step with the states behind it, [batch, hidden], good until the next step.
+    """
+    from_input, from_state, given = weights
+    hidden = from_state.hidden
+    bias = np.zeros(4 * hidden, out.dtype) if given is None else np.array(given)
+    bias[rule.order[2] * hidden :][:hidden] += out.dtype.type(rule.forget_bias)
+    gates_of_x = sequences.times(from_input, bias, 4)
+    units, cells = (sequences.start(part, hidden) for part in state)
+    cell = _LstmCell(rule, peepholes, np.empty(gates_of_x.shape[1:], out.dtype))
+    product = from_state.onto(cell.gates)
+    for step, running in sequences.steps():
+        product.fill(units)
+        np.add(cell.gates, gates_of_x[step], cell.gates)
+        next_units, next_cells = cell.step(cells, out[step])
+        if running is not None:
+            next_units = next_units.copy()
+            np.copyto(out[step], 0, where=~running)
+        units, cells = _moved(running, next_units, units), _moved(running, next_cells, cells)
+        yield step, units, cells
+
+
+@dataclass(frozen=True, slots=True)
+class StateWeights:
+    """Weights that the state is multiplied by, in as many pieces as BLAS likes.
+
+    Beyond a size BLAS first packs its operands, which here takes longer than the product itself.
+
+    Attributes:
+        weights: [gates, pieces, hidden, hidden / pieces], a copy.
+    """
+
+    weights: Array
+
+    @staticmethod
+    def of(weights: Array, batch: int) -> StateWeights:
+        """Of weights [gates * hidden, hidden]."""
+        hidden, pieces = weights.shape[1], 1
+        while (
+            batch * hidden * (hidden // pieces) > _PRODUCTS_IN_PLACE and hidden % (2 * pieces) == 0
+        ):
+            pieces *= 2
+        source = weights.reshape(-1, pieces, hidden // pieces, hidden).swapaxes(2, 3)
+        copy = np.empty(source.shape, source.dtype)
+        wide = hidden if source.strides[3] == source.itemsize else _COLUMNS_AT_ONCE
+        for start in range(0, source.shape[3], wide):
+            copy[..., start : start + wide] = source[..., start : start + wide]
+        return StateWeights(copy)
+
+    @property
+    def hidden(self) -> int:
+        """How many units there are."""
+        hidden: int = self.weights.shape[2]
+        return hidden
+
+    def onto(self, gates: Array, first: int = 0) -> _StateProduct:
+        """The product that fills `gates` [gates, batch, hidden], from gate `first` of the weights."""
+        count, batch, hidden = gates.shape
+        weights = self.weights[first : first + count]
+        pieces = weights.shape[1]
+        cut = gates.reshape(count, batch, pieces, hidden // pieces)
+        return _StateProduct(weights, cut.swapaxes(1, 2))
+
+
+@dataclass(frozen=True, slots=True)
+class _StateProduct:
+    """A product of the state and the gates that it fills.
+
+    Attributes:
+        weights: [gates, pieces, hidden, hidden / pieces].
+        gates: [gates, pieces, batch, hidden / pieces], a view of what is filled.
+    """
+
+    weights: Array
+    gates: Array
+
+    def fill(self, state: Array) -> None:
+        """Gates from the state [batch, hidden]."""
+        np.matmul(state, self.weights, self.gates)
+
+
+@dataclass(frozen=True, slots=True)
+class _LstmCell:
+    """Arithmetic of one step.
+
+    Attributes:
+        rule: how gates are computed.
+        peepholes: or None.
+        gates: [4, batch, hidden], what goes into the gates; a step writes over it.
+    """
+
+    rule: Rule
+    peepholes: Peepholes | None
+    gates: Array
+
+    def step(self, cells: Array, units: Array) -> tuple[Array, Array]:
+        """Units and cells [batch, hidden] behind the step, from the cells before it.
+
+        Units are written to `units`.
+        """
+        (f, g, h), order = self.rule.activations, self.rule.order
+        gates = self.rule.bounded(self.gates) if self.peepholes is None else self.gates
+        if self.peepholes is None:
+            new = g(gates[order[3]])
+            opened = f(gates)  # the gate c for nothing: one call instead of three
+            kept, outward, left = (opened[at] for at in order[:3])
+        else:
+            new = g(self.rule.bounded(gates[order[3]]))
+            kept, outward, left = self._peeping(self.peepholes, cells)
+        if self.rule.coupled:
+            left = 1 - kept
+        next_cells = left * cells
+        np.multiply(kept, new, new)
+        np.add(next_cells, new, next_cells)
+        if self.peepholes is not None:
+            outward += self.peepholes.into_output * next_cells
+            outward = f(self.rule.bounded(outward))
+        return np.multiply(outward, h(next_cells), units), next_cells
+
+    def _peeping(self, peepholes: Peepholes, cells: Array) -> tuple[Array, Array, Array]:
+        """The input gate, what goes into the output gate so far, and the forget gate."""
+        f, bounded = self.rule.activations[0], self.rule.bounded
+        into, outward, forget = (self.gates[at] for at in self.rule.order[:3])
+        into += peepholes.into_input * cells
+        forget += peepholes.into_forget * cells
+        return f(bounded(into)), outward, f(bounded(forget))
+
+
+def run_gru(
+    sequences: Sequences,
+    weights: tuple[Array, StateWeights, Array | None, Array | None],
+    state: Array | None,
+    rule: Rule,
+    out: Array,
+) -> Iterator[tuple[int, Array]]:
+    """Run a layer; results go to `out` [steps, batch, hidden].
+
+    Args:
+        sequences: the input.
+        weights: of the input [3 hidden, input] and of the state, and their biases [3 hidden] or
+            None; gates in the order z, r, h.
+        state: of the hidden units [batch, hidden], None for 0.
+        rule: how gates are computed.
+        out: what each step gives, 0 behind a sequence's end.
+
+    Yields:
+        Each step with the state behind it, [batch, hidden], good until the next step.
+    """
+    from_input, from_state, *biases = weights
+    hidden = from_state.hidden
+    bias, state_bias = (
+        np.zeros(3 * hidden, out.dtype) if part is None else np.array(part) for part in biases
+    )
+    bias[: 2 * hidden] += state_bias[: 2 * hidden]
+    gates_of_x = sequences.times(from_input, bias, 3)
+    gates = np.empty(gates_of_x.shape[1:], out.dtype)
+    late_bias = np.broadcast_to(state_bias[2 * hidden :], gates.shape[1:]).copy()
+    split = 3 if rule.reset_after else 2  # the gate h takes another state
+    early = from_state.onto(gates[:split])
+    late = from_state.onto(gates[split:], split)
+    cell = _GruCell(rule, early, late, late_bias, gates)
+    units = sequences.start(state, hidden)
+    for step, running in sequences.steps():
+        next_units = cell.step(gates_of_x[step], units, out[step])
+        if running is not None:
+            next_units = next_units.copy()
+            np.copyto(out[step], 0, where=~running)
+        units = _moved(running, next_units, units)
+        yield step, units
+
+
+@dataclass(frozen=True, slots=True)
+class _GruCell:
+    """Arithmetic of one step.
+
+    Attributes:
+        rule: how gates are computed.
+        early: the product of the state for the gates z and r, and h where that is reset behind it.
+        late: that of the state that was reset, else.
+        late_bias: of the state for the gate h [batch, hidden]; the others' come with the input.
+        gates: [3, batch, hidden], what the state adds; a step writes over it.
+    """
+
+    rule: Rule
+    early: _StateProduct
+    late: _StateProduct
+    late_bias: Array
+    gates: Array
+
+    def step(self, gates_of_x: Array, units: Array, then: Array) -> Array:
+        """Units [batch, hidden] behind the step, from those before it; written to `then`."""
+        f, g = self.rule.activations
+        bounded, early, late = self.rule.bounded, self.gates[:2], self.gates[2]
+        self.early.fill(units)
+        np.add(early, gates_of_x[:2], early)
+        update, reset = f(bounded(early))
+        if self.rule.reset_after:
+            np.add(late, self.late_bias, late)
+            np.multiply(late, reset, late)
+        else:
+            self.late.fill(np.multiply(reset, units, reset))
+            np.add(late, self.late_bias, late)
+        np.add(late, gates_of_x[2], late)
+        new = g(bounded(late))
+        np.subtract(units, new, then)
+        np.multiply(then, update, then)
+        return np.add(then, new, then)
+
+
+def _moved(running: Array | None, after: Array, before: Array) -> Array:
+    """The state behind a step: where a sequence has ended, what it was before."""
+    return after if running is None else np.where(running, after, before)

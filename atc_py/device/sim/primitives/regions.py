@@ -1,0 +1,188 @@
+"""Bilinear samples in regions of feature maps: what RoiAlign is made of.
+
+A region is cut into a grid of cells and each cell into samples; a sample is the weighted sum of
+the four pixels around it. Rows and columns are worked out apart, so that a region with p x q cells
+of g x h samples needs p g + q h positions. Regions with as many samples go together.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from atc_py.device.sim.execution.parallel import Workers
+
+    Array = NDArray[Any]
+
+__all__ = ["Cells", "Regions", "pool_regions"]
+
+_AT_ONCE = 1 << 20
+"""Elements of a block of samples, channels included."""
+
+
+@dataclass(frozen=True, slots=True)
+class Regions:
+    """Regions of feature maps.
+
+    Attributes:
+        images: which image each lies in [regions], integers.
+        starts: y and x of the first corner, in pixels of the map [regions, 2].
+        extents: height and width, in pixels of the map [regions, 2].
+    """
+
+    images: Array
+    starts: Array
+    extents: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """How a region is cut and pooled.
+
+    Attributes:
+        counts: cells from top to bottom and from left to right.
+        samples: along each side of a cell; 0 for one per pixel, rounded up.
+        mode: `avg`, `max` (of the samples), or `max_pixel`: of the four weighted pixels of every
+            sample, which ONNX's reference and onnxruntime do not add up in mode max.
+    """
+
+    counts: tuple[int, int]
+    samples: int
+    mode: str
+
+
+def pool_regions(
+    features: Array, regions: Regions, cells: Cells, out: Array, workers: Workers
+) -> None:
+    """Pool regions of `features` [images, channels, height, width] into `out`.
+
+    Args:
+        features: the maps.
+        regions: where to pool.
+        cells: how.
+        out: [regions, channels, rows, columns].
+        workers: who share the regions.
+
+    Raises:
+        ValueError: a region lies in an image that is not there.
+    """
+    images, channels = features.shape[:2]
+    if np.any((regions.images < 0) | (regions.images >= images)):
+        found = regions.images.tolist()
+        raise ValueError(f"regions must lie in images 0 to {images - 1}, found {found}")
+    pixels = np.ascontiguousarray(features.transpose(0, 2, 3, 1))
+    for samples, alike in _alike(regions, cells):
+        if 0 in samples or 0 in features.shape:
+            out[alike] = 0
+            continue
+        taken = max(1, _AT_ONCE // (channels * math.prod(samples) * math.prod(cells.counts)))
+        work = partial(_pool_alike, pixels, regions, cells, samples, out)
+        blocks = [alike[start : start + taken] for start in range(0, len(alike), taken)]
+        workers.split(len(blocks), partial(_each, work, blocks))
+
+
+def _each(work: Callable[[Array], None], blocks: list[Array], start: int, stop: int) -> None:
+    """Do the blocks from `start` to `stop`."""
+    for block in blocks[start:stop]:
+        work(block)
+
+
+def _pool_alike(
+    pixels: Array, regions: Regions, cells: Cells, samples: tuple[int, int], out: Array, some: Array
+) -> None:
+    """Pool `some` regions, of which all have as many samples in a cell."""
+    rows, columns = (
+        _Axis.of(_samples(regions, some, side, cells, samples), pixels.shape[1 + side])
+        for side in range(2)
+    )
+    corners = _corners(pixels, regions.images[some], rows, columns)
+    out[some] = _pooled(corners, cells, samples).transpose(0, 3, 1, 2)
+
+
+def _alike(regions: Regions, cells: Cells) -> Iterator[tuple[tuple[int, int], Array]]:
+    """Samples along the height and width of a cell, and the regions that have so many."""
+    if cells.samples > 0:
+        yield (cells.samples, cells.samples), np.arange(len(regions.images))
+        return
+    per_cell = regions.extents / np.array(cells.counts, regions.extents.dtype)
+    finite = np.where(np.isfinite(per_cell), per_cell, 0)
+    counts = np.maximum(np.ceil(finite), 0).astype(np.int64)
+    different, which = np.unique(counts, axis=0, return_inverse=True)
+    for index, (high, wide) in enumerate(different):
+        yield (int(high), int(wide)), np.flatnonzero(which.reshape(-1) == index)
+
+
+def _samples(
+    regions: Regions, some: Array, side: int, cells: Cells, samples: tuple[int, int]
+) -> Array:
+    """Positions of samples along one side [regions, cells * samples]."""
+    start, extent = (array[some, side, None] for array in (regions.starts, regions.extents))
+    real, count, each = extent.dtype.type, cells.counts[side], samples[side]
+    size = extent / real(count)
+    cell = np.repeat(np.arange(count, dtype=extent.dtype), each)
+    within = np.tile(np.arange(each, dtype=extent.dtype) + real(0.5), count)
+    at: Array = start + cell * size + within * size / real(each)
+    return at
+
+
+@dataclass(frozen=True, slots=True)
+class _Axis:
+    """Samples along one axis, [regions, samples] each.
+
+    Attributes:
+        pixels: the one before a sample and the one behind it.
+        weights: of each.
+        inside: whether the sample is on the map, which reaches a pixel beyond its edge.
+    """
+
+    pixels: tuple[Array, Array]
+    weights: tuple[Array, Array]
+    inside: Array
+
+    @staticmethod
+    def of(at: Array, extent: int) -> _Axis:
+        """Samples at positions `at` of a map of `extent` pixels."""
+        real = at.dtype.type
+        inside = (at >= -1) & (at <= extent)
+        held = np.maximum(np.where(inside, at, real(0)), real(0))
+        low = np.minimum(held.astype(np.int64), extent - 1)
+        behind = np.where(low >= extent - 1, real(0), held - low.astype(at.dtype))
+        return _Axis((low, np.minimum(low + 1, extent - 1)), (real(1) - behind, behind), inside)
+
+
+def _corners(pixels: Array, images: Array, rows: _Axis, columns: _Axis) -> Iterator[Array]:
+    """The four weighted pixels [regions, rows, columns, channels] of every sample."""
+    outside = ~(rows.inside[:, :, None] & columns.inside[:, None, :])
+    image = images[:, None, None]
+    for y, to_y in zip(rows.pixels, rows.weights, strict=True):
+        for x, to_x in zip(columns.pixels, columns.weights, strict=True):
+            part = pixels[image, y[:, :, None], x[:, None, :]]
+            part *= (to_y[:, :, None] * to_x[:, None, :])[..., None]
+            part[outside] = 0
+            yield part
+
+
+def _pooled(corners: Iterator[Array], cells: Cells, samples: tuple[int, int]) -> Array:
+    """[regions, rows, columns, channels]: the samples of each cell, reduced."""
+    combine = np.maximum if cells.mode == "max_pixel" else np.add
+    total = next(corners)
+    for part in corners:
+        combine(total, part, out=total)
+    (rows, columns), (high, wide) = cells.counts, samples
+    split = total.reshape(len(total), rows, high, columns, wide, total.shape[-1])
+    pooled: Array
+    if cells.mode == "avg":
+        pooled = split.sum(axis=(2, 4))
+        pooled /= total.dtype.type(high * wide)
+    else:
+        pooled = split.max(axis=(2, 4))
+    return pooled

@@ -1,0 +1,49 @@
+"""Softmax, as the kernels that compute it share it."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from atc_py.device.sim.numerics.implementations import kept
+from atc_py.device.sim.numerics.row_sums import summing
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from atc_py.device.sim.kernel import Launch
+    from atc_py.device.sim.numerics.implementations import Step
+
+__all__ = ["softmaxing"]
+
+
+def softmaxing(
+    x: NDArray[Any],
+    out: NDArray[Any],
+    axes: tuple[int, ...],
+    step: Step = kept,
+) -> Launch:
+    """What fills `out` with `exp(x - m) / sum of exp(x - m)`, m the largest x, over the axes jointly.
+
+    Args:
+        x: any shape.
+        out: of the shape and dtype of x, in C order; may be its memory.
+        axes: from the front.
+        step: what is done in place to what each step gives.
+    """
+    shape = tuple(1 if axis in axes else extent for axis, extent in enumerate(x.shape))
+    row = np.empty(shape, x.dtype)
+    add_up: Launch = partial(np.add.reduce, out, axes, None, row, keepdims=True)
+    if axes == (x.ndim - 1,):
+        add_up = summing(out.reshape(-1, x.shape[-1]), row.reshape(-1, 1))
+
+    def launch() -> None:
+        np.maximum.reduce(x, axes, None, row, keepdims=True)
+        np.subtract(x, row, out)
+        step(np.exp(step(out), out))
+        add_up()
+        np.divide(out, step(row), out)
+
+    return launch

@@ -1,0 +1,1 @@
+"""Binding of input shapes, constant folding, and the translation to a source model."""

@@ -1,0 +1,197 @@
+"""Binding input shapes: what the model declares, joined with what the user gives."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING
+
+from atc_py.diag import Place, Sink
+from atc_py.diag.codes import BAD_INPUT_SHAPE, BAD_MODEL, BAD_TENSOR, FREE_DIMENSION
+from atc_py.frontend.folding.graph import ValueType
+from atc_py.frontend.reading.tensors import dtype_of_element, element_name
+from atc_py.options.input_shapes import INPUT_SHAPE_PLACE, format_input_shapes
+from atc_py.tensor.shapes import MAX_RANK, format_shape
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from atc_py.frontend.reading.declared import DeclaredInput
+    from atc_py.tensor.shapes import Shape
+
+__all__ = ["bind_inputs", "observe_inputs"]
+
+
+def bind_inputs(
+    path: Path, inputs: Sequence[DeclaredInput], shapes: Mapping[str, Shape]
+) -> dict[str, ValueType]:
+    """Static types of `inputs`, with extents of `shapes` where the model leaves them open.
+
+    Raises:
+        AtcError: with every finding: BAD_INPUT_SHAPE for shapes that fit no input, FREE_DIMENSION
+            for inputs that stay open, BAD_MODEL and BAD_TENSOR for inputs that no shape can mend.
+    """
+    sink = Sink()
+    _check_names(inputs, shapes, sink)
+    binder = _Binder(path, inputs, shapes, sink)
+    bound = {declared.name: binder.bind(declared) for declared in inputs}
+    sink.raise_errors()
+    return bound
+
+
+def observe_inputs(
+    path: Path, inputs: Sequence[DeclaredInput], shapes: Mapping[str, Shape]
+) -> dict[str, ValueType]:
+    """Types of `inputs` as far as they are known, with the extents of `shapes`.
+
+    Raises:
+        AtcError: BAD_INPUT_SHAPE for shapes that fit no input.
+    """
+    sink = Sink()
+    _check_names(inputs, shapes, sink)
+    binder = _Binder(path, inputs, shapes, sink)
+    observed = {declared.name: binder.observe(declared) for declared in inputs}
+    sink.raise_errors()
+    return observed
+
+
+def _check_names(inputs: Sequence[DeclaredInput], shapes: Mapping[str, Shape], sink: Sink) -> None:
+    """Report shapes for inputs that the model does not have."""
+    names = [declared.name for declared in inputs]
+    for name in shapes:
+        if name in names:
+            continue
+        near = difflib.get_close_matches(name, names, n=1)
+        guess = f"did you mean {near[0]!r}? " if near else ""
+        listed = ", ".join(f"{declared.name!r} {declared.label}" for declared in inputs)
+        sink.add(
+            BAD_INPUT_SHAPE.diagnostic(
+                f"the model has no input {name!r}",
+                place=INPUT_SHAPE_PLACE,
+                help=f"{guess}inputs of the model: {listed or 'none'}",
+            )
+        )
+
+
+class _Binder:
+    """Binds the inputs of one model."""
+
+    def __init__(
+        self,
+        path: Path,
+        inputs: Sequence[DeclaredInput],
+        shapes: Mapping[str, Shape],
+        sink: Sink,
+    ) -> None:
+        self._path = path
+        self._inputs = inputs
+        self._shapes = shapes
+        self._sink = sink
+
+    def bind(self, declared: DeclaredInput) -> ValueType:
+        """The type of one input; findings go to the sink."""
+        self._check_element(declared)
+        if declared.kind:
+            return ValueType(0, None)
+        self._check_rank(declared)
+        given = self._shapes.get(declared.name)
+        if given is not None:
+            self._check_given(declared, given)
+            return ValueType(declared.element, given)
+        if declared.dims is None or any(isinstance(dim, str) for dim in declared.dims):
+            self._report_free(declared)
+        fixed = tuple(dim if isinstance(dim, int) else 1 for dim in declared.dims or ())
+        return ValueType(declared.element, fixed)
+
+    def observe(self, declared: DeclaredInput) -> ValueType:
+        """What is known of one input; only the user's shape can be at fault."""
+        given = self._shapes.get(declared.name)
+        if given is not None:
+            self._check_given(declared, given)
+            return ValueType(declared.element, given)
+        if declared.dims is None:
+            return ValueType(declared.element, None)
+        dims = tuple(dim if isinstance(dim, int) else None for dim in declared.dims)
+        return ValueType(declared.element, dims)
+
+    def _check_element(self, declared: DeclaredInput) -> None:
+        """Report an input that is no tensor, has no element type, or one that is not supported."""
+        place = self._place(declared)
+        if declared.kind:
+            message = f"the input {declared.name!r} must be a tensor, found a {declared.kind}"
+            self._sink.add(BAD_MODEL.diagnostic(message, place=place))
+        elif not declared.element:
+            message = f"the input {declared.name!r} has no element type"
+            self._sink.add(BAD_MODEL.diagnostic(message, place=place))
+        elif dtype_of_element(declared.element) is None:
+            name = element_name(declared.element)
+            message = f"the element type {name} of input {declared.name!r} is not supported"
+            self._sink.add(BAD_TENSOR.diagnostic(message, place=place))
+
+    def _check_rank(self, declared: DeclaredInput) -> None:
+        """Report an input with more axes than an array can have."""
+        rank = len(self._shapes.get(declared.name) or declared.dims or ())
+        if rank > MAX_RANK:
+            message = f"tensors have at most {MAX_RANK} axes, input {declared.name!r} has {rank}"
+            self._sink.add(BAD_TENSOR.diagnostic(message, place=self._place(declared)))
+
+    def _check_given(self, declared: DeclaredInput, given: Shape) -> None:
+        """Report where the user's shape contradicts the model's."""
+        model = f"input {declared.name!r} is {declared.label} in the model"
+        user = f"--input-shape gives {format_shape(given)}"
+        if any(extent < 1 for extent in given):
+            self._report_given(f"extents must be at least 1, but {user}")
+        if declared.dims is None:
+            return
+        if len(declared.dims) != len(given):
+            ranks = f"rank {len(declared.dims)}", f"rank {len(given)}"
+            self._report_given(f"{model} ({ranks[0]}), but {user} ({ranks[1]})")
+            return
+        for axis, (dim, extent) in enumerate(zip(declared.dims, given, strict=True)):
+            if isinstance(dim, int) and dim != extent:
+                self._report_given(f"{model}, but {user}: axis {axis} is {dim}, not {extent}")
+
+    def _report_given(self, message: str) -> None:
+        """A finding about the user's text."""
+        text = format_input_shapes(self._suggestion())
+        self._sink.add(
+            BAD_INPUT_SHAPE.diagnostic(
+                message, place=INPUT_SHAPE_PLACE, help=f'for example --input-shape "{text}"'
+            )
+        )
+
+    def _report_free(self, declared: DeclaredInput) -> None:
+        """A finding about an input that stays open."""
+        if declared.dims is None:
+            what = f"the rank of input {declared.name!r} is open"
+        else:
+            free = [(axis, dim) for axis, dim in enumerate(declared.dims) if isinstance(dim, str)]
+            listed = ", ".join(f"axis {axis}" + (f" ({dim})" if dim else "") for axis, dim in free)
+            what = f"input {declared.name!r} is {declared.label}: {listed} left open"
+        text = format_input_shapes(self._suggestion())
+        note = "1 stands for what the model leaves open"
+        if any(each.dims is None and each.name not in self._shapes for each in self._inputs):
+            note += "; replace the 1 of an input of unknown rank by all its extents"
+        self._sink.add(
+            FREE_DIMENSION.diagnostic(
+                what, place=self._place(declared), help=f'give --input-shape "{text}" ({note})'
+            )
+        )
+
+    def _suggestion(self) -> dict[str, Shape]:
+        """Shapes that fit the model, for all inputs that need one or were given one."""
+        wanted: dict[str, Shape] = {}
+        for declared in self._inputs:
+            dims = declared.dims
+            given = self._shapes.get(declared.name)
+            if dims is None:
+                wanted[declared.name] = given or (1,)
+            elif given is not None and declared.fits(given):
+                wanted[declared.name] = given
+            elif given is not None or any(isinstance(dim, str) for dim in dims):
+                wanted[declared.name] = tuple(dim if isinstance(dim, int) else 1 for dim in dims)
+        return wanted
+
+    def _place(self, declared: DeclaredInput) -> Place:
+        """Where the input stands."""
+        return Place(file=str(self._path), field=f"input {declared.name!r}")

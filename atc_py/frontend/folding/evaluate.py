@@ -1,0 +1,170 @@
+"""Evaluation of a single node on arrays, by ONNX's own reference implementation."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+
+from atc_py.tensor.dtypes import DType, UnknownDTypeError
+from atc_py.tensor.shapes import normalise_axis
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from atc_py.frontend.folding.graph import WorkNode
+
+__all__ = ["SLOW_LIMIT", "can_evaluate", "evaluate", "is_slow"]
+
+SLOW_LIMIT = 2**16
+"""Bytes of inputs and of results up to which slow operators take a second or two."""
+
+_NEVER = frozenset(
+    {
+        "AveragePool",  # wrong where ceil_mode lets a window overhang
+        "Bernoulli",
+        "ConvTranspose",  # wrong with groups and a bias, and for output_shape
+        "Dropout",
+        "If",
+        "LRN",  # sums over as many channels as there are images
+        "Loop",
+        "LpNormalization",  # takes no absolute value for p = 1
+        "Multinomial",
+        "RandomNormal",
+        "RandomNormalLike",
+        "RandomUniform",
+        "RandomUniformLike",
+        "Scan",
+    }
+)
+"""Operators whose result is not a function of their inputs' values, that hold graphs, or that the
+reference gets wrong in some form."""
+
+_SLOW = frozenset(
+    {
+        "Conv",
+        "DeformConv",
+        "GRU",
+        "GridSample",
+        "LSTM",
+        "LpPool",
+        "MaxPool",
+        "NonMaxSuppression",
+        "RNN",
+        "RoiAlign",
+    }
+)
+"""Operators that the reference works out in Python loops, at up to 30 seconds a megabyte."""
+
+_OLDEST_OPSET = 7
+"""Before it, binary operators broadcast by an attribute, which the reference does not look at."""
+
+_SINCE = {
+    "BatchNormalization": 14,  # before, the reference trains where the model infers
+    "Hardmax": 13,  # before, the axes from `axis` on were one; the reference takes one axis
+    "LogSoftmax": 13,
+    "RoiAlign": 16,  # before, there was no half-pixel shift
+    "Softmax": 13,
+}
+"""Operators whose older definitions the reference does not follow, and the first that it does."""
+
+
+def can_evaluate(node: WorkNode) -> bool:
+    """Whether the result of `node` is a function of its inputs that the reference gets right."""
+    if node.domain or node.op_type in _NEVER or node.captured:
+        return False
+    schema = node.schema if node.opset >= _OLDEST_OPSET else None
+    return schema is not None and schema.since_version >= _SINCE.get(node.op_type, 1)
+
+
+def is_slow(node: WorkNode) -> bool:
+    """Whether the reference takes long for the node on more than SLOW_LIMIT bytes."""
+    return node.op_type in _SLOW
+
+
+def evaluate(
+    node: WorkNode, arrays: Mapping[str, npt.NDArray[Any]], opsets: Mapping[str, int]
+) -> dict[str, npt.NDArray[Any]] | None:
+    """The node's outputs by name; None where the reference cannot work them out."""
+    if node.op_type == "Cast" and not _fits(node, arrays):
+        return None
+    try:
+        # The reference warns of overflow and the like; what it computes is what counts here.
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            if node.op_type == "Range" and not arrays[node.inputs[2]].all():
+                return None  # in steps of 0 there is no range; the reference has an empty one
+            if node.op_type == "GatherElements":
+                results = _gather_elements(node, arrays)
+            else:
+                results = _run_reference(node, arrays, opsets)
+    except Exception:  # noqa: BLE001  (it raises anything; a node that is not folded is no error)
+        return None
+    return _tensors(list(node.writes), results)
+
+
+def _fits(node: WorkNode, arrays: Mapping[str, npt.NDArray[Any]]) -> bool:
+    """Whether a Cast to integers keeps to their range; beyond it ONNX leaves the result open.
+
+    What is open is the device's to decide, which saturates where numpy wraps around.
+    """
+    (source,) = (arrays[name] for name in node.inputs[:1])
+    targets = [each.i for each in node.proto.attribute if each.name == "to"]
+    if source.dtype.kind not in "fV" or not targets or not source.size:
+        return True
+    target = onnx.helper.tensor_dtype_to_np_dtype(targets[0])
+    if target.kind not in "iu":
+        return True
+    limits, values = np.iinfo(target), np.trunc(source.astype(np.float64))
+    # The greatest int64 is no float64, the power of two behind it is; NaN is in no range.
+    inside = (values >= float(limits.min)) & (values < float(int(limits.max) + 1))
+    return bool(inside.all())
+
+
+def _run_reference(
+    node: WorkNode, arrays: Mapping[str, npt.NDArray[Any]], opsets: Mapping[str, int]
+) -> Sequence[object]:
+    """What the reference makes of the node's outputs; raises what it raises."""
+    from onnx.reference import ReferenceEvaluator
+
+    names = list(node.writes)
+    graph = onnx.GraphProto(name="g", node=[node.plain])
+    graph.input.extend(onnx.ValueInfoProto(name=name) for name in arrays)
+    graph.output.extend(onnx.ValueInfoProto(name=name) for name in names)
+    return list(ReferenceEvaluator(graph, opsets=dict(opsets)).run(names, dict(arrays)))
+
+
+def _gather_elements(node: WorkNode, arrays: Mapping[str, npt.NDArray[Any]]) -> Sequence[object]:
+    """GatherElements, which the reference refuses for some shapes that ONNX allows.
+
+    Raises:
+        ValueError: the node breaks the rules of the operator.
+    """
+    data, indices = (arrays[name] for name in node.inputs)
+    axis = next((each.i for each in node.proto.attribute if each.name == "axis"), 0)
+    axis = normalise_axis(axis, data.ndim)
+    extent = data.shape[axis]
+    if np.any(indices < -extent) or np.any(indices >= extent):
+        raise ValueError(f"indices must be in [{-extent}, {extent - 1}]")
+    # Along the other axes, the result has the extents of the indices, which may be smaller.
+    part = tuple(slice(None if at == axis else n) for at, n in enumerate(indices.shape))
+    return [np.take_along_axis(data[part], indices % extent, axis)]
+
+
+def _tensors(names: list[str], results: Sequence[object]) -> dict[str, npt.NDArray[Any]] | None:
+    """`results` by name where all of them are tensors that this compiler can hold."""
+    found: dict[str, npt.NDArray[Any]] = {}
+    for name, result in zip(names, results, strict=True):
+        if not isinstance(result, (np.ndarray, np.generic)):
+            return None
+        array = np.asarray(result)
+        try:
+            DType.from_numpy(array.dtype)
+        except UnknownDTypeError:
+            return None
+        found[name] = array
+    return found

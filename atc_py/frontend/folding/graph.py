@@ -1,0 +1,264 @@
+"""The working graph: an ONNX graph by names while it is bound, inferred and folded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import onnx
+
+from atc_py.diag import Place
+from atc_py.frontend.reading.text import text_of, texts_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from onnx import GraphProto, NodeProto
+
+    from atc_py.ir import ConstData
+    from atc_py.tensor.shapes import Shape
+
+__all__ = [
+    "VISITS",
+    "ValueType",
+    "WorkGraph",
+    "WorkNode",
+    "inner_nodes",
+    "make_nodes",
+    "normal_domain",
+    "subgraphs",
+]
+
+_HOLDING_GRAPHS = frozenset({"If", "Loop", "Scan", "SequenceMap"})
+
+VISITS = 150_000
+"""Nodes that inferences of a whole graph go through, however often a part of it must wait for
+another; then each node is inferred by itself, once, from what is known before it."""
+
+_FEWEST_RUNS = 16
+"""Inferences that every graph may have."""
+
+Dims: TypeAlias = "tuple[int | None, ...] | None"
+
+
+class ValueType(NamedTuple):
+    """What is known of a value: ONNX's number of its element type (0: unknown) and extents.
+
+    `dims` is None where not even the rank is known; an extent is None where it is open.
+    """
+
+    element: int
+    dims: Dims
+
+    @property
+    def shape(self) -> Shape | None:
+        """The extents where all are known, else None."""
+        if self.dims is None or None in self.dims:
+            return None
+        return tuple(extent for extent in self.dims if extent is not None)
+
+
+@dataclass(eq=False, slots=True)
+class WorkNode:
+    """A node and the names that it reads and writes.
+
+    Attributes:
+        index: position in the file's graph.
+        proto: the node as it stands in the file.
+        name: its name, possibly empty.
+        op_type: its operator.
+        domain: "" for ONNX's own.
+        opset: version that the model imports for the domain; 0 where it imports none.
+        inputs: names by position; "" for one that is absent.
+        outputs: names by position; "" for one that is not asked for.
+        captured: names that its subgraphs take from around them.
+        place: where it stands, for diagnostics.
+    """
+
+    index: int
+    proto: NodeProto
+    name: str
+    op_type: str
+    domain: str
+    opset: int
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    captured: tuple[str, ...]
+    place: Place
+
+    @property
+    def reads(self) -> Iterator[str]:
+        """The names that it needs, inputs that are absent left out."""
+        yield from filter(None, self.inputs)
+        yield from self.captured
+
+    @property
+    def writes(self) -> Iterator[str]:
+        """The names that it defines."""
+        return filter(None, self.outputs)
+
+    @property
+    def plain(self) -> NodeProto:
+        """The node with ONNX's own domain spelled "", the one way that all of onnx knows."""
+        if self.proto.domain == self.domain:
+            return self.proto
+        plain = onnx.NodeProto()
+        plain.CopyFrom(self.proto)
+        plain.domain = self.domain
+        return plain
+
+    @property
+    def holds_graphs(self) -> bool:
+        """Whether it is one of ONNX's operators that choose or repeat graphs at run time."""
+        return not self.domain and self.op_type in _HOLDING_GRAPHS
+
+    @property
+    def is_if(self) -> bool:
+        """Whether it is ONNX's If."""
+        return not self.domain and self.op_type == "If"
+
+    @property
+    def schema(self) -> onnx.defs.OpSchema | None:
+        """ONNX's definition in force at the node's opset, or None."""
+        try:
+            return onnx.defs.get_schema(self.op_type, self.opset, self.domain)
+        except onnx.defs.SchemaError:
+            return None
+
+
+@dataclass(eq=False, slots=True)
+class WorkGraph:
+    """A graph whose nodes refer to values by name.
+
+    Attributes:
+        path: the model's file.
+        opsets: imported version of each domain.
+        nodes: producers first.
+        inputs: types of what is fed, in the file's order; initializers are not among them.
+        outputs: names of what is handed out.
+        consts: values that are known.
+        foreign: types of initializers that are there but cannot be held (strings for instance).
+        declared: types that the file itself states for values.
+        types: types by inference, as far as it came.
+        kinds: what values are that are no tensors: sequence, map, optional ...
+        pinned: types of results that inference cannot work out, found by other means.
+        unsound: nodes that break ONNX's definition; they are neither inferred nor folded.
+        runs: how often the whole graph has been inferred, which is bounded.
+        always_runs: whether its nodes run in every run; those of a branch need not.
+    """
+
+    path: Path
+    opsets: Mapping[str, int]
+    nodes: list[WorkNode]
+    inputs: dict[str, ValueType]
+    outputs: tuple[str, ...]
+    consts: dict[str, ConstData]
+    foreign: dict[str, ValueType] = field(default_factory=dict)
+    declared: dict[str, ValueType] = field(default_factory=dict)
+    types: dict[str, ValueType] = field(default_factory=dict)
+    kinds: dict[str, str] = field(default_factory=dict)
+    pinned: dict[str, ValueType] = field(default_factory=dict)
+    unsound: frozenset[WorkNode] = frozenset()
+    runs: int = 0
+    always_runs: bool = True
+
+    @property
+    def may_run(self) -> bool:
+        """Whether the whole graph may be inferred once more."""
+        return self.runs < _FEWEST_RUNS or self.runs * len(self.nodes) <= VISITS
+
+    def used_names(self) -> set[str]:
+        """Names that nodes or the graph's outputs need."""
+        used = set(self.outputs)
+        for node in self.nodes:
+            used.update(node.reads)
+        return used
+
+    def drop_dead_nodes(self) -> None:
+        """Take out the nodes from which no output of the graph depends, and constants of theirs."""
+        needed = set(self.outputs)
+        alive: list[WorkNode] = []
+        for node in reversed(self.nodes):
+            if any(name in needed and name not in self.consts for name in node.writes):
+                alive.append(node)
+                needed.update(node.reads)
+        self.nodes = alive[::-1]
+        self.consts = {name: const for name, const in self.consts.items() if name in needed}
+
+    def static_shape(self, name: str) -> Shape | None:
+        """The shape of the value called `name` where it is known."""
+        if name in self.consts:
+            return self.consts[name].shape
+        known = self.types.get(name) or self.inputs.get(name) or self.foreign.get(name)
+        return known.shape if known else None
+
+
+def make_nodes(proto: GraphProto, opsets: Mapping[str, int], path: Path) -> list[WorkNode]:
+    """The nodes of `proto`, in the file's order.
+
+    Raises:
+        AtcError: NOT_ONNX for names that are not text.
+    """
+    return [_node(index, node, opsets, path) for index, node in enumerate(proto.node)]
+
+
+def inner_nodes(proto: GraphProto, outer: WorkNode, opsets: Mapping[str, int]) -> list[WorkNode]:
+    """The nodes of a subgraph of `outer`; they stand where `outer` stands.
+
+    Raises:
+        AtcError: NOT_ONNX for names that are not text.
+    """
+    path = Path(outer.place.file or "")
+    return [_node(outer.index, node, opsets, path) for node in proto.node]
+
+
+def _node(index: int, proto: NodeProto, opsets: Mapping[str, int], path: Path) -> WorkNode:
+    """One node of the file."""
+    anywhere = Place(file=str(path), node=index)
+    name, op_type = text_of(proto.name, anywhere), text_of(proto.op_type, anywhere)
+    place = Place(file=str(path), node=index, node_name=name, op_type=op_type)
+    domain = normal_domain(text_of(proto.domain, place))
+    captured: dict[str, None] = {}
+    for graph in subgraphs(proto):
+        captured.update(dict.fromkeys(_captured(graph, place)))
+    return WorkNode(
+        index=index,
+        proto=proto,
+        name=name,
+        op_type=op_type,
+        domain=domain,
+        opset=opsets.get(domain, 0),
+        inputs=texts_of(proto.input, place),
+        outputs=texts_of(proto.output, place),
+        captured=tuple(captured),
+        place=place,
+    )
+
+
+def normal_domain(domain: str) -> str:
+    """`domain`, with "" for both names of ONNX's own."""
+    return "" if domain == "ai.onnx" else domain
+
+
+def subgraphs(node: NodeProto) -> Iterator[GraphProto]:
+    """The graphs among a node's attributes."""
+    for attribute in node.attribute:
+        if attribute.HasField("g"):
+            yield attribute.g
+        yield from attribute.graphs
+
+
+def _captured(graph: GraphProto, place: Place) -> Iterator[str]:
+    """Names that `graph` uses and does not define."""
+    defined = {value.name for value in (*graph.input, *graph.initializer)}
+    for node in graph.node:
+        defined.update(node.output)
+    for node in graph.node:
+        inner = [name for graph in subgraphs(node) for name in _captured(graph, place)]
+        for name in (*texts_of(node.input, place), *inner):
+            if name and name not in defined:
+                yield name
+    for output in graph.output:
+        if output.name not in defined:
+            yield text_of(output.name, place)

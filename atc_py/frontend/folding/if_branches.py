@@ -1,0 +1,310 @@
+"""The branches of If nodes whose condition is not known: graphs of their own, looked into."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from atc_py.diag import AtcError
+from atc_py.diag.codes import BAD_MODEL, UNKNOWN_SHAPE
+from atc_py.frontend.folding.fold import fold_what_can_be
+from atc_py.frontend.folding.graph import ValueType, WorkGraph, inner_nodes
+from atc_py.frontend.reading.contents import locate_contents
+from atc_py.frontend.reading.signatures import signature_faults
+from atc_py.frontend.reading.tensors import element_name
+from atc_py.frontend.reading.text import texts_of
+from atc_py.frontend.reading.validate import sort_nodes
+from atc_py.frontend.rewriting.qdq.importing import import_quantised
+from atc_py.frontend.typing.infer import infer_between
+from atc_py.frontend.typing.type_corrections import known_type
+from atc_py.source import scope_name
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
+    from onnx import GraphProto
+
+    from atc_py.diag import Diagnostic
+    from atc_py.frontend.folding.graph import WorkNode
+    from atc_py.frontend.reading.tensors import TensorReader
+    from atc_py.ir import ConstData
+    from atc_py.source import QuantisedNode
+
+__all__ = ["Branch", "FoldedGraph", "fold_with_branches"]
+
+_NOTHING = ValueType(0, None)
+
+_FOLDINGS = 24
+"""How often a graph is folded for the sake of If nodes that depend on one another."""
+
+_NO_INPUTS = "let the branch use values of the graph around it by their names"
+_SAME_COUNT = "give the node and both branches one number of outputs, or export the model again"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Branch:
+    """A branch of an If node.
+
+    Attributes:
+        name: the attribute that holds it.
+        folded: its graph.
+    """
+
+    name: str
+    folded: FoldedGraph
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FoldedGraph:
+    """A graph that is folded and inferred as far as it can be.
+
+    Attributes:
+        graph: the graph.
+        branches: by the If nodes that are left.
+        faults: what is wrong with the graph and its branches.
+        quantised: what became of the quantised layers of branches, which are imported on the way.
+    """
+
+    graph: WorkGraph
+    branches: dict[WorkNode, tuple[Branch, ...]] = field(default_factory=dict)
+    faults: tuple[Diagnostic, ...] = ()
+    quantised: tuple[QuantisedNode, ...] = ()
+
+
+def fold_with_branches(graph: WorkGraph, tensors: TensorReader, limit: int) -> FoldedGraph:
+    """Fold `graph` as far as it can be, and look into the branches of the If nodes that are left.
+
+    What branches hand out tells the types of what comes behind them. So branches are looked into in
+    the order of their nodes, each once, and the graph is folded again before the first node that
+    depends on what has been learnt since. Behind _FOLDINGS of these, types alone are carried on
+    from one If to the next.
+    """
+    return _BranchWalk(graph, tensors, limit).fold()
+
+
+class _BranchWalk:
+    """The walk over the If nodes of one graph."""
+
+    def __init__(self, graph: WorkGraph, tensors: TensorReader, limit: int) -> None:
+        self._graph = graph
+        self._tensors = tensors
+        self._limit = limit
+        self._branches: dict[WorkNode, tuple[Branch, ...]] = {}
+        self._bad: dict[WorkNode, list[Diagnostic]] = {}
+        self._news: set[str] = set()
+        self._used: set[str] = set()
+
+    def fold(self) -> FoldedGraph:
+        """The graph, folded."""
+        faults = self._fold()
+        foldings = 1
+        while self._walk(carrying=foldings >= _FOLDINGS) or self._news:
+            faults = self._fold()
+            foldings += 1
+        left = [node for node in self._graph.nodes if node in self._branches]
+        inner = [fault for node in left for fault in self._bad[node]]
+        kept = {node: self._branches[node] for node in left}
+        quantised = [
+            each for found in kept.values() for branch in found for each in branch.folded.quantised
+        ]
+        return FoldedGraph(self._graph, kept, (*faults, *inner), tuple(quantised))
+
+    def _fold(self) -> list[Diagnostic]:
+        """Fold what can be folded with what is known by now; what is wrong."""
+        self._news.clear()
+        found = fold_what_can_be(self._graph, self._tensors, self._limit)
+        if any(node.is_if for node in self._graph.nodes):
+            self._used = self._graph.used_names()
+        return found
+
+    def _walk(self, *, carrying: bool) -> bool:
+        """Look into the If nodes in order; whether one was left because it depends on news.
+
+        Args:
+            carrying: carry news on to the nodes that depend on them, and leave none.
+        """
+        behind: set[str] = set()
+        for node in self._graph.nodes:
+            depends = not behind.isdisjoint(node.reads)
+            if depends:
+                behind.update(node.writes)
+            if not node.is_if or node in self._branches or node in self._graph.unsound:
+                if depends and carrying and node not in self._branches:
+                    infer_between(self._graph, [node])
+                continue
+            if depends and not carrying:
+                return True
+            behind.update(self._look_into(node))
+        return False
+
+    def _look_into(self, node: WorkNode) -> set[str]:
+        """Look into one node; the names of its results of which something is known now."""
+        graph = self._graph
+        found, bad = _look_into(graph, node, self._tensors, self._limit)
+        self._branches[node] = found
+        self._bad[node] = [*bad, *_faults_of_results(node, found, self._used)]
+        told = _handed_out(node, self._branches[node])
+        graph.pinned.update(told)
+        graph.types.update(told)
+        self._news.update(told)
+        return set(told)
+
+
+def _look_into(
+    graph: WorkGraph, node: WorkNode, tensors: TensorReader, limit: int
+) -> tuple[tuple[Branch, ...], list[Diagnostic]]:
+    """The branches of a node, and what is wrong with them."""
+    found: list[Branch] = []
+    faults: list[Diagnostic] = []
+    for name, proto in _graphs(node):
+        try:
+            folded = _fold_branch(graph, node, (name, proto), tensors, limit)
+        except AtcError as error:
+            faults += error.diagnostics
+            continue
+        found.append(Branch(name, folded))
+        faults += folded.faults
+    return tuple(found), faults
+
+
+def _graphs(node: WorkNode) -> Iterator[tuple[str, GraphProto]]:
+    """The branches of a node by the attributes that hold them."""
+    for attribute in node.proto.attribute:
+        if attribute.HasField("g"):
+            yield attribute.name, attribute.g
+
+
+def _fold_branch(
+    outer: WorkGraph,
+    node: WorkNode,
+    branch: tuple[str, GraphProto],
+    tensors: TensorReader,
+    limit: int,
+) -> FoldedGraph:
+    """One branch, given what is known around it.
+
+    Args:
+        outer: the graph around it.
+        node: the If.
+        branch: the attribute that holds it, and its graph.
+        tensors: reads its tensors.
+        limit: bytes that folding one node may make.
+
+    Raises:
+        AtcError: where it takes inputs, its nodes cannot be ordered, or its tensors cannot be read.
+    """
+    name, proto = branch
+    contents = locate_contents(proto, tensors, outer.path)
+    _refuse_inputs(node, name, proto, contents.names)
+    nodes = inner_nodes(proto, node, outer.opsets)
+    taken = {name: known_type(outer, name) or _NOTHING for name in node.captured}
+    faults = {each: found for each in nodes if (found := signature_faults(each))}
+    graph = WorkGraph(
+        path=outer.path,
+        opsets=outer.opsets,
+        nodes=sort_nodes(nodes),
+        inputs={name: type_ for name, type_ in taken.items() if name not in outer.consts},
+        outputs=texts_of((value.name for value in proto.output), node.place),
+        consts={**_captured_consts(outer, node), **contents.weights},
+        foreign=dict(contents.foreign),
+        kinds={name: outer.kinds[name] for name in taken if name in outer.kinds},
+        unsound=frozenset(faults),
+        always_runs=False,
+    )
+    scope = scope_name(name, node.name, node.index, "")
+    here = [replace(each, scope=scope) for each in import_quantised(graph, tensors, limit)]
+    folded = fold_with_branches(graph, tensors, limit)
+    own = [fault for found in faults.values() for fault in found]
+    inner = [replace(each, scope=f"{each.scope}, {scope}") for each in folded.quantised]
+    return FoldedGraph(graph, folded.branches, (*own, *folded.faults), (*here, *inner))
+
+
+def _refuse_inputs(
+    node: WorkNode, name: str, proto: GraphProto, initializers: Sequence[str]
+) -> None:
+    """Refuse a branch that wants to be fed: an If feeds none.
+
+    Raises:
+        AtcError: BAD_MODEL.
+    """
+    fed = [value.name for value in proto.input if value.name not in set(initializers)]
+    if fed:
+        message = f"{name} of an If takes no inputs, found {len(fed)}, the first {fed[0]!r}"
+        place = replace(node.place, field=f"attribute {name}")
+        raise BAD_MODEL.error(message, place=place, help=_NO_INPUTS)
+
+
+def _captured_consts(outer: WorkGraph, node: WorkNode) -> dict[str, ConstData]:
+    """The constants around a branch that it uses."""
+    return {name: outer.consts[name] for name in node.captured if name in outer.consts}
+
+
+def _handed_out(node: WorkNode, branches: tuple[Branch, ...]) -> dict[str, ValueType]:
+    """Types of what an If node hands out, as far as both branches agree."""
+    told: dict[str, ValueType] = {}
+    for position, name in enumerate(node.outputs):
+        types = [_output_type(branch, position) for branch in branches]
+        if name and types:
+            told[name] = _agreed(types)
+    return {name: found for name, found in told.items() if found != _NOTHING}
+
+
+def _output_type(branch: Branch, position: int) -> ValueType:
+    """What is known of one output of a branch."""
+    graph = branch.folded.graph
+    if position >= len(graph.outputs):
+        return _NOTHING
+    return known_type(graph, graph.outputs[position]) or _NOTHING
+
+
+def _faults_of_results(
+    node: WorkNode, branches: Sequence[Branch], used: Collection[str]
+) -> Iterator[Diagnostic]:
+    """What is wrong with the outputs of a node, given its branches and the names that are used."""
+    count = len(node.outputs)
+    for branch in branches:
+        found = len(branch.folded.graph.outputs)
+        if found != count:
+            message = f"both branches must hand out {count}, as many as the node has outputs; "
+            message += f"{branch.name} hands out {found}"
+            place = replace(node.place, field=f"attribute {branch.name}")
+            yield BAD_MODEL.diagnostic(message, place=place, help=_SAME_COUNT)
+    for position, name in enumerate(node.outputs):
+        types = {branch.name: _output_type(branch, position) for branch in branches}
+        differences = list(_contradictions(node, name, types))
+        if differences and name in used:
+            yield from differences
+
+
+def _contradictions(
+    node: WorkNode, name: str, types: Mapping[str, ValueType]
+) -> Iterator[Diagnostic]:
+    """How the branches differ in what they hand out as one output, as far as it is known."""
+    place = replace(node.place, field=f"output {name!r}")
+    elements = {at: element_name(each.element) for at, each in types.items() if each.element}
+    if len(set(elements.values())) > 1:
+        found = " and ".join(f"{each} in {at}" for at, each in elements.items())
+        help_ = "cast what one of the branches hands out, so that both have one element type"
+        yield BAD_MODEL.diagnostic(f"its output {name!r} is {found}", place=place, help=help_)
+    ranks = {at: len(each.dims) for at, each in types.items() if each.dims is not None}
+    if len(set(ranks.values())) > 1:
+        found = " and ".join(f"rank {rank} in {at}" for at, rank in ranks.items())
+        help_ = "let both branches hand out tensors of one rank"
+        yield UNKNOWN_SHAPE.diagnostic(f"its output {name!r} has {found}", place=place, help=help_)
+
+
+def _agreed(types: list[ValueType]) -> ValueType:
+    """What all of `types` have in common."""
+    elements = {each.element for each in types}
+    element = elements.pop() if len(elements) == 1 else 0
+    dims = [each.dims for each in types]
+    ranks = {None if each is None else len(each) for each in dims}
+    if len(ranks) != 1 or None in ranks:
+        return ValueType(element, None)
+    known = [each for each in dims if each is not None]
+    return ValueType(
+        element,
+        tuple(
+            extents[0] if len(set(extents)) == 1 else None for extents in zip(*known, strict=True)
+        ),
+    )

@@ -1,0 +1,96 @@
+"""If nodes whose condition is known: the branch taken replaces the node."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import onnx
+
+from atc_py.diag import Sink
+from atc_py.frontend.folding.graph import WorkNode, inner_nodes
+from atc_py.frontend.reading.signatures import check_signatures
+from atc_py.frontend.reading.text import text_of
+from atc_py.frontend.reading.validate import sort_nodes
+
+if TYPE_CHECKING:
+    from onnx import GraphProto
+
+    from atc_py.frontend.folding.graph import WorkGraph
+    from atc_py.frontend.reading.tensors import TensorReader
+    from atc_py.ir import ConstData
+
+__all__ = ["inline_branches"]
+
+
+def inline_branches(graph: WorkGraph, tensors: TensorReader) -> bool:
+    """Replace the If nodes whose condition is a constant; whether there were any.
+
+    Raises:
+        AtcError: for constants of a branch whose data is bad, and BAD_MODEL for its nodes that
+            ONNX does not define so.
+    """
+    if not any(node.op_type == "If" for node in graph.nodes):
+        return False
+    taken = {name for node in graph.nodes for name in (*node.reads, *node.writes)}
+    taken |= {*graph.inputs, *graph.consts, *graph.foreign}
+    nodes: list[WorkNode] = []
+    sink = Sink()
+    for node in graph.nodes:
+        branch = _branch(graph, node)
+        if branch is None or not _is_apart(branch, taken):
+            nodes.append(node)
+            continue
+        taken |= set(_defined(branch))
+        graph.consts.update(_constants(branch, node, tensors))
+        inner = inner_nodes(branch, node, graph.opsets)
+        check_signatures(inner, sink)
+        nodes += inner
+        nodes += _hand_out(branch, node, graph)
+    sink.raise_errors()
+    if nodes == graph.nodes:
+        return False
+    graph.nodes = sort_nodes(nodes)
+    return True
+
+
+def _branch(graph: WorkGraph, node: WorkNode) -> GraphProto | None:
+    """The branch that `node` takes where that is known."""
+    condition = graph.consts.get(node.inputs[0]) if node.inputs else None
+    if node.op_type != "If" or node.domain or condition is None:
+        return None
+    array = condition.numpy()
+    if array.size != 1:
+        return None
+    wanted = "then_branch" if array.reshape(-1)[0] else "else_branch"
+    branch = next((each.g for each in node.proto.attribute if each.name == wanted), None)
+    fits = branch is not None and len(branch.output) == len(node.outputs) and not branch.input
+    return branch if fits else None
+
+
+def _defined(branch: GraphProto) -> list[str]:
+    """The names that a branch defines."""
+    names = [tensor.name for tensor in branch.initializer]
+    return names + [name for node in branch.node for name in node.output if name]
+
+
+def _is_apart(branch: GraphProto, taken: set[str]) -> bool:
+    """Whether the branch's names are its own, as ONNX demands."""
+    names = _defined(branch)
+    return len(set(names)) == len(names) and taken.isdisjoint(names)
+
+
+def _constants(branch: GraphProto, node: WorkNode, tensors: TensorReader) -> dict[str, ConstData]:
+    """The branch's initializers."""
+    return {
+        text_of(tensor.name, node.place): tensors.const(tensor, node.place)
+        for tensor in branch.initializer
+    }
+
+
+def _hand_out(branch: GraphProto, node: WorkNode, graph: WorkGraph) -> list[WorkNode]:
+    """Nodes that give the branch's results the names of the If node's."""
+    copies = onnx.GraphProto()
+    for result, name in zip(branch.output, node.outputs, strict=True):
+        if name:
+            copies.node.add(op_type="Identity", input=[result.name], output=[name])
+    return inner_nodes(copies, node, graph.opsets)

@@ -1,0 +1,74 @@
+"""Surveying an ONNX file: everything that is known of it, whether or not it can be compiled."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.frontend.folding.bind import observe_inputs
+from atc_py.frontend.folding.fold import FOLD_LIMIT
+from atc_py.frontend.folding.if_branches import fold_with_branches
+from atc_py.frontend.folding.views import view_nodes
+from atc_py.frontend.rewriting.qdq.importing import import_quantised
+from atc_py.source import InputView, ModelView
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from atc_py.diag import Diagnostic
+    from atc_py.frontend.folding.folded import FoldedModel
+    from atc_py.frontend.reading.onnx_file import OnnxFile
+    from atc_py.tensor.shapes import Shape
+
+__all__ = ["survey", "view_of"]
+
+
+def survey(file: OnnxFile, input_shapes: Mapping[str, Shape], limit: int = FOLD_LIMIT) -> ModelView:
+    """What is known of the model in `file`; extents that the model leaves open stay open.
+
+    Args:
+        file: read leniently, so that a model that breaks ONNX's rules can be looked at, too.
+        input_shapes: extents of inputs that the model leaves open, by name.
+        limit: bytes that folding one node may make.
+
+    Raises:
+        AtcError: BAD_INPUT_SHAPE for shapes that fit no input.
+    """
+    inputs = observe_inputs(file.path, file.inputs, input_shapes)
+    graph = file.graph(inputs)
+    quantised = import_quantised(graph, file.tensors, limit)
+    folded = fold_with_branches(graph, file.tensors, limit)
+    views = tuple(
+        InputView(each.name, input_shapes.get(each.name, each.dims)) for each in file.inputs
+    )
+    open_inputs = [each.name for each in views if each.is_open]
+    nodes, faults = view_nodes(folded, file.tensors, open_inputs)
+    return ModelView(
+        path=file.path,
+        name=file.name,
+        opsets=file.opsets,
+        nodes=nodes,
+        inputs=views,
+        file_nodes=file.file_nodes,
+        faults=_once((*file.faults, *folded.faults, *faults)),
+        quantised=(*quantised, *folded.quantised),
+    )
+
+
+def view_of(model: FoldedModel) -> ModelView:
+    """What is known of a model that is bound and folded already."""
+    nodes, faults = view_nodes(model.folded, model.tensors, ())
+    return ModelView(
+        path=model.graph.path,
+        name=model.name,
+        opsets=model.graph.opsets,
+        nodes=nodes,
+        inputs=tuple(InputView(name, known.shape) for name, known in model.graph.inputs.items()),
+        file_nodes=model.file_nodes,
+        faults=_once(faults),
+        quantised=model.quantised,
+    )
+
+
+def _once(faults: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Each fault once: a node can be looked at in several rounds."""
+    return tuple(dict.fromkeys(faults))

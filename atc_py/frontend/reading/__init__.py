@@ -1,0 +1,1 @@
+"""Reading ONNX files: the wire format, tensors, signatures and the operators' history."""

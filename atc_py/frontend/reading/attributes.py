@@ -1,0 +1,124 @@
+"""Attributes of ONNX nodes as plain values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from onnx import AttributeProto
+
+from atc_py.diag import AtcError, Sink
+from atc_py.diag.codes import BAD_MODEL, UNSUPPORTED_FORM
+from atc_py.frontend.reading.text import text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from atc_py.diag import Place
+    from atc_py.frontend.folding.graph import WorkNode
+    from atc_py.frontend.folding.model import SourceAttr
+    from atc_py.frontend.reading.tensors import TensorReader
+    from atc_py.source import AttributeView
+
+__all__ = ["attribute_type_name", "numeric_attributes", "read_attributes", "seen_attributes"]
+
+
+def read_attributes(node: WorkNode, tensors: TensorReader, sink: Sink) -> dict[str, SourceAttr]:
+    """The attributes that the file sets on `node`, by name; findings go to `sink`.
+
+    BAD_MODEL for attributes set twice or of a type that has no plain form, UNSUPPORTED_FORM for
+    subgraphs, BAD_TENSOR and the codes of external data for tensors. The branches of an If are
+    left out: they are nodes, not attributes.
+    """
+    values: dict[str, SourceAttr] = {}
+    for attribute in node.proto.attribute:
+        if node.is_if and attribute.type == AttributeProto.GRAPH:
+            continue
+        found = _try_attribute(attribute, tensors, node.place, sink)
+        if found is None:
+            continue
+        name, value = found
+        if name in values:
+            message = f"the attribute {name!r} is set twice"
+            sink.add(BAD_MODEL.diagnostic(message, place=node.place))
+        values[name] = value
+    return values
+
+
+def seen_attributes(node: WorkNode, tensors: TensorReader) -> dict[str, AttributeView]:
+    """The attributes that the file sets on `node`; what has no plain form is `<graph>` and so on.
+
+    Never fails: what is wrong with an attribute is told by other checks, or shows in its value.
+    """
+    seen: dict[str, AttributeView] = {}
+    for attribute in node.proto.attribute:
+        sink = Sink()
+        found = _try_attribute(attribute, tensors, node.place, sink)
+        if found is None:
+            name = attribute.name if isinstance(attribute.name, str) else "?"
+            found = name, f"<{attribute_type_name(attribute.type)}>"
+        seen[found[0]] = found[1]
+    return seen
+
+
+def numeric_attributes(node: WorkNode) -> dict[str, SourceAttr]:
+    """The attributes that are numbers or lists of numbers; the others are left out."""
+    return {
+        attribute.name: _SIMPLE[attribute.type](attribute)
+        for attribute in node.proto.attribute
+        if attribute.type in _NUMERIC
+    }
+
+
+def _try_attribute(
+    attribute: AttributeProto, tensors: TensorReader, place: Place, sink: Sink
+) -> tuple[str, SourceAttr] | None:
+    """Name and value of one attribute; None after a finding."""
+    try:
+        name = text_of(attribute.name, place)
+        return name, _value(attribute, name, tensors, place)
+    except AtcError as error:
+        sink.extend(error.diagnostics)
+        return None
+
+
+def _value(attribute: AttributeProto, name: str, tensors: TensorReader, place: Place) -> SourceAttr:
+    """One attribute."""
+    if attribute.ref_attr_name:
+        message = f"the attribute {name!r} refers to one of a function, outside any function"
+        raise BAD_MODEL.error(message, place=place)
+    if attribute.type in _SIMPLE:
+        try:
+            return _SIMPLE[attribute.type](attribute)
+        except UnicodeDecodeError as error:
+            message = f"the attribute {name!r} is not UTF-8 text"
+            raise BAD_MODEL.error(message, place=place) from error
+    if attribute.type == AttributeProto.TENSOR:
+        return tensors.const(attribute.t, place)
+    if attribute.type in {AttributeProto.GRAPH, AttributeProto.GRAPHS}:
+        raise UNSUPPORTED_FORM.error(
+            f"the subgraph {name!r} would be repeated at run time",
+            place=place,
+            help="export the model with its loops unrolled",
+        )
+    found = attribute_type_name(attribute.type)
+    message = f"the attribute {name!r} is of type {found}, which atc-py cannot hold"
+    raise BAD_MODEL.error(message, place=place)
+
+
+_SIMPLE: dict[int, Callable[[AttributeProto], SourceAttr]] = {
+    AttributeProto.INT: lambda attribute: int(attribute.i),
+    AttributeProto.FLOAT: lambda attribute: float(attribute.f),
+    AttributeProto.STRING: lambda attribute: attribute.s.decode(),
+    AttributeProto.INTS: lambda attribute: tuple(attribute.ints),
+    AttributeProto.FLOATS: lambda attribute: tuple(attribute.floats),
+    AttributeProto.STRINGS: lambda attribute: tuple(each.decode() for each in attribute.strings),
+}
+_NUMERIC = _SIMPLE.keys() - {AttributeProto.STRING, AttributeProto.STRINGS}
+
+
+def attribute_type_name(number: int) -> str:
+    """What ONNX calls an attribute type, in small letters."""
+    try:
+        return str(AttributeProto.AttributeType.Name(number)).lower()
+    except ValueError:
+        return f"number {number}"

@@ -1,0 +1,100 @@
+"""Weights in files beside the model: where they may lie, and which stretch a tensor is."""
+
+from __future__ import annotations
+
+from pathlib import Path, PureWindowsPath
+from typing import TYPE_CHECKING, NamedTuple
+
+from atc_py.diag.codes import BAD_TENSOR, EXTERNAL_DATA_MISSING, EXTERNAL_DATA_OUTSIDE
+from atc_py.frontend.reading.mapped import MappedFile
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from atc_py.diag import Place
+
+__all__ = ["ExternalFiles", "Stretch", "number_entry"]
+
+_MAX_DIGITS = 18
+"""Offsets and lengths of more digits are refused; no file is that long."""
+
+
+class Stretch(NamedTuple):
+    """Bytes of a mapped file."""
+
+    file: MappedFile
+    start: int
+    size: int
+
+
+class ExternalFiles:
+    """The weight files of one model; each is mapped once, however many tensors lie in it."""
+
+    def __init__(self, model: Path) -> None:
+        self._folder = model.parent
+        self._files: dict[Path, MappedFile] = {}
+
+    def stretch(self, entries: Mapping[str, str], wanted: int, place: Place) -> Stretch:
+        """Where a tensor of `wanted` bytes lies, by its external_data entries.
+
+        Raises:
+            AtcError: EXTERNAL_DATA_OUTSIDE for a file that is not in the model's folder,
+                EXTERNAL_DATA_MISSING for one that is not there or too short, BAD_TENSOR for
+                entries that make no sense or a length other than `wanted`.
+        """
+        location = entries.get("location", "")
+        if not location:
+            raise BAD_TENSOR.error("external data without a location", place=place)
+        start = number_entry(entries, "offset", 0, place)
+        size = number_entry(entries, "length", wanted, place)
+        if size != wanted:
+            message = f"{size} bytes of external data, but dtype and shape ask for {wanted}"
+            raise BAD_TENSOR.error(message, place=place)
+        file = self._file(location, place)
+        if start + size > file.size:
+            message = f"bytes {start} to {start + size} of {location!r}, which has {file.size}"
+            raise EXTERNAL_DATA_MISSING.error(message, place=place)
+        return Stretch(file, start, size)
+
+    def _file(self, location: str, place: Place) -> MappedFile:
+        """The weight file called `location`, mapped."""
+        path = self._inside(location, place)
+        if path not in self._files:
+            try:
+                self._files[path] = MappedFile(path)
+            except OSError as error:
+                reason = error.strerror or "not a regular file"
+                message = f"the weight file {location!r} cannot be read: {reason}"
+                raise EXTERNAL_DATA_MISSING.error(message, place=place) from error
+        return self._files[path]
+
+    def _inside(self, location: str, place: Place) -> Path:
+        """The path of `location`, which must lie in the model's folder, links followed."""
+        if "\0" in location:
+            raise BAD_TENSOR.error("the location of external data holds a NUL byte", place=place)
+        path = self._folder / location
+        # Windows' rules include POSIX' ones, so a model is refused on all systems or on none.
+        windows = PureWindowsPath(location)
+        rooted = bool(windows.anchor) or Path(location).is_absolute()
+        try:
+            real = path.resolve()
+            inside = not rooted and ".." not in windows.parts
+            inside = inside and real.is_relative_to(self._folder.resolve())
+        except (OSError, RuntimeError) as error:
+            message = f"the weight file {location!r} cannot be found: {error}"
+            raise EXTERNAL_DATA_MISSING.error(message, place=place) from error
+        if not inside:
+            message = f"the weight file {location!r} is not in the model's folder"
+            raise EXTERNAL_DATA_OUTSIDE.error(message, place=place)
+        return real
+
+
+def number_entry(entries: Mapping[str, str], key: str, default: int, place: Place) -> int:
+    """The whole number under `key`."""
+    text = entries.get(key)
+    if text is None:
+        return default
+    if not (text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS):
+        message = f"{key} of external data must be a whole number, found {text[:40]!r}"
+        raise BAD_TENSOR.error(message, place=place)
+    return int(text)

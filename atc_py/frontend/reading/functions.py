@@ -1,0 +1,124 @@
+"""Functions that a model defines: measured, then put in where they are called.
+
+A function may call others, each several times, so a short file can stand for any number of nodes,
+and for endless ones where a function calls itself. What would come of it is worked out first.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import onnx
+
+from atc_py.diag import Place
+from atc_py.diag.codes import BAD_MODEL
+from atc_py.frontend.folding.graph import normal_domain, subgraphs
+from atc_py.ir.ordering import CycleError, producers_first
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from onnx import ModelProto, NodeProto
+
+__all__ = ["MOST_BYTES", "MOST_DEPTH", "MOST_NODES", "inline_functions"]
+
+MOST_NODES = 100_000
+"""Nodes that functions may come to."""
+
+MOST_BYTES = 2**28
+"""Bytes of these nodes, large tensors not counted."""
+
+MOST_DEPTH = 200
+"""Functions that call one another in a row."""
+
+_Key: TypeAlias = "tuple[str, str, str]"
+
+
+class _Size(NamedTuple):
+    """What a call of a function comes to: nodes, their bytes, and calls within calls."""
+
+    nodes: int
+    bytes: int
+    depth: int
+
+
+def inline_functions(model: ModelProto, path: Path) -> ModelProto:
+    """The model with the functions that it defines put in where they are called.
+
+    Raises:
+        AtcError: BAD_MODEL where a function calls itself, where calls would come to more than the
+            limits of this module, or where onnx cannot put a function in.
+    """
+    from onnx import inliner
+
+    place = Place(file=str(path))
+    _check_sizes(model, place)
+    try:
+        inlined: ModelProto = inliner.inline_local_functions(model)
+    except (RuntimeError, ValueError, onnx.checker.ValidationError) as error:
+        text = " ".join(str(error).split())[:400]
+        message = f"the functions of the model cannot be put in: {text}"
+        raise BAD_MODEL.error(message, place=place) from error
+    return inlined
+
+
+def _check_sizes(model: ModelProto, place: Place) -> None:
+    """Refuse functions that come to too much."""
+    bodies = {(normal_domain(f.domain), f.name, f.overload): f.node for f in model.functions}
+    calls = {key: Counter(_calls(body)) for key, body in bodies.items()}
+    own = {
+        key: _Size(len(body), sum(node.ByteSize() for node in body), 1)
+        for key, body in bodies.items()
+    }
+    try:
+        order = producers_first(bodies, lambda key: (each for each in calls[key] if each in calls))
+    except CycleError as error:
+        name = error.item[1]
+        raise BAD_MODEL.error(f"the function {name!r} calls itself", place=place) from error
+    sizes: dict[_Key, _Size] = {}
+    for key in order:
+        sizes[key] = _with_calls(own[key], calls[key], sizes)
+        _refuse_depth(key, sizes[key], place)
+    whole = _with_calls(_Size(0, 0, 0), Counter(_calls(model.graph.node)), sizes)
+    if whole.nodes > MOST_NODES or whole.bytes > MOST_BYTES:
+        raise BAD_MODEL.error(
+            f"the calls of its functions come to {_about(whole.nodes)} nodes of "
+            f"{_about(whole.bytes)} bytes, the limits are {MOST_NODES} and {MOST_BYTES}",
+            place=place,
+            help="export the model without functions, or with ones that call fewer others",
+        )
+
+
+def _with_calls(own: _Size, calls: Counter[_Key], sizes: Mapping[_Key, _Size]) -> _Size:
+    """A size with that of everything that is called."""
+    nodes, total, depth = own
+    for key, count in calls.items():
+        called = sizes.get(key)
+        if called is not None:
+            nodes += count * called.nodes
+            total += count * called.bytes
+            depth = max(depth, own.depth + called.depth)
+    return _Size(nodes, total, depth)
+
+
+def _refuse_depth(key: _Key, size: _Size, place: Place) -> None:
+    """Refuse a function that others stand too deep in."""
+    if size.depth > MOST_DEPTH:
+        message = f"functions call one another at most {MOST_DEPTH} deep, {key[1]!r} goes deeper"
+        raise BAD_MODEL.error(message, place=place)
+
+
+def _calls(nodes: Iterable[NodeProto]) -> Iterator[_Key]:
+    """What nodes and those of their subgraphs call, functions and operators alike."""
+    for node in nodes:
+        yield normal_domain(node.domain), node.op_type, node.overload
+        for graph in subgraphs(node):
+            yield from _calls(graph.node)
+
+
+def _about(number: int) -> str:
+    """A number in digits, or its order of magnitude where it has many."""
+    text = str(number)
+    return text if len(text) <= 15 else f"1e{len(text) - 1}"  # noqa: PLR2004

@@ -1,0 +1,140 @@
+"""An ONNX file that has been read, before its input shapes are known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from atc_py.diag import AtcError
+from atc_py.frontend.folding.bind import bind_inputs
+from atc_py.frontend.folding.fold import FOLD_LIMIT, fold_graph
+from atc_py.frontend.folding.folded import FoldedModel
+from atc_py.frontend.folding.graph import WorkGraph
+from atc_py.frontend.folding.if_branches import FoldedGraph, fold_with_branches
+from atc_py.frontend.reading.tensors import dtype_of_element
+from atc_py.frontend.rewriting.qdq.importing import import_quantised
+from atc_py.ir import DenseConst
+from atc_py.tensor.shapes import MAX_RANK, is_addressable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from onnx import ModelProto
+
+    from atc_py.diag import Diagnostic
+    from atc_py.frontend.folding.graph import ValueType, WorkNode
+    from atc_py.frontend.reading.contents import Contents
+    from atc_py.frontend.reading.declared import DeclaredInput
+    from atc_py.frontend.reading.tensors import TensorReader
+    from atc_py.ir import ConstData
+    from atc_py.tensor.shapes import Shape
+
+__all__ = ["OnnxFile"]
+
+
+@dataclass(frozen=True, slots=True)
+class OnnxFile:
+    """A file's graph by names; folding does not change it, so it can be folded again.
+
+    Attributes:
+        path: the file, as the user gave it.
+        name: the graph's name.
+        opsets: imported version of each domain; "" is ONNX's own.
+        nodes: producers first.
+        inputs: what is fed at run time; initializers are not among them.
+        outputs: names of what is handed out.
+        declared: types that the file states for what its nodes compute.
+        contents: its initializers.
+        tensors: reads the tensors of its nodes' attributes.
+        file_nodes: number of nodes in the file's graph.
+        proto: the file's message without its large data, its functions put in.
+        faults: what breaks ONNX's structural rules.
+        unsound: the nodes among `nodes` that break their operator's definition.
+    """
+
+    path: Path
+    name: str
+    opsets: Mapping[str, int]
+    nodes: tuple[WorkNode, ...]
+    inputs: tuple[DeclaredInput, ...]
+    outputs: tuple[str, ...]
+    declared: Mapping[str, ValueType]
+    contents: Contents
+    tensors: TensorReader
+    file_nodes: int
+    proto: ModelProto
+    faults: tuple[Diagnostic, ...] = ()
+    unsound: frozenset[WorkNode] = frozenset()
+
+    @property
+    def node_outputs(self) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """The nodes' names, possibly empty, with the names of their outputs."""
+        return ((node.name, tuple(node.outputs)) for node in self.nodes)
+
+    def refuse_faults(self) -> None:
+        """Refuse a model that breaks ONNX's structural rules.
+
+        Raises:
+            AtcError: with every fault.
+        """
+        if self.faults:
+            raise AtcError(*self.faults)
+
+    def fold(self, input_shapes: Mapping[str, Shape], limit: int = FOLD_LIMIT) -> FoldedModel:
+        """The model with static inputs, inferred types and folded constants.
+
+        Args:
+            input_shapes: extents of inputs that the model leaves open, by name.
+            limit: bytes that folding one node may make.
+
+        Raises:
+            AtcError: BAD_INPUT_SHAPE, FREE_DIMENSION, BAD_MODEL, BAD_NODE, BAD_TENSOR or
+                FOLD_TOO_LARGE.
+        """
+        self.refuse_faults()
+        graph = self.graph(bind_inputs(self.path, self.inputs, input_shapes))
+        quantised = import_quantised(graph, self.tensors, limit)
+        fold_graph(graph, self.tensors, limit)
+        folded = FoldedGraph(graph)
+        if any(node.is_if for node in graph.nodes):
+            folded = fold_with_branches(graph, self.tensors, limit)
+        if folded.faults:
+            raise AtcError(*dict.fromkeys(folded.faults))
+        return FoldedModel(
+            self.name,
+            folded,
+            self.tensors,
+            self.file_nodes,
+            self.contents.weight_bytes,
+            (*quantised, *folded.quantised),
+        )
+
+    def graph(self, inputs: dict[str, ValueType]) -> WorkGraph:
+        """A working graph of the file, its inputs of the types given."""
+        return WorkGraph(
+            path=self.path,
+            opsets=self.opsets,
+            nodes=list(self.nodes),
+            inputs=inputs,
+            outputs=self.outputs,
+            consts={**self.contents.weights, **_empty(inputs)},
+            foreign=dict(self.contents.foreign),
+            declared=dict(self.declared),
+            kinds={declared.name: declared.kind for declared in self.inputs if declared.kind},
+            unsound=self.unsound,
+        )
+
+
+def _empty(inputs: Mapping[str, ValueType]) -> dict[str, ConstData]:
+    """The inputs without any element: what will be fed is known, though it is still an input."""
+    found: dict[str, ConstData] = {}
+    for name, known in inputs.items():
+        dtype, shape = dtype_of_element(known.element), known.shape
+        if dtype is None or shape is None or 0 not in shape:
+            continue
+        if len(shape) <= MAX_RANK and is_addressable(shape):
+            found[name] = DenseConst(np.empty(shape, dtype.numpy))
+    return found

@@ -1,0 +1,46 @@
+"""Reading `.pb` files that hold one tensor, as ONNX's test data does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import onnx
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+
+from atc_py.diag import AtcError, Place
+from atc_py.diag.codes import BAD_DATA_FILE
+from atc_py.frontend.reading.mapped import open_model_file
+from atc_py.frontend.reading.tensors import decode_inline
+from atc_py.system.memory_limit import require_memory
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import numpy.typing as npt
+
+__all__ = ["read_tensor"]
+
+
+def read_tensor(path: Path) -> npt.NDArray[Any]:
+    """The array in the TensorProto file at `path`.
+
+    Raises:
+        AtcError: FILE_NOT_FOUND, FILE_UNREADABLE, MEMORY_LIMIT, or BAD_DATA_FILE for a file that holds
+            something else, a dtype that is not supported or data that does not fit its shape.
+    """
+    place = Place(file=str(path))
+    file = open_model_file(path)
+    require_memory(file.size, "its tensor", place)
+    try:
+        tensor = onnx.TensorProto.FromString(bytes(file.data))
+    except DecodeError as error:
+        raise BAD_DATA_FILE.error("the file holds no ONNX tensor", place=place) from error
+    if tensor.data_location == onnx.TensorProto.EXTERNAL:
+        raise BAD_DATA_FILE.error("the tensor's data lies in another file", place=place)
+    try:
+        return decode_inline(tensor, place)
+    except AtcError as error:
+        reason = error.diagnostics[0].message
+        raise BAD_DATA_FILE.error(
+            f"the file holds no usable tensor: {reason}", place=place
+        ) from error

@@ -1,0 +1,301 @@
+"""TensorProto to constants: data inline, cut out of the model's file, or in a file beside it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from onnx import TensorProto
+
+from atc_py.diag import Place
+from atc_py.diag.codes import BAD_MODEL, BAD_TENSOR
+from atc_py.frontend.reading.external import Stretch, number_entry
+from atc_py.frontend.reading.mapped import MappedConst
+from atc_py.frontend.reading.text import text_of
+from atc_py.frontend.reading.wire import CutField
+from atc_py.ir import DenseConst
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import MAX_RANK, element_count, format_shape, is_addressable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy.typing as npt
+
+    from atc_py.diag import Diagnostic
+    from atc_py.frontend.folding.graph import WorkGraph
+    from atc_py.frontend.reading.external import ExternalFiles
+    from atc_py.frontend.reading.mapped import MappedFile
+    from atc_py.frontend.reading.wire import Slimmed
+    from atc_py.ir import ConstData
+    from atc_py.tensor.shapes import Shape
+
+__all__ = [
+    "MOST_BYTES",
+    "Elsewhere",
+    "TensorReader",
+    "decode_inline",
+    "dtype_of_element",
+    "element_name",
+    "element_of_dtype",
+    "output_fault",
+    "size_complaint",
+    "tensor_shape",
+]
+
+MOST_BYTES = 2**40
+"""Bytes of a tensor; more than any device has, and few enough that sums of sizes stay in 64 bits."""
+
+_ELEMENTS: dict[int, DType] = {
+    TensorProto.FLOAT: DType.FLOAT32,
+    TensorProto.UINT8: DType.UINT8,
+    TensorProto.INT4: DType.INT4,
+    TensorProto.INT8: DType.INT8,
+    TensorProto.UINT16: DType.UINT16,
+    TensorProto.INT16: DType.INT16,
+    TensorProto.INT32: DType.INT32,
+    TensorProto.INT64: DType.INT64,
+    TensorProto.BOOL: DType.BOOL,
+    TensorProto.FLOAT16: DType.FLOAT16,
+    TensorProto.DOUBLE: DType.FLOAT64,
+    TensorProto.UINT32: DType.UINT32,
+    TensorProto.UINT64: DType.UINT64,
+    TensorProto.BFLOAT16: DType.BFLOAT16,
+}
+_NUMBERS = {dtype: number for number, dtype in _ELEMENTS.items()}
+
+_FIELDS = {
+    DType.FLOAT32: "float_data",
+    DType.FLOAT64: "double_data",
+    DType.INT64: "int64_data",
+    DType.UINT32: "uint64_data",
+    DType.UINT64: "uint64_data",
+}
+"""Where numbers stand one by one; dtypes that are not here are in int32_data."""
+
+_BITS_IN_INT32 = {DType.FLOAT16, DType.BFLOAT16}
+"""dtypes whose bit patterns, not values, stand in int32_data."""
+
+_NIBBLE, _BYTE = 0x0F, 0xFF
+
+_CUTS = {CutField.FLOAT_DATA: DType.FLOAT32, CutField.DOUBLE_DATA: DType.FLOAT64}
+
+
+def size_complaint(element: int, shape: Shape | None) -> str | None:
+    """Why no tensor can be of a type, or None: it would have more than MOST_BYTES."""
+    dtype = dtype_of_element(element)
+    if dtype is None or shape is None:
+        return None
+    size = element_count(shape) * dtype.itemsize
+    if size <= MOST_BYTES:
+        return None
+    found = f"{dtype.value} {format_shape(shape)}"
+    return f"tensors have at most {MOST_BYTES} bytes, {found} would have {size}"
+
+
+def dtype_of_element(number: int) -> DType | None:
+    """The dtype that ONNX numbers so, or None where this compiler has none."""
+    return _ELEMENTS.get(number)
+
+
+def element_of_dtype(dtype: DType) -> int:
+    """ONNX's number of `dtype`."""
+    return _NUMBERS[dtype]
+
+
+def element_name(number: int) -> str:
+    """The element type with that number: as a dtype here, or else as ONNX calls it."""
+    dtype = dtype_of_element(number)
+    if dtype is not None:
+        return dtype.value
+    try:
+        return str(TensorProto.DataType.Name(number)).lower()
+    except ValueError:
+        return f"number {number}"
+
+
+def output_fault(graph: WorkGraph, name: str, dtype: DType) -> Diagnostic | None:
+    """What is wrong with the dtype that the file states for a graph output of `dtype`."""
+    stated = graph.declared.get(name)
+    if stated is None or stated.element in {0, element_of_dtype(dtype)}:
+        return None
+    place = Place(file=str(graph.path), field=f"output {name!r}")
+    found = element_name(stated.element)
+    message = f"it is declared as {found}, but what is computed is {dtype.value}"
+    return BAD_MODEL.diagnostic(message, place=place)
+
+
+def tensor_shape(tensor: TensorProto, place: Place) -> Shape:
+    """The tensor's extents.
+
+    Raises:
+        AtcError: BAD_TENSOR where one is negative, where there are more than MAX_RANK, or where
+            numpy can have no such array, not even an empty one.
+    """
+    shape = tuple(tensor.dims)
+    if len(shape) > MAX_RANK:
+        message = f"tensors have at most {MAX_RANK} axes, found {len(shape)}"
+        raise BAD_TENSOR.error(message, place=place)
+    if any(extent < 0 for extent in shape):
+        listed = ", ".join(map(str, shape))
+        raise BAD_TENSOR.error(f"extents must not be negative, found [{listed}]", place=place)
+    if not is_addressable(shape):
+        message = f"no array can have the extents {format_shape(shape)}"
+        raise BAD_TENSOR.error(message, place=place)
+    return shape
+
+
+def decode_inline(tensor: TensorProto, place: Place) -> npt.NDArray[Any]:
+    """The array whose data stands in the message itself.
+
+    Raises:
+        AtcError: BAD_TENSOR for a dtype that is not supported, or data that does not fit it or
+            the shape.
+    """
+    dtype, shape = _type_of(tensor, place)
+    if tensor.HasField("raw_data"):
+        raw = tensor.raw_data
+        _expect_bytes(len(raw), dtype, shape, place)
+        if dtype is DType.INT4:
+            return _unpacked(np.frombuffer(raw, np.uint8), shape)
+        if dtype is DType.BOOL:
+            return np.not_equal(np.frombuffer(raw, np.uint8), 0).reshape(shape)
+        return np.frombuffer(raw, dtype.numpy).reshape(shape)
+    numbers = np.array(getattr(tensor, _FIELDS.get(dtype, "int32_data")))
+    if dtype is DType.INT4:
+        _expect_bytes(numbers.size, dtype, shape, place)
+        return _unpacked(_narrow(numbers & _BYTE, DType.UINT8, place), shape)
+    if numbers.size != element_count(shape):
+        message = f"{numbers.size} numbers for shape {format_shape(shape)}"
+        raise BAD_TENSOR.error(message, place=place)
+    return _narrow(numbers, dtype, place).reshape(shape)
+
+
+class Elsewhere(NamedTuple):
+    """Data outside the message that it belongs to, as the field of the tensor that it would be."""
+
+    field: CutField
+    stretch: Stretch
+
+
+class TensorReader:
+    """Makes constants of the tensors of one file."""
+
+    def __init__(self, file: MappedFile, slimmed: Slimmed, external: ExternalFiles) -> None:
+        self._file = file
+        self._slimmed = slimmed
+        self._external = external
+
+    def const(self, tensor: TensorProto, place: Place) -> ConstData:
+        """The tensor as a constant; large data stays in its file.
+
+        Raises:
+            AtcError: BAD_TENSOR, EXTERNAL_DATA_MISSING or EXTERNAL_DATA_OUTSIDE.
+        """
+        entries = {
+            text_of(entry.key, place): text_of(entry.value, place) for entry in tensor.external_data
+        }
+        markers = [v for v in entries.values() if v.startswith(self._slimmed.token)]
+        if markers:
+            return self._cut(tensor, len(tensor.external_data), markers[0], place)
+        if tensor.data_location != TensorProto.EXTERNAL:
+            return DenseConst(decode_inline(tensor, place))
+        dtype, shape = _type_of(tensor, place)
+        stretch = self._external.stretch(entries, _file_bytes(dtype, shape), place)
+        return _mapped(stretch.file, stretch.start, dtype, shape)
+
+    def elsewhere(self, tensor: TensorProto, place: Place) -> Elsewhere | None:
+        """Where the data of a tensor of any dtype lies that does not stand in the message itself.
+
+        Raises:
+            AtcError: BAD_TENSOR, EXTERNAL_DATA_MISSING or EXTERNAL_DATA_OUTSIDE.
+        """
+        entries = {
+            text_of(entry.key, place): text_of(entry.value, place) for entry in tensor.external_data
+        }
+        markers = [v for v in entries.values() if v.startswith(self._slimmed.token)]
+        if markers:
+            cut = self._slimmed.cuts[int(markers[0].removeprefix(self._slimmed.token))]
+            return Elsewhere(cut.field, Stretch(self._file, cut.start, cut.size))
+        if tensor.data_location != TensorProto.EXTERNAL:
+            return None
+        stretch = self._external.stretch(entries, _stored_bytes(tensor, entries, place), place)
+        return Elsewhere(CutField.RAW_DATA, stretch)
+
+    def _cut(self, tensor: TensorProto, entries: int, marker: str, place: Place) -> ConstData:
+        """The tensor whose data was cut out of the model's file."""
+        dtype, shape = _type_of(tensor, place)
+        cut = self._slimmed.cuts[int(marker.removeprefix(self._slimmed.token))]
+        if entries > 1 or _has_inline_data(tensor):
+            raise BAD_TENSOR.error("its data stands in more than one place", place=place)
+        stored = _CUTS.get(cut.field, dtype)
+        if stored is not dtype:
+            message = f"its dtype is {dtype.value}, but its data is {stored.value}"
+            raise BAD_TENSOR.error(message, place=place)
+        _expect_bytes(cut.size, dtype, shape, place)
+        return _mapped(self._file, cut.start, dtype, shape)
+
+
+def _type_of(tensor: TensorProto, place: Place) -> tuple[DType, Shape]:
+    """Dtype and shape of a tensor that this compiler can hold."""
+    dtype = dtype_of_element(tensor.data_type)
+    if dtype is None:
+        name = element_name(tensor.data_type)
+        raise BAD_TENSOR.error(f"the element type {name} is not supported", place=place)
+    if tensor.HasField("segment"):
+        raise BAD_TENSOR.error("tensors in segments are not supported", place=place)
+    return dtype, tensor_shape(tensor, place)
+
+
+def _stored_bytes(tensor: TensorProto, entries: Mapping[str, str], place: Place) -> int:
+    """How many bytes the data of a tensor in another file has."""
+    dtype = dtype_of_element(tensor.data_type)
+    if dtype is not None:
+        return _file_bytes(dtype, tuple(tensor.dims))
+    return number_entry(entries, "length", 0, place)
+
+
+def _has_inline_data(tensor: TensorProto) -> bool:
+    """Whether data stands in the message itself."""
+    fields = {*_FIELDS.values(), "int32_data", "string_data"}
+    return tensor.HasField("raw_data") or any(len(getattr(tensor, field)) for field in fields)
+
+
+def _file_bytes(dtype: DType, shape: Shape) -> int:
+    """How many bytes a tensor's data has in an ONNX file, where two int4 share one."""
+    count = element_count(shape)
+    return -(-count // 2) if dtype is DType.INT4 else count * dtype.itemsize
+
+
+def _mapped(file: MappedFile, start: int, dtype: DType, shape: Shape) -> ConstData:
+    """The constant whose data lies in `file` from `start` on; int4 are unpacked into memory."""
+    if dtype is not DType.INT4:
+        return MappedConst(file, start, dtype, shape)
+    packed = MappedConst(file, start, DType.UINT8, (_file_bytes(dtype, shape),))
+    return DenseConst(_unpacked(packed.numpy(), shape))
+
+
+def _unpacked(packed: npt.NDArray[np.generic], shape: Shape) -> npt.NDArray[Any]:
+    """int4 out of bytes that hold two each, the first in the lower half."""
+    octets = np.asarray(packed, np.uint8)
+    halves = np.stack([octets & _NIBBLE, octets >> 4], axis=-1).reshape(-1)
+    return halves[: element_count(shape)].view(DType.INT4.numpy).reshape(shape)
+
+
+def _expect_bytes(found: int, dtype: DType, shape: Shape, place: Place) -> None:
+    """Refuse data that is longer or shorter than dtype and shape say."""
+    wanted = _file_bytes(dtype, shape)
+    if found != wanted:
+        message = f"{found} bytes of data, but {dtype.value} {format_shape(shape)} has {wanted}"
+        raise BAD_TENSOR.error(message, place=place)
+
+
+def _narrow(numbers: npt.NDArray[Any], dtype: DType, place: Place) -> npt.NDArray[Any]:
+    """`numbers` of a field that is wider than `dtype`, in that dtype."""
+    if dtype in _BITS_IN_INT32:
+        bits = _narrow(numbers, DType.UINT16, place)
+        return bits.view(dtype.numpy)
+    narrowed = numbers.astype(dtype.numpy)
+    if dtype.is_integer and not np.array_equal(narrowed, numbers):
+        raise BAD_TENSOR.error(f"numbers beyond the range of {dtype.value}", place=place)
+    return narrowed

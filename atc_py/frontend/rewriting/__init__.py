@@ -1,0 +1,1 @@
+"""Rewriting ONNX models: quantized forms and the streaming writer."""

@@ -1,0 +1,302 @@
+"""A working graph back to an ONNX file: what was not rewritten stands in it as it was.
+
+The file is written part by part; weights are read one at a time. Above what a protobuf can be, or
+where it is asked for, they go into one file beside the model.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import onnx
+
+from atc_py import __version__
+from atc_py.diag import Place
+from atc_py.diag.codes import BAD_OPTION
+from atc_py.frontend.reading.wire import opening
+from atc_py.frontend.rewriting.proto_parts import TensorPart, new_tensor, node_part, stored_tensor
+from atc_py.frontend.rewriting.restore_folded import unfolded
+from atc_py.system.atomic_files import atomic_write
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+    from io import BufferedWriter
+    from pathlib import Path
+
+    from onnx import GraphProto, ModelProto, NodeProto
+
+    from atc_py.frontend.folding.graph import WorkGraph, WorkNode
+    from atc_py.frontend.reading.onnx_file import OnnxFile
+    from atc_py.frontend.rewriting.proto_parts import Part
+    from atc_py.frontend.rewriting.restore_folded import Unfolded
+
+__all__ = ["INLINE_LIMIT", "Written", "bytes_read", "write_onnx"]
+
+INLINE_LIMIT = 1_800_000_000
+"""Bytes of a model from which on its weights go beside it; a protobuf ends at 2 GiB."""
+
+_LEAST_EXTERNAL = 1024
+"""Tensors of fewer bytes stay in the model."""
+
+_ALIGNMENT = 64
+"""Of tensors in the file beside the model."""
+
+_GRAPH, _NODE, _INITIALIZER = 7, 1, 5
+"""Numbers of the fields: of a model, and of a graph."""
+
+_REWRITTEN = ("node", "initializer", "input", "value_info", "quantization_annotation")
+"""Fields of a graph that are not taken over as they are."""
+
+_LEAST_IR = 4
+"""From this IR version on initializers need not be inputs, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What was written.
+
+    Attributes:
+        bytes: size of the model and of the file beside it.
+        data: the file beside it; None where there is none.
+    """
+
+    bytes: int
+    data: Path | None
+
+
+def write_onnx(
+    file: OnnxFile,
+    graph: WorkGraph,
+    output: Path,
+    *,
+    external: bool = False,
+    gone: Collection[str] = (),
+) -> Written:
+    """Write `graph`, which was made from `file`, to the ONNX file `output`.
+
+    Nodes and initializers that nothing needs are left out.
+
+    Args:
+        file: what the graph was made from.
+        graph: the graph as it has been rewritten.
+        output: the file; it appears whole or not at all.
+        external: put weights into a file beside the model, however small that is.
+        gone: operators that were rewritten, and do not come back as what a constant was folded of.
+
+    Raises:
+        AtcError: CANNOT_WRITE; BAD_OPTION where the file beside the model would replace one of
+            the model that was read.
+    """
+    message = _Message(file, graph, unfolded(file, graph, gone))
+    data = None
+    if external or message.size > INLINE_LIMIT:
+        data = output.with_name(f"{output.name}.data")
+        _refuse_own_data(file, data)
+        message.move_weights(data.name)
+    with ExitStack() as stack:
+        # Neither gets its name before both are written, and the model gets its own last: it must
+        # not say where weights are that are not there yet.
+        model = stack.enter_context(atomic_write(output))
+        if data is not None:
+            beside = stack.enter_context(atomic_write(data))
+            message.write_weights(beside)
+        message.write(model)
+        model.flush()
+    written = message.size + sum(size for _, size in message.moved)
+    return Written(written, data)
+
+
+def _refuse_own_data(file: OnnxFile, data: Path) -> None:
+    """Refuse to write weights over those of the model that was read."""
+    if data.exists() and any(path.samefile(data) for path in _files_beside(file)):
+        raise BAD_OPTION.error(
+            f"the weights would go to {data}, which holds those of the model itself",
+            place=Place(str(data)),
+            help="give another output, or one in another folder",
+        )
+
+
+def bytes_read(file: OnnxFile) -> int:
+    """Bytes of the model that was read, and of the files beside it that hold its weights."""
+    return sum(path.stat().st_size for path in (file.path, *_files_beside(file)))
+
+
+def _files_beside(file: OnnxFile) -> list[Path]:
+    """The files that hold initializers of the model that was read."""
+    locations = {
+        entry.value
+        for tensor in file.proto.graph.initializer
+        for entry in tensor.external_data
+        if entry.key == "location"
+    }
+    # A marker for data in the model itself looks like the name of a file that is not there.
+    paths = (file.path.parent / location for location in sorted(locations))
+    return [path for path in paths if path.exists()]
+
+
+@dataclass(slots=True)
+class _Message:
+    """The file to be.
+
+    Attributes:
+        file: what the graph was made from.
+        graph: the graph.
+        content: the nodes and constants that are written.
+        moved: tensors whose data goes beside the model, and how many bytes that takes.
+    """
+
+    file: OnnxFile
+    graph: WorkGraph
+    content: Unfolded
+    moved: list[tuple[TensorPart, int]] = field(default_factory=list)
+    _head: bytes = b""
+    _body: bytes = b""
+    _nodes: list[Part] = field(default_factory=list)
+    _weights: list[TensorPart] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        """Lay out the parts."""
+        model = _frame(self.file.proto, self.graph)
+        body = _graph_frame(self.file.proto.graph, self.content, set(self.file.nodes))
+        self._head, self._body = model.SerializeToString(), body.SerializeToString()
+        own = set(self.file.nodes)
+        protos = _named_apart(self.content.nodes, own)
+        for node, proto in zip(self.content.nodes, protos, strict=True):
+            self._nodes.append(node_part(proto, self.file.tensors, node.place))
+        self._weights = list(self._initializers())
+
+    @property
+    def size(self) -> int:
+        """Bytes of the model."""
+        body = self._body_size()
+        return len(self._head) + len(opening(_GRAPH, body)) + body
+
+    def move_weights(self, location: str) -> None:
+        """Have the data of weights written to the file called `location`."""
+        offset = 0
+        for position, part in enumerate(self._weights):
+            if part.data is None or part.data.size < _LEAST_EXTERNAL:
+                continue
+            self._weights[position] = part.located(location, offset)
+            size = part.data.size + -part.data.size % _ALIGNMENT
+            self.moved.append((part, size))
+            offset += size
+
+    def write_weights(self, out: BufferedWriter) -> None:
+        """Write the data of weights that is to lie beside the model."""
+        for part, size in self.moved:
+            if part.data is not None:
+                part.data.write(out)
+                out.write(bytes(size - part.data.size))
+
+    def write(self, out: BufferedWriter) -> None:
+        """Write the model."""
+        out.write(self._head)
+        out.write(opening(_GRAPH, self._body_size()))
+        out.write(self._body)
+        for number, part in self._parts():
+            out.write(opening(number, part.size))
+            part.write(out)
+
+    def _parts(self) -> Iterator[tuple[int, Part]]:
+        """The parts of the graph with the numbers of their fields."""
+        yield from ((_NODE, part) for part in self._nodes)
+        yield from ((_INITIALIZER, part) for part in self._weights)
+
+    def _body_size(self) -> int:
+        """Bytes of the graph."""
+        sizes = ((number, part.size) for number, part in self._parts())
+        return len(self._body) + sum(len(opening(number, size)) + size for number, size in sizes)
+
+    def _initializers(self) -> Iterator[TensorPart]:
+        """The constants in the file's order, new ones behind."""
+        contents = self.file.contents
+        done: set[str] = set()
+        for tensor in self.file.proto.graph.initializer:
+            name = tensor.name
+            if name not in self.content.constants or name in done:
+                continue
+            if name in contents.foreign or self._is_own(name):
+                done.add(name)
+                place = Place(str(self.file.path), field=f"initializer {name!r}")
+                yield stored_tensor(tensor, self.file.tensors, place)
+        for name, const in self.graph.consts.items():
+            if name in self.content.constants and name not in done:
+                yield new_tensor(name, const)
+
+    def _is_own(self, name: str) -> bool:
+        """Whether a constant is the file's initializer of that name."""
+        own = self.file.contents.weights[name]
+        return self.graph.consts.get(name, own) is own
+
+
+def _frame(proto: ModelProto, graph: WorkGraph) -> ModelProto:
+    """The model without its graph."""
+    frame = onnx.ModelProto()
+    frame.CopyFrom(proto)
+    for name in ("graph", "opset_import"):
+        frame.ClearField(name)
+    for domain, version in graph.opsets.items():
+        frame.opset_import.add(domain=domain, version=version)
+    frame.ir_version = max(proto.ir_version, _LEAST_IR)
+    frame.producer_name, frame.producer_version = "atc-py", __version__
+    return frame
+
+
+def _graph_frame(proto: GraphProto, content: Unfolded, own: set[WorkNode]) -> GraphProto:
+    """The graph without nodes and initializers; inputs that were initializers go with these."""
+    frame = onnx.GraphProto()
+    frame.CopyFrom(proto)
+    for name in _REWRITTEN:
+        frame.ClearField(name)
+    initializers = {tensor.name for tensor in proto.initializer}
+    frame.input.extend(
+        each
+        for each in proto.input
+        if each.name not in initializers or each.name in content.constants
+    )
+    # A rewrite may have given a name to a value of another type.
+    same = {name for node in content.nodes if node in own for name in node.writes}
+    frame.value_info.extend(each for each in proto.value_info if each.name in same)
+    there = same | content.constants
+    frame.quantization_annotation.extend(
+        each
+        for each in proto.quantization_annotation
+        if all(entry.value in there for entry in each.quant_parameter_tensor_names)
+    )
+    return frame
+
+
+def _named_apart(nodes: tuple[WorkNode, ...], own: set[WorkNode]) -> Iterator[NodeProto]:
+    """The nodes' messages; where several new ones have a name, one keeps it.
+
+    That is the one with the operator that the name was given to. The names of others say theirs.
+    """
+    taken = {node.name for node in nodes if node in own}
+    heirs: dict[str, WorkNode] = {}
+    for node in nodes:
+        heir = heirs.get(node.name)
+        if node.name not in taken and (heir is None or _is_like(node) > _is_like(heir)):
+            heirs[node.name] = node
+    taken.update(heirs)
+    for node in nodes:
+        if node in own or not node.name or heirs.get(node.name) is node:
+            yield node.proto
+            continue
+        base = name = f"{node.name}/{node.op_type}"
+        count = 1
+        while name in taken:
+            count += 1
+            name = f"{base}_{count}"
+        taken.add(name)
+        proto = onnx.NodeProto()
+        proto.CopyFrom(node.proto)
+        proto.name = name
+        yield proto
+
+
+def _is_like(node: WorkNode) -> bool:
+    """Whether a node has the operator of the one that it stands for."""
+    return node.op_type == node.place.op_type

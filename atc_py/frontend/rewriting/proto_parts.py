@@ -1,0 +1,236 @@
+"""Parts of an ONNX file as bytes to be written, whose tensors are read one at a time.
+
+Nothing here is large before it is written: a part knows how many bytes it will have.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from onnx import NodeProto, TensorProto
+
+from atc_py.frontend.folding.graph import subgraphs
+from atc_py.frontend.reading.tensors import element_of_dtype
+from atc_py.frontend.reading.wire import CutField, bytes_field, opening
+from atc_py.tensor.shapes import element_count
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from onnx import GraphProto
+
+    from atc_py.diag import Place
+    from atc_py.frontend.reading.tensors import Elsewhere, TensorReader
+    from atc_py.ir import ConstData
+
+__all__ = [
+    "Data",
+    "NodePart",
+    "Part",
+    "Sink",
+    "TensorPart",
+    "new_tensor",
+    "node_part",
+    "stored_tensor",
+]
+
+_CHUNK = 16 * 2**20
+_LOCATED = ("external_data", "data_location")
+"""Fields of a tensor that say where else its data is."""
+
+
+class Sink(Protocol):
+    """What bytes are written to."""
+
+    def write(self, data: memoryview | bytes, /) -> object:
+        """Take some bytes."""
+
+
+class Part(Protocol):
+    """A message in a file."""
+
+    @property
+    def size(self) -> int:
+        """How many bytes `write` will write."""
+
+    def write(self, out: Sink) -> None:
+        """Write the message, without what stands before it in the message around it."""
+
+
+class Data(Protocol):
+    """The data of a tensor, which is somewhere else until it is written."""
+
+    @property
+    def size(self) -> int:
+        """How many bytes it has."""
+
+    def write(self, out: Sink) -> None:
+        """Write it."""
+
+
+@dataclass(frozen=True, slots=True)
+class TensorPart:
+    """A tensor.
+
+    Attributes:
+        head: the message without its data.
+        data: its data; None where `head` has all.
+        field: the field that the data is.
+    """
+
+    head: bytes
+    data: Data | None = None
+    field: CutField = CutField.RAW_DATA
+
+    @property
+    def size(self) -> int:
+        """How many bytes `write` will write."""
+        if self.data is None:
+            return len(self.head)
+        return len(self.head) + len(self._opening(self.data)) + self.data.size
+
+    def write(self, out: Sink) -> None:
+        """Write the tensor, its data within it."""
+        out.write(self.head)
+        if self.data is not None:
+            out.write(self._opening(self.data))
+            self.data.write(out)
+
+    def located(self, location: str, offset: int) -> TensorPart:
+        """The tensor whose data lies in another file."""
+        if self.data is None:
+            return self
+        tensor = TensorProto(data_location=TensorProto.EXTERNAL)
+        entries = {"location": location, "offset": offset, "length": self.data.size}
+        for key, value in entries.items():
+            tensor.external_data.add(key=key, value=str(value))
+        return TensorPart(self.head + tensor.SerializeToString())
+
+    def _opening(self, data: Data) -> bytes:
+        """What stands before the data."""
+        return opening(self.field.value, data.size)
+
+
+@dataclass(frozen=True, slots=True)
+class NodePart:
+    """A node with tensors whose data lies elsewhere; it is made whole each time it is needed."""
+
+    proto: NodeProto
+    tensors: TensorReader
+    place: Place
+    size: int
+
+    def write(self, out: Sink) -> None:
+        """Write the node, its tensors within it."""
+        out.write(_whole(self.proto, self.tensors, self.place).SerializeToString())
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """Data that lies in a file."""
+
+    found: Elsewhere
+
+    @property
+    def size(self) -> int:
+        """How many bytes it has."""
+        return self.found.stretch.size
+
+    def write(self, out: Sink) -> None:
+        """Write it, a piece at a time."""
+        file, start, size = self.found.stretch
+        view = memoryview(file.data)
+        for at in range(start, start + size, _CHUNK):
+            out.write(view[at : min(at + _CHUNK, start + size)])
+        view.release()
+        file.release(start, size)
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """Data of a constant, which may be worked out when it is read."""
+
+    const: ConstData
+
+    @property
+    def size(self) -> int:
+        """How many bytes it has."""
+        return element_count(self.const.shape) * self.const.dtype.itemsize
+
+    def write(self, out: Sink) -> None:
+        """Write it; ONNX' order of bytes is the little-endian one."""
+        array = np.asarray(self.const.numpy())
+        array = array.astype(array.dtype.newbyteorder("<"), copy=False)
+        out.write(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+        self.const.release()
+
+
+def stored_tensor(tensor: TensorProto, tensors: TensorReader, place: Place) -> TensorPart:
+    """A tensor of the file that was read, as it stands there.
+
+    Raises:
+        AtcError: its data is not where the file says.
+    """
+    found = tensors.elsewhere(tensor, place)
+    if found is None:
+        return TensorPart(tensor.SerializeToString())
+    head = TensorProto()
+    head.CopyFrom(tensor)
+    _unlocate(head)
+    return TensorPart(head.SerializeToString(), _Stored(found), found.field)
+
+
+def new_tensor(name: str, const: ConstData) -> TensorPart:
+    """A constant as a tensor of the name given."""
+    number = element_of_dtype(const.dtype)
+    head = TensorProto(name=name, data_type=number, dims=const.shape)
+    return TensorPart(head.SerializeToString(), _Made(const))
+
+
+def node_part(proto: NodeProto, tensors: TensorReader, place: Place) -> Part:
+    """A node of the file that was read, or a new one.
+
+    Raises:
+        AtcError: the data of a tensor in it is not where the file says.
+    """
+    if not any(tensors.elsewhere(each, place) for each in _tensors_of(proto)):
+        return TensorPart(proto.SerializeToString())
+    return NodePart(proto, tensors, place, _whole(proto, tensors, place).ByteSize())
+
+
+def _whole(proto: NodeProto, tensors: TensorReader, place: Place) -> NodeProto:
+    """A node with all data of its tensors in it."""
+    whole = NodeProto()
+    whole.CopyFrom(proto)
+    for tensor in _tensors_of(whole):
+        found = tensors.elsewhere(tensor, place)
+        if found is not None:
+            file, start, size = found.stretch
+            _unlocate(tensor)
+            tensor.MergeFromString(bytes_field(found.field.value, file.data[start : start + size]))
+    return whole
+
+
+def _tensors_of(proto: NodeProto) -> Iterator[TensorProto]:
+    """All tensors in a node, those of its subgraphs, too."""
+    for attribute in proto.attribute:
+        if attribute.HasField("t"):
+            yield attribute.t
+        yield from attribute.tensors
+    for graph in subgraphs(proto):
+        yield from _tensors_in(graph)
+
+
+def _tensors_in(graph: GraphProto) -> Iterator[TensorProto]:
+    """All tensors in a graph."""
+    yield from graph.initializer
+    for node in graph.node:
+        yield from _tensors_of(node)
+
+
+def _unlocate(tensor: TensorProto) -> None:
+    """Take out where else the data of a tensor is."""
+    for name in _LOCATED:
+        tensor.ClearField(name)

@@ -1,0 +1,206 @@
+"""What Ascend's operators say: steps of int8 tensors, and factors of int32 sums."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from atc_py.diag.codes import NO_QDQ_FORM
+from atc_py.frontend.reading.attributes import numeric_attributes
+from atc_py.tensor.scale_words import decode_graph, decode_hardware
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from atc_py.diag import AtcError
+    from atc_py.frontend.folding.graph import WorkNode
+    from atc_py.ir import ConstData
+
+__all__ = [
+    "Factors",
+    "Steps",
+    "anti_quant_steps",
+    "constant_input",
+    "dequant_factors",
+    "flag",
+    "inverse",
+    "no_form",
+    "quant_steps",
+    "requant_factors",
+]
+
+_INT8 = range(-128, 128)
+_KEEP = "`check` and `convert` take the model as it is"
+_SIGNED_RESULT = 64
+"""What bit 46 of a hardware word, set in every one, looks like as an offset of weights."""
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """An int8 tensor stands for (code - zero) * scale."""
+
+    scale: np.float32
+    zero: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Factors:
+    """What int32 sums are multiplied by; the arrays are lists of one length.
+
+    Attributes:
+        scale: factors as float64.
+        offset_w: offsets of the weights of the layer.
+        zero: offset of the int8 result of AscendRequant; 0 of AscendDequant.
+    """
+
+    scale: NDArray[np.float64]
+    offset_w: NDArray[np.int64]
+    zero: int = 0
+
+    @property
+    def as_one(self) -> Factors:
+        """The same, as one factor where all are equal."""
+        if (self.scale != self.scale[0]).any() or (self.offset_w != self.offset_w[0]).any():
+            return self
+        return Factors(self.scale[:1], self.offset_w[:1], self.zero)
+
+
+def no_form(node: WorkNode, message: str, help_: str = _KEEP) -> AtcError:
+    """The refusal of a node; `message` goes on behind its operator."""
+    return NO_QDQ_FORM.error(f"{node.place.op_type} {message}", place=node.place, help=help_)
+
+
+def quant_steps(node: WorkNode) -> Steps:
+    """Scale and zero point of what an AscendQuant gives.
+
+    Raises:
+        AtcError: NO_QDQ_FORM.
+    """
+    for name, allowed in (("round_mode", "Round"), ("dst_type", "INT8")):
+        found = _text(node, name, allowed)
+        if found != allowed:
+            raise no_form(node, f"must have the {name} {allowed}, found {found}")
+    factor = _factor(node)
+    return Steps(inverse(factor, lambda scale: np.float32(1.0 / np.float64(scale))), _zero(node))
+
+
+def anti_quant_steps(node: WorkNode) -> Steps:
+    """Scale and zero point of what an AscendAntiQuant takes.
+
+    Raises:
+        AtcError: NO_QDQ_FORM.
+    """
+    scale = np.float32(_factor(node))
+    if not scale > 0 or not np.isfinite(scale):
+        raise no_form(node, f"must have a positive float32 scale, found {_factor(node):g}")
+    return Steps(scale, _zero(node))
+
+
+def inverse(factor: float, again: Callable[[np.float32], np.float32]) -> np.float32:
+    """The float32 nearest to 1 / factor, or one beside it from which `again` gives factor back."""
+    nearest = np.float32(1.0 / factor)
+    below, above = (np.float32(np.nextafter(nearest, np.float32(end))) for end in (0, np.inf))
+    wanted = np.float32(factor)
+    return next(
+        (each for each in (nearest, below, above) if each and again(each) == wanted), nearest
+    )
+
+
+def dequant_factors(node: WorkNode, const: ConstData | None) -> Factors:
+    """The factors of an AscendDequant: words, or float16 that sqrt_mode squares.
+
+    Raises:
+        AtcError: NO_QDQ_FORM.
+    """
+    words = _constant(node, const)
+    if words.dtype == np.float16:
+        scale = words.astype(np.float64) ** (2 if flag(node, "sqrt_mode") else 1)
+        return Factors(_positive(node, scale), np.zeros(words.shape, np.int64))
+    if words.dtype != np.uint64:
+        raise no_form(node, f"must have uint64 or float16 deq_scale, found {words.dtype.name}")
+    parts = decode_graph(words)
+    # Words of the hardware's packing may stand here, too; they have no offsets of weights.
+    is_hardware = (parts.offset_w == _SIGNED_RESULT).all() and not (words & np.uint64(0x1FFF)).any()
+    offset = np.zeros_like(parts.offset_w) if is_hardware else parts.offset_w
+    if parts.shift.any():
+        raise no_form(node, f"must have words without a shift, found {parts.shift.max()}")
+    return Factors(_positive(node, parts.scale.astype(np.float64)), offset)
+
+
+def requant_factors(node: WorkNode, const: ConstData | None) -> Factors:
+    """The factors of an AscendRequant, and the offset of its result.
+
+    Raises:
+        AtcError: NO_QDQ_FORM.
+    """
+    words = _constant(node, const)
+    if words.dtype != np.uint64:
+        raise no_form(node, f"must have uint64 req_scale, found {words.dtype.name}")
+    parts = decode_hardware(words)
+    offsets = np.unique(parts.offset)
+    if offsets.size != 1 or int(offsets[0]) not in _INT8:
+        found = ", ".join(map(str, offsets[:4]))
+        raise no_form(node, f"must have one offset within int8 in its words, found {found}")
+    none = np.zeros(words.shape, np.int64)
+    return Factors(_positive(node, parts.scale.astype(np.float64)), none, int(offsets[0]))
+
+
+def constant_input(node: WorkNode, known: Mapping[str, ConstData]) -> ConstData | None:
+    """The second input, factors or words, where it is constant."""
+    return known.get(node.inputs[1]) if len(node.inputs) > 1 else None
+
+
+def flag(node: WorkNode, name: str) -> bool:
+    """An attribute that is an integer in a file, false by default."""
+    return bool(numeric_attributes(node).get(name, 0))
+
+
+def _factor(node: WorkNode) -> float:
+    """The attribute scale, with sqrt_mode its square."""
+    scale = _number(node, "scale")
+    if not scale > 0 or not np.isfinite(scale):
+        raise no_form(node, f"must have a positive scale, found {scale:g}")
+    return scale * scale if flag(node, "sqrt_mode") else scale
+
+
+def _zero(node: WorkNode) -> int:
+    """The attribute offset as a zero point."""
+    offset = _number(node, "offset")
+    if not offset.is_integer() or int(offset) not in _INT8:
+        raise no_form(node, f"must have a whole offset from -128 to 127, found {offset:g}")
+    return int(offset)
+
+
+def _number(node: WorkNode, name: str) -> float:
+    """An attribute that must be there."""
+    found = numeric_attributes(node).get(name)
+    if not isinstance(found, int | float):
+        raise no_form(node, f"needs the attribute {name}")
+    return float(found)
+
+
+def _text(node: WorkNode, name: str, default: str) -> str:
+    """An attribute that is text."""
+    given = (each.s for each in node.proto.attribute if each.name == name)
+    return next(given, default.encode()).decode("utf-8", "replace")
+
+
+def _constant(node: WorkNode, const: ConstData | None) -> NDArray[Any]:
+    """The words or factors, in a list."""
+    if const is None:
+        raise no_form(node, "must have constant factors, found computed ones")
+    return const.numpy().reshape(-1)
+
+
+def _positive(node: WorkNode, scale: NDArray[np.float64]) -> NDArray[np.float64]:
+    """`scale`, which must be a scale for QuantizeLinear, too."""
+    wrong = scale[~((scale > 0) & np.isfinite(scale))]
+    if wrong.size or not scale.size:
+        found = f"{wrong.flat[0]:g}" if wrong.size else "none"
+        raise no_form(node, f"must have positive factors, found {found}")
+    return scale

@@ -1,0 +1,69 @@
+"""Attributes of AscendQuant and AscendAntiQuant, whose factors the device holds as float16."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from atc_py.tensor.dtypes import DType
+
+if TYPE_CHECKING:
+    from atc_py.frontend.rewriting.qdq.parameters import Parameters
+
+__all__ = ["dequantising", "number_of", "quantising", "recoding", "widening"]
+
+_LEAST, _MOST = 2.0**-14, 65504.0
+"""Between these, factors are normal numbers of float16."""
+
+_NUMBERS = {DType.FLOAT32: 0, DType.FLOAT16: 1}
+
+
+def number_of(real: DType) -> int:
+    """What CANN's attribute dtype counts: 0 for float32, 1 for float16."""
+    return _NUMBERS[real]
+
+
+def quantising(parameters: Parameters) -> dict[str, Any] | None:
+    """AscendQuant of a whole tensor: times 1 / scale, plus the zero point.
+
+    None where it cannot carry them: channels, and factors beyond what the device can hold.
+    """
+    if parameters.axis is not None:
+        return None
+    scaled = _scaled(1.0 / parameters.factor)
+    return None if scaled is None else {**scaled, **_quant(parameters.offset)}
+
+
+def recoding(offset: int) -> dict[str, Any]:
+    """AscendQuant of whole numbers, which adds an offset."""
+    return {"scale": 1.0, "sqrt_mode": 0, **_quant(offset)}
+
+
+def dequantising(parameters: Parameters) -> dict[str, Any] | None:
+    """AscendAntiQuant of a whole tensor: (x - zero point) * scale.
+
+    None where it cannot carry them: channels, and factors beyond what the device can hold.
+    """
+    if parameters.axis is not None:
+        return None
+    scaled = _scaled(parameters.factor)
+    if scaled is None:
+        return None
+    return {**scaled, "offset": float(parameters.offset), "dtype": number_of(parameters.real)}
+
+
+def widening(real: DType, offset: int = 0) -> dict[str, Any]:
+    """AscendAntiQuant to whole numbers, which subtracts an offset."""
+    return {"scale": 1.0, "sqrt_mode": 0, "offset": float(offset), "dtype": number_of(real)}
+
+
+def _quant(offset: int) -> dict[str, Any]:
+    """What every AscendQuant has."""
+    return {"offset": float(offset), "round_mode": "Round", "dst_type": "INT8"}
+
+
+def _scaled(factor: float) -> dict[str, Any] | None:
+    """A factor; of one that is no normal number of float16 the root, which is applied twice."""
+    root = not _LEAST <= factor <= _MOST
+    scale = math.sqrt(factor) if root else factor
+    return {"scale": scale, "sqrt_mode": int(root)} if _LEAST <= scale <= _MOST else None

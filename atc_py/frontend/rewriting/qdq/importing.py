@@ -1,0 +1,148 @@
+"""The import of a quantised model: the graph in the form that Ascend's toolkit takes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.frontend.folding.fold import fold_what_can_be
+from atc_py.frontend.rewriting.qdq.layers import rewrite_convolution, rewrite_gemm
+from atc_py.frontend.rewriting.qdq.movement import is_moving, move, nodes_before_codes, pool_codes
+from atc_py.frontend.rewriting.qdq.opening import is_opened, open_operators
+from atc_py.frontend.rewriting.qdq.parameters import read_parameters
+from atc_py.frontend.rewriting.qdq.products import rewrite_product
+from atc_py.frontend.rewriting.qdq.reasons import BOTH_CONSTANT, NoCounterpartError
+from atc_py.frontend.rewriting.qdq.sums import is_sum, rewrite_sum
+from atc_py.frontend.rewriting.qdq.tensors import Tensors
+from atc_py.frontend.rewriting.qdq.writer import Writer
+from atc_py.source import Outcome, QuantisedNode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from atc_py.frontend.folding.graph import WorkGraph, WorkNode
+    from atc_py.frontend.reading.tensors import TensorReader
+
+__all__ = ["import_quantised"]
+
+_HELD = frozenset({"QuantizeLinear", "DequantizeLinear"})
+
+_LAYERS: dict[str, Callable[[Writer, Tensors, WorkNode], None]] = {
+    "Conv": rewrite_convolution,
+    "ConvTranspose": rewrite_convolution,
+    "Gemm": rewrite_gemm,
+    "MatMul": rewrite_product,
+}
+
+
+def import_quantised(
+    graph: WorkGraph, tensors: TensorReader, limit: int
+) -> tuple[QuantisedNode, ...]:
+    """Rewrite `graph`; one without quantisation is only looked at.
+
+    Constants are folded first, all but those that are dequantised, so that the graph is known as
+    far as it can be. What is wrong with it is left to be found by the fold that comes next.
+
+    Returns:
+        What became of the layers, and what has no counterpart; empty without quantisation.
+    """
+    if any(node.is_if and _branches_quantise(node) for node in graph.nodes):
+        fold_what_can_be(graph, tensors, limit, _HELD)  # what is chosen already comes up here
+    if not any(_is_quantised(node) for node in graph.nodes):
+        return ()
+    open_operators(graph)
+    fold_what_can_be(graph, tensors, limit, _HELD)
+    return _Import(graph).run()
+
+
+def _is_quantised(node: WorkNode) -> bool:
+    """Whether a node makes a model one that is quantised."""
+    own = not node.domain and node.op_type in _HELD
+    return own or is_opened(node) or is_sum(node)
+
+
+def _branches_quantise(node: WorkNode) -> bool:
+    """Whether a branch of an If, or one inside it, quantises or dequantises."""
+    graphs = [attribute.g for attribute in node.proto.attribute if attribute.HasField("g")]
+    while graphs:
+        for inner in graphs.pop().node:
+            if not inner.domain and inner.op_type in _HELD:
+                return True
+            graphs += [attribute.g for attribute in inner.attribute if attribute.HasField("g")]
+    return False
+
+
+class _Import:
+    """Writes one graph anew."""
+
+    def __init__(self, graph: WorkGraph) -> None:
+        self._graph = graph
+        self._writer = Writer(graph)
+        self._tensors = Tensors(self._writer)
+        self._before_codes = nodes_before_codes(graph)
+        self._found: list[QuantisedNode] = []
+
+    def run(self) -> tuple[QuantisedNode, ...]:
+        """Go through the nodes, producers first."""
+        for node in self._graph.nodes:
+            if not self._rewrite(node):
+                for name in node.reads:
+                    self._tensors.as_there(name)
+                self._writer.keep(node)
+        for name in self._graph.outputs:
+            self._tensors.as_there(name)
+        self._writer.finish()
+        return tuple(self._found)
+
+    def _rewrite(self, node: WorkNode) -> bool:
+        """Write what stands for a node; False where it stays as it is."""
+        if node.domain or node in self._graph.unsound:
+            return False
+        if node.op_type in _HELD:
+            return self._try(node, self._quantisation, Outcome.KEPT)
+        if node.op_type in _LAYERS:
+            return self._try(node, _LAYERS[node.op_type], Outcome.FLOAT)
+        if is_sum(node):
+            return self._try(node, rewrite_sum, Outcome.KEPT)
+        if is_moving(node):
+            before = node in self._before_codes
+            return move(self._writer, self._tensors, node, before_codes=before)
+        return node.op_type == "MaxPool" and pool_codes(self._writer, self._tensors, node)
+
+    def _try(
+        self,
+        node: WorkNode,
+        rewrite: Callable[[Writer, Tensors, WorkNode], None],
+        otherwise: Outcome,
+    ) -> bool:
+        """Rewrite a node, and note what became of it."""
+        try:
+            rewrite(self._writer, self._tensors, node)
+        except NoCounterpartError as error:
+            if error.reason is not BOTH_CONSTANT:
+                self._note(node, otherwise, error)
+            if node.op_type in _HELD:
+                self._tensors.refused.update(node.outputs)
+            return False
+        if node.op_type not in _HELD:
+            self._note(node, Outcome.INTEGER)
+        return True
+
+    def _note(
+        self, node: WorkNode, outcome: Outcome, error: NoCounterpartError | None = None
+    ) -> None:
+        """Note what became of a node."""
+        op_type = node.place.op_type or node.op_type
+        why = (None, None) if error is None else (error.reason, error.help)
+        self._found.append(QuantisedNode(node.index, node.name, op_type, outcome, *why))
+
+    def _quantisation(self, _writer: Writer, tensors: Tensors, node: WorkNode) -> None:
+        """QuantizeLinear or DequantizeLinear.
+
+        Raises:
+            NoCounterpartError: it has no counterpart.
+        """
+        parameters = read_parameters(self._graph, node)
+        if node.op_type == "QuantizeLinear":
+            tensors.quantise(node, parameters)
+        else:
+            tensors.dequantise(node, parameters)

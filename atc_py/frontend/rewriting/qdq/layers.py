@@ -1,0 +1,253 @@
+"""Conv, ConvTranspose and Gemm on int8: int32 sums, then AscendDequant.
+
+With codes x of zero point z, weights w and scales s, the layer is
+s_x * s_w * (sum of x * w + round(b / (s_x * s_w)) - z * sum of w): what stands behind the first sum
+is the int32 bias. Padding counts as z, which AscendQuant's offset tells.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from atc_py.diag import Words
+from atc_py.frontend.reading.attributes import numeric_attributes
+from atc_py.frontend.rewriting.qdq.factors import number_of
+from atc_py.frontend.rewriting.qdq.reasons import (
+    BOTH_CONSTANT,
+    COMPUTED_WEIGHTS,
+    DATA_NOT_QUANTISED,
+    DATA_PER_CHANNEL,
+    GROUPS,
+    ODD_BIAS,
+    WEIGHTS_NOT_QUANTISED,
+    NoCounterpartError,
+)
+from atc_py.frontend.rewriting.qdq.weights import (
+    Weights,
+    integers,
+    prepared,
+    real_bias,
+    scale_words,
+    within_int32,
+)
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import element_count
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from atc_py.frontend.folding.graph import WorkNode
+    from atc_py.frontend.rewriting.qdq.tensors import Codes, Tensors
+    from atc_py.frontend.rewriting.qdq.writer import Writer
+
+__all__ = [
+    "Layer",
+    "bias_name",
+    "data_of",
+    "dequant",
+    "looks_around",
+    "rewrite_convolution",
+    "rewrite_gemm",
+    "weight_codes",
+]
+
+_BIAS = Words("its bias", "其偏置")
+_BIAS_AT = 2
+_MATRIX = 2
+
+
+def rewrite_convolution(writer: Writer, tensors: Tensors, node: WorkNode) -> None:
+    """Conv or ConvTranspose.
+
+    Raises:
+        NoCounterpartError: it has no integer form.
+    """
+    data = data_of(tensors, node)
+    transposed = node.op_type == "ConvTranspose"
+    if transposed and numeric_attributes(node).get("group", 1) != 1:
+        raise NoCounterpartError(GROUPS)
+    axis = 1 if transposed else 0
+    weights = prepared(writer, weight_codes(writer, tensors, node), axis)
+    layer = Layer(writer, tensors, data, weights)
+    bias = layer.bias(_named(node, _BIAS_AT))
+    words = layer.words()
+    name = tensors.padded(data) if transposed or looks_around(node) else data.stored.name
+    y = node.outputs[0]
+    sums = writer.fresh(f"{y}/int32")
+    inputs = [name, weights.name, *bias_name(writer, y, bias)]
+    writer.again(node, node.op_type, inputs, [sums], with_own=True)
+    dequant(writer, node, sums, words, data.parameters.real, y)
+
+
+def rewrite_gemm(writer: Writer, tensors: Tensors, node: WorkNode) -> None:
+    """Gemm: alpha goes into the scale; C into the bias where it is constant and one a column.
+
+    Raises:
+        NoCounterpartError: it has no integer form.
+    """
+    data, attributes = data_of(tensors, node), numeric_attributes(node)
+    alpha, beta = (float(attributes.get(name, 1.0)) for name in ("alpha", "beta"))  # type: ignore[arg-type]
+    axis = 0 if attributes.get("transB") else 1
+    codes = weight_codes(writer, tensors, node)
+    if len(codes.stored.const.shape if codes.stored.const else ()) != _MATRIX:
+        raise NoCounterpartError(COMPUTED_WEIGHTS)
+    weights = prepared(writer, codes, axis)
+    layer = Layer(writer, tensors, data, weights, alpha)
+    words = layer.words()
+    addend = _named(node, _BIAS_AT)
+    inside = layer.takes(addend)
+    bias = layer.bias(addend if inside else "", beta)
+    y = node.outputs[0]
+    sums, real = writer.fresh(f"{y}/int32"), y if inside else writer.fresh(f"{y}/product")
+    inputs = [data.stored.name, weights.name, *bias_name(writer, y, bias)]
+    writer.again(node, "Gemm", inputs, [sums], with_own=True, without=["alpha", "beta"])
+    dequant(writer, node, sums, words, data.parameters.real, real)
+    if not inside:
+        tensors.as_there(addend)
+        if beta != 1.0:
+            factor = writer.const(f"{y}/beta", np.array(beta, data.parameters.real.numpy))
+            addend = writer.op(node, "Mul", [addend, factor], writer.fresh(f"{y}/addend"))
+        writer.op(node, "Add", [real, addend], y)
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """A layer whose operands are known to be codes."""
+
+    writer: Writer
+    tensors: Tensors
+    data: Codes
+    weights: Weights
+    alpha: float = 1.0
+
+    @property
+    def scale(self) -> NDArray[np.float64]:
+        """What a sum counts, one for all or one a channel."""
+        scale = self.weights.scale.astype(np.float64) * self.data.parameters.factor * self.alpha
+        return np.asarray(scale)
+
+    def words(self) -> NDArray[np.uint64]:
+        """The words of AscendDequant.
+
+        Raises:
+            NoCounterpartError: a scale has no word.
+        """
+        return scale_words(self.scale, self.weights.offset)
+
+    def takes(self, addend: str) -> bool:
+        """Whether an addend of a Gemm is constant and has one number, or one a column."""
+        codes, const = self.tensors.codes.get(addend), self.writer.graph.consts.get(addend)
+        if codes is not None:
+            const = codes.stored.const
+        if not addend:
+            return True
+        columns = self.weights.shape[self.weights.axis]
+        if const is None:
+            return False
+        return const.shape in {(), (1,), (1, 1), (columns,), (1, columns)}
+
+    def bias(self, name: str, beta: float = 1.0) -> NDArray[np.int32] | None:
+        """The int32 bias with the zero point of the data in it; None where there is none.
+
+        Raises:
+            NoCounterpartError: it is not constant, or leaves int32.
+        """
+        zero = self.data.parameters.offset
+        axis = self.weights.axis
+        channels = (self.weights.shape[axis],)
+        total: NDArray[np.float64] | NDArray[np.int64] = np.zeros(channels, np.int64)
+        if not name and not zero:
+            return None
+        if name:
+            total = total + self._given(name, beta)
+        if zero:
+            others = tuple(at for at in range(len(self.weights.shape)) if at != axis)
+            total = total - zero * self.weights.sums(others)
+        return within_int32(_BIAS, total)
+
+    def _given(self, name: str, beta: float) -> NDArray[np.int64]:
+        """A bias of the file as integers: one for all, or one a channel."""
+        codes, const = self.tensors.codes.get(name), self.writer.graph.consts.get(name)
+        const = const if codes is None else codes.stored.const
+        channels = self.weights.shape[self.weights.axis]
+        if const is not None and element_count(const.shape) not in {1, channels}:
+            raise NoCounterpartError(ODD_BIAS)
+        given = integers(self.tensors, name, self.scale) if beta == 1.0 else None
+        if given is not None:
+            return given
+        real = real_bias(self.tensors, self.writer, name).reshape(-1)
+        with np.errstate(all="ignore"):
+            rounded = np.rint(beta * real / self.scale)
+        within_int32(_BIAS, rounded)
+        return rounded.astype(np.int64)
+
+
+def data_of(tensors: Tensors, node: WorkNode) -> Codes:
+    """The data of a layer as codes.
+
+    Raises:
+        NoCounterpartError: it is not quantised as a whole.
+    """
+    codes = tensors.codes.get(node.inputs[0])
+    if codes is None or codes.parameters.kind is not DType.INT8:
+        raise tensors.not_codes(node.inputs[0], DATA_NOT_QUANTISED)
+    if codes.stored.const is not None:
+        raise NoCounterpartError(BOTH_CONSTANT)
+    if codes.parameters.axis is not None:
+        raise NoCounterpartError(DATA_PER_CHANNEL)
+    return codes
+
+
+def weight_codes(writer: Writer, tensors: Tensors, node: WorkNode) -> Codes:
+    """The weights of a layer as constant codes.
+
+    Raises:
+        NoCounterpartError: they are not.
+    """
+    name = _named(node, 1)
+    codes = tensors.codes.get(name)
+    if codes is None:
+        is_known = name in writer.graph.consts
+        raise tensors.not_codes(name, WEIGHTS_NOT_QUANTISED if is_known else COMPUTED_WEIGHTS)
+    if codes.stored.const is None or codes.parameters.kind is not DType.INT8:
+        raise NoCounterpartError(COMPUTED_WEIGHTS)
+    return codes
+
+
+def dequant(
+    writer: Writer,
+    node: WorkNode,
+    sums: str,
+    words: NDArray[np.uint64],
+    real: DType,
+    output: str,
+) -> None:
+    """AscendDequant of a layer's sums."""
+    name = writer.const(f"{output}/deq_scale", words)
+    attributes = {"dtype": number_of(real), "sqrt_mode": 0, "relu_flag": 0}
+    writer.op(node, "AscendDequant", [sums, name], output, **attributes)
+
+
+def bias_name(writer: Writer, y: str, bias: NDArray[np.int32] | None) -> Sequence[str]:
+    """The name of the bias, where there is one, in a list."""
+    return [] if bias is None else [writer.const(f"{y}/bias", bias)]
+
+
+def _named(node: WorkNode, position: int) -> str:
+    """The name of an input; "" where it is absent."""
+    return node.inputs[position] if position < len(node.inputs) else ""
+
+
+def looks_around(node: WorkNode) -> bool:
+    """Whether a convolution may look at what lies around its data."""
+    for attribute in node.proto.attribute:
+        if attribute.name == "pads" and any(attribute.ints):
+            return True
+        if attribute.name == "auto_pad" and attribute.s.startswith(b"SAME"):
+            return True
+    return False

@@ -1,0 +1,234 @@
+"""MatMul on int8, of two tensors or of a tensor and weights.
+
+With zero points a and b, the sum of (A - a) * (B - b) over k is A @ B, less b times the sums of A's
+rows, less a times the sums of B's columns, plus K * a * b. Sums of a tensor that is computed are
+products with a matrix that holds the zero point of the other. An offset that weights have besides
+is left to the word of AscendDequant.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from atc_py.diag import Words
+from atc_py.frontend.rewriting.qdq.layers import dequant
+from atc_py.frontend.rewriting.qdq.reasons import (
+    BOTH_CONSTANT,
+    DATA_PER_CHANNEL,
+    OPEN_EXTENT,
+    OPERAND_NOT_QUANTISED,
+    VECTOR,
+    NoCounterpartError,
+)
+from atc_py.frontend.rewriting.qdq.weights import Weights, prepared, scale_words, within_int32
+from atc_py.frontend.typing.type_corrections import known_type
+from atc_py.tensor.dtypes import DType
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from atc_py.frontend.folding.graph import Dims, WorkNode
+    from atc_py.frontend.rewriting.qdq.tensors import Codes, Tensors
+    from atc_py.frontend.rewriting.qdq.writer import Writer
+
+__all__ = ["Operand", "Product", "computed_operand", "rewrite_product"]
+
+_SUMS = Words("its sums of zero points", "其零点之和")
+_MATRIX = 2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Operand:
+    """One side of a product.
+
+    Attributes:
+        name: its int8 codes.
+        dims: its extents as far as they are known.
+        zero: its zero point where the product must make up for it, else 0.
+        weights: what it is where it is constant.
+    """
+
+    name: str
+    dims: Dims
+    zero: int
+    weights: Weights | None = None
+
+
+def rewrite_product(writer: Writer, tensors: Tensors, node: WorkNode) -> None:
+    """MatMul.
+
+    Raises:
+        NoCounterpartError: it has no integer form.
+    """
+    left, right = (_codes(tensors, name) for name in node.inputs[:2])
+    if left.stored.const is not None and right.stored.const is not None:
+        raise NoCounterpartError(BOTH_CONSTANT)
+    if left.parameters.axis is not None:
+        raise NoCounterpartError(DATA_PER_CHANNEL)
+    a, b = _left(writer, node, left), _right(writer, node, right)
+    scales = left.parameters.scale.astype(np.float64) * right.parameters.scale
+    offset = b.weights.offset if b.weights else np.zeros((), np.int64)
+    words = scale_words(np.asarray(scales), offset)
+    known = known_type(writer.graph, node.outputs[0])
+    result = None if known is None else known.dims
+    product = Product(writer, node, a, b)
+    y, real = node.outputs[0], left.parameters.real
+    if words.size == 1 or _ends_with_channels(result, words.size):
+        sums = product.write(writer.fresh(f"{y}/int32"))
+        dequant(writer, node, sums, words, real, y)
+        return
+    flat = product.flattened(result)
+    sums = flat.write(writer.fresh(f"{y}/int32"))
+    rows = writer.fresh(f"{y}/rows")
+    dequant(writer, node, sums, words, real, rows)
+    extents = [-1 if extent is None else extent for extent in result or ()]
+    shape = writer.const(f"{y}/shape", np.array(extents, np.int64))
+    writer.op(node, "Reshape", [rows, shape], y)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Product:
+    """The product of two operands; nothing is written before it is sure that all can be.
+
+    Attributes:
+        writer: where nodes go.
+        node: what they stand for.
+        a: left.
+        b: right.
+    """
+
+    writer: Writer
+    node: WorkNode
+    a: Operand
+    b: Operand
+
+    def write(self, output: str) -> str:
+        """Write the sums, as int32, under the name `output`.
+
+        Raises:
+            NoCounterpartError: sums of zero points leave int32, or run over an open extent.
+        """
+        known = self._known_part()
+        terms = self._computed_terms()
+        writer, rest = self.writer, len(terms) + (known is not None)
+        names = [output if not rest else writer.fresh(f"{output}/product")]
+        writer.op(self.node, "MatMul", [self.a.name, self.b.name], names[0])
+        for inputs in terms:
+            rest -= 1
+            part = writer.op(self.node, "MatMul", inputs, writer.fresh(f"{output}/part"))
+            names.append(output if not rest else writer.fresh(f"{output}/less"))
+            writer.op(self.node, "Sub", [names[-2], part], names[-1])
+        if known is not None:
+            writer.op(self.node, "Add", [names[-1], writer.const(f"{output}/bias", known)], output)
+        return output
+
+    def flattened(self, result: Dims) -> Product:
+        """The same of all rows of the left operand, one below the other.
+
+        Raises:
+            NoCounterpartError: the right one is no matrix, or the result's shape is open.
+        """
+        weights = self.b.weights
+        opened = result is None or list(result).count(None) > 1 or 0 in result
+        if weights is None or len(weights.shape) != _MATRIX or opened:
+            raise NoCounterpartError(OPEN_EXTENT)
+        shape = self.writer.const(f"{self.a.name}/rows", np.array([-1, weights.shape[0]]))
+        name = self.writer.fresh(f"{self.a.name}/matrix")
+        self.writer.op(self.node, "Reshape", [self.a.name, shape], name)
+        a = Operand(name, (None, weights.shape[0]), self.a.zero, None)
+        return Product(self.writer, self.node, a, self.b)
+
+    def _known_part(self) -> NDArray[np.int32] | None:
+        """What is added that does not depend on what is computed."""
+        a, b = self.a, self.b
+        total = np.zeros((), np.int64)
+        if a.zero and b.zero:
+            total = total + self._depth() * a.zero * b.zero
+        if a.zero and b.weights is not None:
+            shape = b.weights.shape
+            if len(shape) > _MATRIX:
+                self._depth()
+            total = total - a.zero * b.weights.sums(
+                (max(len(shape) - 2, 0),), keepdims=len(shape) > _MATRIX
+            )
+        if b.zero and a.weights is not None:
+            self._depth()
+            total = total - b.zero * a.weights.sums((len(a.weights.shape) - 1,), keepdims=True)
+        return within_int32(_SUMS, total) if total.any() else None
+
+    def _computed_terms(self) -> list[list[str]]:
+        """Operands of the products that are subtracted."""
+        a, b, terms = self.a, self.b, []
+        if a.zero and b.weights is None:
+            row = np.full((1, self._depth()), a.zero, np.int8)
+            terms.append([self.writer.const(f"{a.name}/zeros", row), b.name])
+        if b.zero and a.weights is None:
+            column = np.full((self._depth(), 1), b.zero, np.int8)
+            terms.append([a.name, self.writer.const(f"{b.name}/zeros", column)])
+        return terms
+
+    def _depth(self) -> int:
+        """The extent that the product sums over, of operands that are matrices or stacks of them.
+
+        Raises:
+            NoCounterpartError: it is open, or an operand is a vector.
+        """
+        a, b = self.a.dims, self.b.dims
+        if a is None or b is None:
+            raise NoCounterpartError(OPEN_EXTENT)
+        if min(len(a), len(b)) < _MATRIX:
+            raise NoCounterpartError(VECTOR)
+        depth = a[-1] if a[-1] is not None else b[-2]
+        if depth is None:
+            raise NoCounterpartError(OPEN_EXTENT)
+        return depth
+
+
+def _codes(tensors: Tensors, name: str) -> Codes:
+    """An operand as int8 codes."""
+    codes = tensors.codes.get(name)
+    if codes is None or codes.parameters.kind is not DType.INT8:
+        raise tensors.not_codes(name, OPERAND_NOT_QUANTISED)
+    return codes
+
+
+def _left(writer: Writer, node: WorkNode, codes: Codes) -> Operand:
+    """The left operand."""
+    if codes.stored.const is None:
+        return computed_operand(writer, node.inputs[0], codes)
+    weights = prepared(writer, codes, 0)
+    shape = weights.shape
+    zero = int(weights.offset)
+    codes_only = Weights(weights.name, weights.const, weights.scale, weights.offset * 0, 0)
+    return Operand(weights.name, shape, zero, codes_only)
+
+
+def _right(writer: Writer, node: WorkNode, codes: Codes) -> Operand:
+    """The right operand."""
+    if codes.stored.const is not None:
+        axis = max(len(codes.stored.const.shape) - 1, 0)
+        weights = prepared(writer, codes, axis)
+        return Operand(weights.name, weights.shape, 0, weights)
+    if codes.parameters.axis is not None:
+        raise NoCounterpartError(DATA_PER_CHANNEL)
+    return computed_operand(writer, node.inputs[1], codes)
+
+
+def computed_operand(writer: Writer, name: str, codes: Codes) -> Operand:
+    """An operand that is computed."""
+    known = known_type(writer.graph, name)
+    dims = None if known is None else known.dims
+    return Operand(codes.stored.name, dims, codes.parameters.offset)
+
+
+def _ends_with_channels(dims: Dims, count: int) -> bool:
+    """Whether so many words would be read along the last axis of a tensor.
+
+    AscendDequant looks for channels along axis 1 of three axes and more, and then along the last.
+    """
+    if dims is None:
+        return False
+    return len(dims) <= _MATRIX or dims[1] not in {None, count}

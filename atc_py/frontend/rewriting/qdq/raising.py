@@ -1,0 +1,79 @@
+"""Raising the opset of a graph whose nodes mean the same at a newer one.
+
+DequantizeLinear has its axis since opset 13. A model of an older opset can import that one instead
+where ONNX's definitions of all its operators agree but for the dtypes that they admit.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from onnx import defs
+
+from atc_py.frontend.folding.graph import inner_nodes, subgraphs
+from atc_py.frontend.typing.quantized_types import is_ascend
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from atc_py.frontend.folding.graph import WorkGraph, WorkNode
+
+__all__ = ["all_inner_nodes", "changed_operators"]
+
+_MEAN_OTHERWISE = frozenset({"Hardmax", "LogSoftmax", "Softmax"})
+"""Operators that mean another thing since opset 13, under the same inputs and attributes."""
+
+_PAIR = frozenset({"DequantizeLinear", "QuantizeLinear"})
+"""Without axis they mean what they meant before they had one."""
+
+
+def changed_operators(graph: WorkGraph, opset: int) -> list[str]:
+    """ONNX's own operators in the graph that `opset` defines otherwise, in order of names."""
+    own = graph.opsets.get("", 0)
+    found = {
+        node.op_type
+        for outer in graph.nodes
+        for node in (outer, *all_inner_nodes(outer, graph.opsets))
+        if not node.domain and not is_ascend(node) and _is_changed(node.op_type, own, opset)
+    }
+    return sorted(found)
+
+
+def all_inner_nodes(node: WorkNode, opsets: Mapping[str, int]) -> Iterator[WorkNode]:
+    """The nodes of a node's subgraphs, and of theirs."""
+    for graph in subgraphs(node.proto):
+        for inner in inner_nodes(graph, node, opsets):
+            yield inner
+            yield from all_inner_nodes(inner, opsets)
+
+
+def _is_changed(op_type: str, own: int, opset: int) -> bool:
+    """Whether an operator is defined otherwise at two opsets."""
+    old, new = (_definition(op_type, version) for version in (own, opset))
+    if old is None or op_type in _PAIR:
+        return False
+    if new is None or new.deprecated:
+        return True
+    if old.since_version == new.since_version:
+        return False
+    return op_type in _MEAN_OTHERWISE or _signature(old) != _signature(new)
+
+
+def _definition(op_type: str, opset: int) -> defs.OpSchema | None:
+    """ONNX's definition at an opset; None where there is none."""
+    try:
+        return defs.get_schema(op_type, opset, "")
+    except defs.SchemaError:
+        return None
+
+
+def _signature(schema: defs.OpSchema) -> tuple[object, ...]:
+    """Inputs, outputs and attributes with their defaults."""
+    return (
+        [(each.name, each.option) for each in schema.inputs],
+        [(each.name, each.option) for each in schema.outputs],
+        {
+            name: (each.type, each.required, each.default_value.SerializeToString())
+            for name, each in schema.attributes.items()
+        },
+    )

@@ -1,0 +1,285 @@
+"""Layers on int8 as layers on real numbers: codes dequantised, factors shared out, biases restored.
+
+AscendDequant multiplies sums by d = s_x * s_w. The step s_x of the data is known, so that of the
+weights is d / s_x. A layer adds an int32 bias that makes up for the zero point z of the data:
+b + z * (sum of w) is what the layer on real numbers adds, d being its step. Of products of matrices
+the same is added behind them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from atc_py.frontend.reading.attributes import numeric_attributes
+from atc_py.frontend.rewriting.qdq.ascend import Factors, Steps, no_form
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from atc_py.frontend.folding.graph import WorkNode
+    from atc_py.frontend.rewriting.qdq.integer_sums import Sums
+    from atc_py.frontend.rewriting.qdq.writer import Writer
+    from atc_py.ir import ConstData
+
+    Integers = NDArray[np.int64]
+
+__all__ = ["RealLayers", "channel_scale"]
+
+_INT8, _INT32 = np.iinfo(np.int8), np.iinfo(np.int32)
+_BIAS_AT = 2
+_NO_STEPS = Steps(np.float32(1), 0)
+"""Of codes that come from no AscendQuant: any step does, since the weights' makes up for it."""
+
+_LAST = -1
+_MATRIX = 2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Operand:
+    """What is dequantised: codes, their zero points, and the axis of their channels."""
+
+    name: str
+    zero: Integers
+    axis: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class RealLayers:
+    """Writes layers on real numbers in the place of those on int8.
+
+    Attributes:
+        writer: where nodes go.
+        known: constants by name.
+        steps: of int8 tensors.
+    """
+
+    writer: Writer
+    known: Mapping[str, ConstData]
+    steps: dict[str, Steps] = field(default_factory=dict)
+    _real: dict[tuple[object, ...], str] = field(default_factory=dict)
+
+    def write(self, sums: Sums, factors: Factors, output: str) -> None:
+        """Write the layer of `sums` under the name of its dequantised result.
+
+        Raises:
+            AtcError: NO_QDQ_FORM.
+        """
+        if sums.layer.op_type == "MatMul":
+            self._write_product(sums, factors, output)
+        else:
+            self._write_layer(sums, factors, output)
+
+    def _write_layer(self, sums: Sums, factors: Factors, output: str) -> None:
+        """Conv, ConvTranspose or Gemm."""
+        layer, (data, name) = sums.layer, sums.layer.inputs[:2]
+        const = self.known.get(name)
+        if const is None:
+            raise no_form(layer, "must have constant weights, found computed ones")
+        codes = const.numpy().astype(np.int64)
+        const.release()
+        axis, factors = _channels(layer, codes.shape, factors)
+        steps = self.steps.get(data, _NO_STEPS)
+        apart = codes - _along(factors.offset_w, axis, codes.ndim)
+        bias = self._bias(layer, steps.zero * _sums_of_weights(layer, apart))
+        scale = _shared(factors.scale, steps.scale)
+        inputs = [
+            self.dequantised(layer, data, steps),
+            self._dequantised(layer, _Operand(name, factors.offset_w, axis), scale),
+        ]
+        if isinstance(bias, str):
+            inputs.append(self._dequantised(layer, _Operand(bias, _NONE), factors.scale))
+        elif bias is not None:
+            inputs.append(self._addend(layer, bias, factors.scale, _LAST))
+        behind = output if sums.added is None else self.writer.fresh(f"{output}/product")
+        own = ["alpha", "beta"]
+        self.writer.again(layer, layer.op_type, inputs, [behind], without=own, with_own=True)
+        if sums.added is not None:
+            position = _LAST if layer.op_type == "Gemm" else 1 - codes.ndim
+            self._add(layer, behind, sums.added, factors, position, output)
+
+    def _write_product(self, sums: Sums, factors: Factors, output: str) -> None:
+        """MatMul: what its zero points do not explain is added behind it."""
+        layer, names = sums.layer, sums.layer.inputs
+        found = [self.known.get(name) for name in names]
+        a, b = (None if const is None else const.numpy().astype(np.int64) for const in found)
+        steps = [self.steps.get(name, _NO_STEPS) for name in names]
+        left = np.array(sums.left if b is None else steps[0].zero)
+        right = sums.right + factors.offset_w if a is None else np.array([steps[1].zero])
+        rest = np.zeros((), np.int64) if sums.added is None else sums.added
+        if b is not None:
+            columns = b.sum(axis=max(b.ndim - _MATRIX, 0), keepdims=b.ndim > _MATRIX)
+            rest = rest + (left - sums.left) * columns
+        if a is not None:
+            extra = right - sums.right - factors.offset_w
+            rest = rest + extra * a.sum(axis=-1, keepdims=True)
+        depth = _depth(sums, a, b)
+        rest = rest - depth * left * right
+        if a is not None and factors.scale.size > 1:
+            raise no_form(layer, "must have one factor where its left operand is constant")
+        data = 0 if a is None else 1
+        zeros = [left, right]
+        scale = _shared(factors.scale, steps[data].scale)
+        scale = _as_known(scale, steps[1 - data].scale)
+        other = _Operand(names[1 - data], zeros[1 - data], _LAST)
+        pair = [
+            self.dequantised(
+                layer, names[data], Steps(steps[data].scale, int(zeros[data].flat[0]))
+            ),
+            self._dequantised(layer, other, scale),
+        ]
+        behind = self.writer.fresh(f"{output}/product") if rest.any() else output
+        self.writer.again(layer, "MatMul", pair if data == 0 else pair[::-1], [behind])
+        if rest.any():
+            self._add(layer, behind, rest, factors, _LAST, output)
+
+    def dequantised(self, layer: WorkNode, name: str, steps: Steps) -> str:
+        """The real numbers of an int8 tensor that is quantised as a whole."""
+        operand = _Operand(name, np.array([steps.zero]))
+        return self._dequantised(layer, operand, np.array([steps.scale], np.float64))
+
+    def _dequantised(self, layer: WorkNode, operand: _Operand, scale: NDArray[np.float64]) -> str:
+        """The real numbers of codes; those that are there already serve again."""
+        numbers = scale.astype(np.float32)
+        zero = np.broadcast_to(operand.zero.reshape(-1), numbers.shape)
+        if zero.size and not (_INT8.min <= zero.min() and zero.max() <= _INT8.max):
+            raise no_form(layer, f"must have zero points within int8, found {zero.max()}")
+        key = (operand.name, numbers.tobytes(), zero.tobytes(), operand.axis)
+        if key not in self._real:
+            inputs = [operand.name, channel_scale(self.writer, operand.name, numbers)]
+            if zero.any():
+                zeros = zero.astype(np.int8)
+                zeros = zeros.reshape(()) if zeros.size == 1 else zeros
+                inputs.append(self.writer.const(f"{operand.name}/zero", zeros))
+            axes = {} if numbers.size == 1 else {"axis": operand.axis}
+            real = self.writer.fresh(f"{operand.name}/real")
+            self._real[key] = self.writer.op(layer, "DequantizeLinear", inputs, real, **axes)
+        return self._real[key]
+
+    def _bias(self, layer: WorkNode, more: Integers) -> str | Integers | None:
+        """The bias and what was taken off it; the name of one that is computed; None for none."""
+        name = layer.inputs[_BIAS_AT] if len(layer.inputs) > _BIAS_AT else ""
+        const = self.known.get(name)
+        if name and const is None:
+            if more.any():
+                raise no_form(layer, "must have a constant bias, found a computed one")
+            return name
+        if const is not None:
+            more = const.numpy().astype(np.int64) + more
+        return more if const is not None or more.any() else None
+
+    def _add(
+        self,
+        layer: WorkNode,
+        real: str,
+        added: Integers,
+        factors: Factors,
+        position: int,
+        output: str,
+    ) -> None:
+        """Add integers behind a layer."""
+        addend = self._addend(layer, added, factors.scale, position)
+        self.writer.op(layer, "Add", [real, addend], output)
+
+    def _addend(
+        self, layer: WorkNode, added: Integers, scale: NDArray[np.float64], position: int
+    ) -> str:
+        """Integers of a layer's sums, dequantised; channels lie at `position` from the end."""
+        wrong = added[(added < _INT32.min) | (added > _INT32.max)]
+        if wrong.size:
+            raise no_form(layer, f"must have a bias within int32, found {wrong.flat[0]}")
+        if scale.size > 1:
+            added = added.reshape((1,) * (-position - added.ndim) + added.shape)
+            shape: list[int] = list(added.shape)
+            shape[position] = scale.size
+            added = np.broadcast_to(added, shape)
+        name = self.writer.const(f"{layer.outputs[0]}/bias", added.astype(np.int32))
+        return self._dequantised(layer, _Operand(name, _NONE, position), scale)
+
+
+_NONE = np.zeros(1, np.int64)
+
+
+def channel_scale(writer: Writer, name: str, scale: NDArray[np.float32]) -> str:
+    """The name of a scale: a scalar, or a list with one for each channel."""
+    return writer.const(f"{name}/scale", scale.reshape(()) if scale.size == 1 else scale)
+
+
+def _channels(layer: WorkNode, shape: tuple[int, ...], factors: Factors) -> tuple[int, Factors]:
+    """The axis of a layer's weights along which its channels lie, and factors that fit it.
+
+    Raises:
+        AtcError: NO_QDQ_FORM where there is another number of factors.
+    """
+    attributes = numeric_attributes(layer)
+    axis = 1
+    if layer.op_type == "Conv" or attributes.get("transB"):
+        axis = 0
+    odd = [name for name in ("alpha", "beta") if attributes.get(name, 1.0) != 1.0]
+    if odd:
+        raise no_form(layer, f"on int8 must have the {odd[0]} 1, found {attributes[odd[0]]}")
+    count, channels = factors.scale.size, shape[axis]
+    groups = attributes.get("group", 1) if layer.op_type == "ConvTranspose" else 1
+    if isinstance(groups, int) and groups > 1 and count == channels * groups:
+        rows = factors.scale.reshape(groups, -1), factors.offset_w.reshape(groups, -1)
+        if any((row != row[0]).any() for row in rows):
+            raise no_form(layer, "in groups must have the same factors in each of them")
+        return axis, Factors(rows[0][0], rows[1][0])
+    if count not in {1, channels}:
+        raise no_form(
+            layer, f"of {channels} channels must have 1 factor or {channels}, not {count}"
+        )
+    return axis, factors
+
+
+def _sums_of_weights(layer: WorkNode, codes: Integers) -> Integers:
+    """The sum of all weights that a result of each channel counts, in the channels' order."""
+    attributes = numeric_attributes(layer)
+    if layer.op_type == "Gemm":
+        return np.asarray(codes.sum(axis=1 if attributes.get("transB") else 0))
+    if layer.op_type == "ConvTranspose":
+        groups = attributes.get("group", 1)
+        apart = codes.reshape(groups, -1, *codes.shape[1:])  # type: ignore[arg-type]
+        return np.asarray(apart.sum(axis=(1, *range(3, apart.ndim)))).reshape(-1)
+    return np.asarray(codes.sum(axis=tuple(range(1, codes.ndim))))
+
+
+def _depth(sums: Sums, a: Integers | None, b: Integers | None) -> int:
+    """Number of products in a sum of a MatMul; 0 where no zero point tells it."""
+    if a is not None:
+        return int(a.shape[-1])
+    if b is not None:
+        return int(b.shape[max(b.ndim - _MATRIX, 0)])
+    return sums.depth
+
+
+def _shared(factor: NDArray[np.float64], step: np.float32) -> NDArray[np.float64]:
+    """Factor / step as the least float32 whose product with `step` is `factor`, or more.
+
+    The device cuts factors off to 19 bits: one that came back a little smaller could lose 2^-10.
+    """
+    wanted = factor.astype(np.float32)
+    nearest = (factor / np.float64(step)).astype(np.float32)
+    below, above = (np.nextafter(nearest, np.float32(end)) for end in (0, np.inf))
+    found = above
+    for scale in (nearest, below):
+        product = (scale.astype(np.float64) * step).astype(np.float32)
+        found = np.where(product >= wanted, scale, found)
+    shared: NDArray[np.float64] = found.astype(np.float64)
+    return shared
+
+
+def _as_known(scale: NDArray[np.float64], known: np.float32) -> NDArray[np.float64]:
+    """The step of a tensor where that is what `scale` is, but for rounding."""
+    if scale.size == 1 and abs(scale[0] / np.float64(known) - 1) < 2**-22:
+        return np.array([known], np.float64)
+    return scale
+
+
+def _along(values: Integers, axis: int, rank: int) -> Integers:
+    """`values`, one or one a channel, shaped to broadcast."""
+    return values.reshape([-1 if at == axis else 1 for at in range(rank)])

@@ -1,0 +1,137 @@
+"""The two rewrites of quantised models into files: into the deploy form, and into QDQ."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from atc_py.diag import AtcError, Place, Words
+from atc_py.diag.codes import NOT_QUANTISED
+from atc_py.frontend.folding.bind import observe_inputs
+from atc_py.frontend.folding.fold import FOLD_LIMIT
+from atc_py.frontend.rewriting.onnx_writer import bytes_read, write_onnx
+from atc_py.frontend.rewriting.qdq.importing import import_quantised
+from atc_py.frontend.rewriting.qdq.opening import is_opened, open_operators
+from atc_py.frontend.rewriting.qdq.sums import is_sum
+from atc_py.frontend.rewriting.qdq.to_qdq import has_ascend_nodes, import_qdq_opset, to_qdq
+from atc_py.frontend.typing.infer import infer_what_can_be
+from atc_py.source import Outcome, QuantisedNode
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from atc_py.diag import Diagnostic
+    from atc_py.frontend.folding.graph import WorkGraph, WorkNode
+    from atc_py.frontend.reading.onnx_file import OnnxFile
+
+__all__ = ["FORMS", "Rewritten", "rewrite_file"]
+
+FORMS = ("ascend", "qdq")
+"""What quantised models are rewritten to."""
+
+_LAYERS = frozenset({"QGemm", "QLinearConv", "QLinearMatMul"})
+_NOT_OPENED = Words(
+    "its scales are computed at run time, or its form has no counterpart",
+    "其比例在运行时才计算，或其形式没有对应",
+)
+
+_LINEAR = frozenset({"QuantizeLinear", "DequantizeLinear"})
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """A quantised model in another form, in a file.
+
+    Attributes:
+        nodes: what became of layers, and of nodes that have no counterpart.
+        data: the file with its weights beside it; None where the model holds them itself.
+        opset: the version of ONNX' operators that it imports.
+        bytes_before: size of the model that was read, weights included.
+        bytes_after: size of what was written.
+    """
+
+    nodes: tuple[QuantisedNode, ...]
+    data: Path | None
+    opset: int
+    bytes_before: int
+    bytes_after: int
+
+
+def rewrite_file(file: OnnxFile, output: Path, form: str, *, external: bool = False) -> Rewritten:
+    """Write the model of `file` in another form.
+
+    Args:
+        file: the model, read strictly.
+        output: the file to write.
+        form: one of FORMS.
+        external: put weights into a file beside the model.
+
+    Raises:
+        AtcError: NOT_QUANTISED where there is nothing to rewrite; NO_QDQ_FORM; BAD_MODEL where
+            types contradict each other; CANNOT_WRITE.
+    """
+    graph = file.graph(observe_inputs(file.path, file.inputs, {}))
+    has_linear, has_ascend = any(map(_is_linear, graph.nodes)), has_ascend_nodes(graph)
+    if form == "ascend":
+        if not has_linear:
+            raise AtcError(_nothing(file, form, other="qdq" if has_ascend else None))
+        nodes, gone = import_quantised(graph, file.tensors, FOLD_LIMIT), _LINEAR
+        _check_types(graph)
+    else:
+        has_opened = any(map(is_opened, graph.nodes))
+        if not has_ascend and not has_opened:
+            raise AtcError(_nothing(file, form, other="ascend" if has_linear else None))
+        nodes = _opened(graph) if has_opened else ()
+        nodes = (*nodes, *(to_qdq(graph, file.tensors) if has_ascend else ()))
+        gone = frozenset()
+    before = bytes_read(file)
+    written = write_onnx(file, graph, output, external=external, gone=gone)
+    return Rewritten(nodes, written.data, graph.opsets.get("", 0), before, written.bytes)
+
+
+def _opened(graph: WorkGraph) -> tuple[QuantisedNode, ...]:
+    """Open QLinearConv and its like; what became of the layers among them."""
+    before = [node for node in graph.nodes if is_opened(node)]
+    open_operators(graph)
+    import_qdq_opset(graph)
+    left = set(graph.nodes)
+    found = []
+    for node in before:
+        if node in left:
+            kept = (Outcome.KEPT, _NOT_OPENED)
+            found.append(QuantisedNode(node.index, node.name, node.op_type, *kept))
+        elif node.op_type in _LAYERS:
+            found.append(QuantisedNode(node.index, node.name, node.op_type, Outcome.INTEGER, None))
+    return tuple(found)
+
+
+def _is_linear(node: WorkNode) -> bool:
+    """Whether a node is one of ONNX' or onnxruntime's quantised operators."""
+    return (not node.domain and node.op_type in _LINEAR) or is_opened(node) or is_sum(node)
+
+
+def _check_types(graph: WorkGraph) -> None:
+    """Refuse a graph whose types contradict each other.
+
+    Raises:
+        AtcError: BAD_MODEL.
+    """
+    found = infer_what_can_be(graph)
+    if found:
+        raise AtcError(*found)
+
+
+def _nothing(file: OnnxFile, form: str, other: str | None) -> Diagnostic:
+    """The refusal of a model that has nothing to rewrite."""
+    place = Place(str(file.path))
+    if other is None:
+        return NOT_QUANTISED.diagnostic(
+            "the model is not quantised: it has no QuantizeLinear, QLinear... or Ascend operator",
+            place=place,
+            help="quantise it first; `atc-py convert` takes it as it is",
+        )
+    return NOT_QUANTISED.diagnostic(
+        f"the model has no operators that --format {form} would rewrite; it is in that form",
+        place=place,
+        help=f"use it as it is, or rewrite it with --format {other}",
+    )

@@ -1,0 +1,151 @@
+"""MatMulInteger and ConvInteger: layers on int8 whose int32 sums the model reads itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from atc_py.frontend.reading.tensors import dtype_of_element
+from atc_py.frontend.rewriting.qdq.layers import Layer, bias_name, looks_around
+from atc_py.frontend.rewriting.qdq.parameters import Parameters
+from atc_py.frontend.rewriting.qdq.products import Operand, Product, computed_operand
+from atc_py.frontend.rewriting.qdq.reasons import (
+    BOTH_CONSTANT,
+    COMPUTED_PARAMETERS,
+    COMPUTED_WEIGHTS,
+    NO_WORD,
+    UNKNOWN_KIND,
+    NoCounterpartError,
+)
+from atc_py.frontend.rewriting.qdq.tensors import Codes
+from atc_py.frontend.rewriting.qdq.weights import prepared
+from atc_py.frontend.typing.type_corrections import known_type
+from atc_py.tensor.dtypes import DType
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from atc_py.frontend.folding.graph import WorkNode
+    from atc_py.frontend.rewriting.qdq.tensors import Tensors
+    from atc_py.frontend.rewriting.qdq.weights import Weights
+    from atc_py.frontend.rewriting.qdq.writer import Writer
+
+__all__ = ["is_sum", "rewrite_sum"]
+
+_SUMS = frozenset({"ConvInteger", "MatMulInteger"})
+
+
+def is_sum(node: WorkNode) -> bool:
+    """Whether a node gives int32 sums of int8 or uint8."""
+    return not node.domain and node.op_type in _SUMS
+
+
+def rewrite_sum(writer: Writer, tensors: Tensors, node: WorkNode) -> None:
+    """MatMulInteger or ConvInteger.
+
+    Raises:
+        NoCounterpartError: it has no integer form.
+    """
+    is_product = node.op_type == "MatMulInteger"
+    left = _codes(writer, tensors, node, 0, axis=0)
+    right = _codes(writer, tensors, node, 1, axis=-1 if is_product else 0)
+    if left.parameters.axis is not None:
+        raise NoCounterpartError(NO_WORD)
+    if left.stored.const is not None and right.stored.const is not None:
+        raise NoCounterpartError(BOTH_CONSTANT)
+    if is_product:
+        _rewrite_product(writer, node, left, right)
+    else:
+        _rewrite_convolution(writer, tensors, node, left, right)
+
+
+def _rewrite_product(writer: Writer, node: WorkNode, left: Codes, right: Codes) -> None:
+    """MatMulInteger."""
+    operands = [
+        computed_operand(writer, name, codes)
+        if codes.stored.const is None
+        else _known_operand(writer, codes)
+        for name, codes in zip(node.inputs, (left, right), strict=False)
+    ]
+    Product(writer, node, operands[0], operands[1]).write(node.outputs[0])
+
+
+def _known_operand(writer: Writer, codes: Codes) -> Operand:
+    """A constant operand; what its codes cannot leave out is its zero point."""
+    axis = max(len(codes.stored.const.shape) - 1, 0) if codes.stored.const else 0
+    weights = prepared(writer, codes, axis)
+    zero = _one(weights)
+    return Operand(
+        weights.name, weights.shape, zero, replace(weights, offset=np.zeros((), np.int64))
+    )
+
+
+def _rewrite_convolution(
+    writer: Writer, tensors: Tensors, node: WorkNode, data: Codes, filters: Codes
+) -> None:
+    """ConvInteger."""
+    if data.stored.const is not None:
+        raise NoCounterpartError(BOTH_CONSTANT)
+    if filters.stored.const is None:
+        raise NoCounterpartError(COMPUTED_WEIGHTS)
+    weights = prepared(writer, filters, 0)
+    if weights.offset.any():
+        raise NoCounterpartError(NO_WORD)
+    bias = Layer(writer, tensors, data, weights).bias("")
+    name = tensors.padded(data) if looks_around(node) else data.stored.name
+    y = node.outputs[0]
+    writer.again(
+        node, "Conv", [name, weights.name, *bias_name(writer, y, bias)], [y], with_own=True
+    )
+
+
+def _one(weights: Weights) -> int:
+    """The one offset of weights.
+
+    Raises:
+        NoCounterpartError: there are several.
+    """
+    offsets = np.unique(weights.offset)
+    if offsets.size > 1:
+        raise NoCounterpartError(NO_WORD)
+    return int(offsets[0]) if offsets.size else 0
+
+
+def _codes(writer: Writer, tensors: Tensors, node: WorkNode, position: int, axis: int) -> Codes:
+    """An operand as codes of scale 1.
+
+    Raises:
+        NoCounterpartError: its zero point is not constant, or its dtype not known.
+    """
+    x, graph = node.inputs[position], writer.graph
+    zero = _zero(writer, node, position + 2)
+    known = known_type(graph, x)
+    kind = dtype_of_element(known.element) if known is not None else None
+    if kind not in {DType.INT8, DType.UINT8}:
+        raise NoCounterpartError(UNKNOWN_KIND)
+    parameters = Parameters(
+        scale=np.ones(zero.shape, np.float32),
+        zero=zero,
+        axis=axis if zero.ndim else None,
+        kind=kind,
+        real=DType.FLOAT32,
+    )
+    if zero.ndim and (known is None or not parameters.fits(known.dims or ())):
+        raise NoCounterpartError(NO_WORD)
+    return Codes(tensors.held(node, x, parameters), parameters.signed, node)
+
+
+def _zero(writer: Writer, node: WorkNode, position: int) -> NDArray[np.int64]:
+    """A zero point: a scalar, or one a channel."""
+    name = node.inputs[position] if position < len(node.inputs) else ""
+    if not name:
+        return np.zeros((), np.int64)
+    const = writer.graph.consts.get(name)
+    if const is None:
+        raise NoCounterpartError(COMPUTED_PARAMETERS)
+    zero = const.numpy().astype(np.int64)
+    if zero.ndim > 1 and zero.size > 1:
+        raise NoCounterpartError(NO_WORD)
+    return zero.reshape(() if zero.size == 1 else -1)

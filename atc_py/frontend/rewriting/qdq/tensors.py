@@ -1,0 +1,296 @@
+"""The tensors of a quantised model: as codes, as real numbers, and as the file has them.
+
+A tensor that DequantizeLinear makes is kept as the int8 codes behind it, and becomes real numbers
+where something reads these. uint8 codes are held as int8: 128 less, and so is their zero point.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from onnx import TensorProto
+
+from atc_py.frontend.rewriting.qdq.factors import dequantising, quantising, recoding, widening
+from atc_py.frontend.rewriting.qdq.parameters import MIDDLE, Parameters
+from atc_py.frontend.rewriting.qdq.reasons import (
+    DATA_PER_CHANNEL,
+    NOT_REWRITTEN,
+    SUMS_NOT_CONSTANT,
+    NoCounterpartError,
+    other_scale,
+)
+from atc_py.frontend.typing.type_corrections import known_type
+from atc_py.ir import DeferredConst
+from atc_py.tensor.dtypes import DType
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from atc_py.diag import Words
+    from atc_py.frontend.folding.graph import WorkGraph, WorkNode
+    from atc_py.frontend.rewriting.qdq.writer import Writer
+    from atc_py.ir import ConstData
+
+__all__ = ["Codes", "Stored", "Tensors"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stored:
+    """A tensor that is codes in the file.
+
+    Attributes:
+        name: the int8 (or, of a constant, int32) tensor that holds them.
+        kind: dtype that the file has for them; of uint8 ones `name` holds 128 less.
+        const: their data where that is known.
+        offset: the offset of the AscendQuant that they come from; None where they come from none.
+    """
+
+    name: str
+    kind: DType
+    const: ConstData | None = None
+    offset: int | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Codes:
+    """Real numbers that are (code - zero) * scale.
+
+    Attributes:
+        stored: the codes.
+        parameters: as the codes are held, so int8 where the file has uint8.
+        origin: the node that makes the real numbers.
+    """
+
+    stored: Stored
+    parameters: Parameters
+    origin: WorkNode
+
+
+class Tensors:
+    """What is known of the tensors while the graph is written anew.
+
+    Attributes:
+        codes: real tensors by their names in the file, as codes.
+        refused: names of what nodes give that quantise or dequantise and stay as they are.
+    """
+
+    def __init__(self, writer: Writer) -> None:
+        self.codes: dict[str, Codes] = {}
+        self.refused: set[str] = set()
+        self._stored: dict[str, tuple[Stored, WorkNode]] = {}
+        self._writer = writer
+        self._graph: WorkGraph = writer.graph
+        self._written: set[str] = set()
+        self._quantised: dict[tuple[object, ...], Stored] = {}
+        self._real: set[str] = set()
+        self._recoded: dict[tuple[str, int], str] = {}
+
+    def stored(self, name: str) -> Stored | None:
+        """The codes called so in the file, where it is known how they are held."""
+        found = self._stored.get(name)
+        return None if found is None else found[0]
+
+    def store(self, name: str, stored: Stored, origin: WorkNode) -> None:
+        """Note how the codes called `name` in the file, which `origin` makes, are held."""
+        self._stored[name] = stored, origin
+
+    def not_codes(self, name: str, otherwise: Words) -> NoCounterpartError:
+        """Why an operand is no codes: what dequantises it cannot be rewritten, or `otherwise`."""
+        return NoCounterpartError(NOT_REWRITTEN if name in self.refused else otherwise)
+
+    # QuantizeLinear and DequantizeLinear --------------------------------------------------------
+
+    def quantise(self, node: WorkNode, parameters: Parameters) -> None:
+        """QuantizeLinear: codes that are there already, codes of a constant, or AscendQuant.
+
+        Raises:
+            NoCounterpartError: AscendQuant cannot carry the parameters.
+        """
+        x, y, kind = node.inputs[0], node.outputs[0], parameters.kind
+        signed, codes = parameters.signed, self.codes.get(x)
+        if codes is not None and codes.parameters.key == signed.key:
+            held = codes.stored
+            self.store(y, Stored(held.name, kind, held.const, held.offset), node)
+            return
+        self.as_real(x)
+        const, key = self._graph.consts.get(x), (x, signed.key)
+        if const is not None:
+            name = self._writer.derived(f"{y}/codes", const, DType.INT8, signed.quantised)
+            self.store(y, Stored(name, kind, self._graph.consts[name]), node)
+            return
+        if key not in self._quantised:
+            self._quantised[key] = self._quant(node, parameters)
+        held = self._quantised[key]
+        self.store(y, Stored(held.name, kind, None, held.offset), node)
+
+    def _quant(self, node: WorkNode, parameters: Parameters) -> Stored:
+        """An AscendQuant, which writes the name in the file where that is int8 there, too."""
+        x, y, kind, signed = node.inputs[0], node.outputs[0], parameters.kind, parameters.signed
+        offset = signed.offset if signed.axis is None else None
+        numbers = quantising(signed)
+        if numbers is None:
+            x, numbers = self._divided(node, signed), recoding(offset or 0)
+        name = y if kind is DType.INT8 else self._writer.fresh(f"{y}/int8")
+        self._writer.op(node, "AscendQuant", [x], name, **numbers)
+        return Stored(name, kind, None, offset)
+
+    def _divided(self, node: WorkNode, parameters: Parameters) -> str:
+        """What AscendQuant is to round: x / scale, and plus zero where channels have their own."""
+        x, y, writer = node.inputs[0], node.outputs[0], self._writer
+        scale, zero = self._channels(x, parameters)
+        with np.errstate(all="ignore"):
+            factor = (1 / scale.astype(np.float64)).astype(scale.dtype)
+        if not np.isfinite(factor).all():
+            raise other_scale(f"too small ({scale.min():g})")
+        name = writer.const(f"{y}/factor", factor)
+        real = writer.op(node, "Mul", [x, name], writer.fresh(f"{y}/divided"))
+        if parameters.axis is None or not zero.any():
+            return real
+        plus = writer.const(f"{y}/zero", zero)
+        return writer.op(node, "Add", [real, plus], writer.fresh(f"{y}/sum"))
+
+    def dequantise(self, node: WorkNode, parameters: Parameters) -> None:
+        """DequantizeLinear: nothing is written before something reads the real numbers.
+
+        Raises:
+            NoCounterpartError: AscendAntiQuant cannot carry the parameters.
+        """
+        x, y = node.inputs[0], node.outputs[0]
+        found = self.stored(x)
+        if x not in self._graph.consts and (found is None or found.const is None):
+            if parameters.kind is DType.INT32:
+                raise NoCounterpartError(SUMS_NOT_CONSTANT)
+            if parameters.axis is not None:
+                self._channels(x, parameters)
+        self.codes[y] = Codes(self.held(node, x, parameters), parameters.signed, node)
+
+    def held(self, node: WorkNode, x: str, parameters: Parameters) -> Stored:
+        """The codes called `x` in the file, which may be fed or computed by other means."""
+        found = self.stored(x)
+        if found is not None:
+            return found
+        const = self._graph.consts.get(x)
+        if parameters.kind is not DType.UINT8:
+            return Stored(x, parameters.kind, const)
+        if const is None:
+            zero = parameters.offset if parameters.axis is None else 0
+            offset = zero - MIDDLE
+            return Stored(self._recode(node, x, zero, offset), DType.UINT8, None, offset)
+        name = self._writer.derived(f"{x}/codes", const, DType.INT8, _less)
+        stored = Stored(name, DType.UINT8, self._graph.consts[name])
+        self.store(x, stored, node)
+        return stored
+
+    def padded(self, codes: Codes) -> str:
+        """The codes from an AscendQuant whose offset is their zero point, for what pads them."""
+        zero = codes.parameters.offset
+        if not zero or codes.stored.offset == zero:
+            return codes.stored.name
+        return self._recode(codes.origin, codes.stored.name, zero, zero)
+
+    def _recode(self, node: WorkNode, x: str, zero: int, offset: int) -> str:
+        """Codes less `zero`, through an AscendQuant that adds `offset`; exact.
+
+        What pads the result learns from the AscendQuant which code stands for 0.
+        """
+        key, writer = (x, zero), self._writer
+        if key not in self._recoded:
+            real = writer.op(node, "Cast", [x], writer.fresh(f"{x}/real"), to=TensorProto.FLOAT16)
+            if zero:
+                minus = writer.const(f"{x}/zero", np.array(zero, np.float16))
+                real = writer.op(node, "Sub", [real, minus], writer.fresh(f"{x}/apart"))
+            name = writer.fresh(f"{x}/int8")
+            writer.op(node, "AscendQuant", [real], name, **recoding(offset))
+            self._recoded[key] = name
+        return self._recoded[key]
+
+    # What other nodes read ----------------------------------------------------------------------
+
+    def as_there(self, name: str) -> None:
+        """Have the tensor called so in the file there as the file has it."""
+        if name in self._written:
+            return
+        self._written.add(name)
+        if name in self.codes:
+            self.as_real(name)
+        elif name in self._stored:
+            self._as_filed(name)
+
+    def as_real(self, name: str) -> None:
+        """Have the real numbers called `name`, where they are held as codes, computed."""
+        codes = self.codes.get(name)
+        if codes is None or name in self._graph.consts:
+            return
+        parameters, const, node = codes.parameters, codes.stored.const, codes.origin
+        if const is not None:
+            self._put(name, const, parameters.real, parameters.dequantised)
+        elif name not in self._real:
+            self._real.add(name)
+            numbers = dequantising(parameters)
+            if numbers is None:
+                self._multiplied(name, codes)
+            else:
+                self._writer.op(node, "AscendAntiQuant", [codes.stored.name], name, **numbers)
+
+    def _multiplied(self, name: str, codes: Codes) -> None:
+        """(code - zero) * scale, in one step each."""
+        writer, node, parameters = self._writer, codes.origin, codes.parameters
+        scale, zero = self._channels(node.inputs[0], parameters)
+        real = writer.fresh(f"{name}/real")
+        offset = parameters.offset if parameters.axis is None else 0
+        numbers = widening(parameters.real, offset)
+        writer.op(node, "AscendAntiQuant", [codes.stored.name], real, **numbers)
+        if parameters.axis is not None and zero.any():
+            minus = writer.const(f"{name}/zero", zero)
+            real = writer.op(node, "Sub", [real, minus], writer.fresh(f"{name}/apart"))
+        writer.op(node, "Mul", [real, writer.const(f"{name}/scale", scale)], name)
+
+    def _as_filed(self, name: str) -> None:
+        """Have the codes called `name` there as the file has them: int8 or uint8."""
+        (stored, node), writer = self._stored[name], self._writer
+        if stored.name == name or name in self._graph.consts or name in self._graph.inputs:
+            return
+        if stored.const is not None:
+            compute = _more if stored.kind is DType.UINT8 else np.asarray
+            self._put(name, stored.const, stored.kind, compute)
+        elif stored.kind is not DType.UINT8:
+            writer.op(node, "Identity", [stored.name], name)
+        else:
+            wide = writer.fresh(f"{name}/int32")
+            writer.op(node, "Cast", [stored.name], wide, to=TensorProto.INT32)
+            middle = writer.const(f"{name}/middle", np.array(MIDDLE, np.int32))
+            moved = writer.op(node, "Add", [wide, middle], writer.fresh(f"{name}/moved"))
+            writer.op(node, "Cast", [moved], name, to=TensorProto.UINT8)
+
+    def _put(self, name: str, const: ConstData, dtype: DType, compute: Any) -> None:
+        """A constant of a name in the file, worked out whenever it is read."""
+        found = DeferredConst(dtype, const.shape, [const], compute, "codes")
+        self._graph.consts[name] = found
+
+    def _channels(self, x: str, parameters: Parameters) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Scales and zero points as real numbers that broadcast over `x`.
+
+        Raises:
+            NoCounterpartError: it is not known how many axes `x` has.
+        """
+        known, rank, real = known_type(self._graph, x), 0, parameters.real.numpy
+        if parameters.axis is not None:
+            if known is None or known.dims is None:
+                raise NoCounterpartError(DATA_PER_CHANNEL)
+            rank = len(known.dims)
+        scale = parameters.along(parameters.scale, rank).astype(real)
+        return scale, parameters.along(parameters.zero, rank).astype(real)
+
+
+def _less(codes: NDArray[Any]) -> NDArray[Any]:
+    """uint8 codes as int8."""
+    moved: NDArray[Any] = (codes.astype(np.int16) - MIDDLE).astype(np.int8)
+    return moved
+
+
+def _more(codes: NDArray[Any]) -> NDArray[Any]:
+    """int8 codes as the uint8 ones that they were."""
+    moved: NDArray[Any] = (codes.astype(np.int16) + MIDDLE).astype(np.uint8)
+    return moved

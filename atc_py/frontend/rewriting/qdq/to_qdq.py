@@ -1,0 +1,293 @@
+"""The deploy form back to QuantizeLinear and DequantizeLinear, which any ONNX runtime runs.
+
+AscendQuant becomes QuantizeLinear, AscendAntiQuant DequantizeLinear, a layer on int8 with its
+AscendDequant the layer on dequantised codes, AscendRequant that and QuantizeLinear. int32 sums that
+a graph reads by other means stay int32: MatMulInteger and ConvInteger.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from onnx import TensorProto
+
+from atc_py.diag import AtcError, Place, Sink
+from atc_py.diag.codes import BAD_NODE, NO_QDQ_FORM
+from atc_py.frontend.reading.attributes import numeric_attributes
+from atc_py.frontend.rewriting.qdq.ascend import (
+    Factors,
+    Steps,
+    anti_quant_steps,
+    constant_input,
+    dequant_factors,
+    flag,
+    no_form,
+    quant_steps,
+    requant_factors,
+)
+from atc_py.frontend.rewriting.qdq.integer_sums import SumsReader
+from atc_py.frontend.rewriting.qdq.raising import all_inner_nodes, changed_operators
+from atc_py.frontend.rewriting.qdq.real_layers import RealLayers, channel_scale
+from atc_py.frontend.rewriting.qdq.writer import Writer
+from atc_py.frontend.typing.infer import infer_what_can_be
+from atc_py.frontend.typing.quantized_types import is_integer_layer
+from atc_py.frontend.typing.type_corrections import known_type
+from atc_py.source import Outcome, QuantisedNode
+from atc_py.tensor.scale_words import channel_axis
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from atc_py.frontend.folding.graph import WorkGraph, WorkNode
+    from atc_py.frontend.reading.tensors import TensorReader
+    from atc_py.ir import ConstData
+
+__all__ = ["has_ascend_nodes", "import_qdq_opset", "to_qdq"]
+
+_PER_AXIS = 13
+"""The opset from which on DequantizeLinear has an axis."""
+
+_QUANTISING = 10
+"""The opset from which on there are QuantizeLinear and DequantizeLinear."""
+
+_ASCEND = frozenset(
+    {
+        "AscendAntiQuant",
+        "AscendDequant",
+        "AscendDequantS16",
+        "AscendQuant",
+        "AscendRequant",
+        "AscendRequantS16",
+    }
+)
+
+_RESULTS = (0, 1)
+"""What the attribute dtype can be: float32, float16."""
+
+_INTEGER_OPERATORS = {"Conv": "ConvInteger", "MatMul": "MatMulInteger"}
+
+
+def has_ascend_nodes(graph: WorkGraph) -> bool:
+    """Whether a graph is in the deploy form."""
+    return any(node.op_type in _ASCEND for node in graph.nodes)
+
+
+def to_qdq(graph: WorkGraph, tensors: TensorReader) -> tuple[QuantisedNode, ...]:
+    """Rewrite `graph`, whose constants need not be folded.
+
+    Returns:
+        The layers that were rewritten.
+
+    Raises:
+        AtcError: NO_QDQ_FORM for every node that cannot be rewritten; BAD_MODEL where types
+            contradict each other.
+    """
+    found = infer_what_can_be(graph)
+    if found:
+        raise AtcError(*found)
+    return _ToQdq(graph, _known(graph, tensors)).run()
+
+
+def _known(graph: WorkGraph, tensors: TensorReader) -> dict[str, ConstData]:
+    """Initializers, and what Constant nodes hold."""
+    known = dict(graph.consts)
+    for node in graph.nodes:
+        if node.domain or node.op_type not in {"Constant", "Identity"}:
+            continue
+        if node.op_type == "Identity" and node.inputs[0] in known:
+            known[node.outputs[0]] = known[node.inputs[0]]
+        for attribute in node.proto.attribute:
+            if attribute.name == "value" and node.op_type == "Constant":
+                known[node.outputs[0]] = tensors.const(attribute.t, node.place)
+    return known
+
+
+class _ToQdq:
+    """Writes one graph anew."""
+
+    def __init__(self, graph: WorkGraph, known: Mapping[str, ConstData]) -> None:
+        self._graph = graph
+        self._known = known
+        self._reader = SumsReader(graph, known)
+        self._writer = Writer(graph)
+        self._layers = RealLayers(self._writer, known)
+        self._sink = Sink()
+        self._found: list[QuantisedNode] = []
+        self._kinds: dict[str, Callable[[WorkNode], None]] = {
+            "AscendQuant": self._quant,
+            "AscendAntiQuant": self._anti_quant,
+            "AscendDequant": self._dequant,
+            "AscendRequant": self._requant,
+            "AscendDequantS16": self._refuse,
+            "AscendRequantS16": self._refuse,
+        }
+
+    def run(self) -> tuple[QuantisedNode, ...]:
+        """Go through the nodes, producers first."""
+        for node in self._graph.nodes:
+            if node in self._reader.absorbed:
+                continue
+            try:
+                self._rewrite(node)
+            except AtcError as error:
+                self._sink.extend(error.diagnostics)
+        self._sink.raise_errors()
+        self._writer.finish()
+        import_qdq_opset(self._graph)
+        return tuple(self._found)
+
+    def _rewrite(self, node: WorkNode) -> None:
+        """Write what stands for a node."""
+        if node.op_type in self._kinds:
+            if not (node.inputs and node.inputs[0] and node.outputs and node.outputs[0]):
+                message = f"{node.op_type} needs its first input and its output"
+                raise BAD_NODE.error(message, place=node.place)
+            self._kinds[node.op_type](node)
+        elif is_integer_layer(self._graph, node):
+            self._integer_layer(node)
+        else:
+            self._keep(node)
+        if any(inner.op_type in _ASCEND for inner in all_inner_nodes(node, self._graph.opsets)):
+            raise no_form(node, "has quantised nodes in its subgraphs, which stay as they are")
+
+    def _keep(self, node: WorkNode) -> None:
+        """A node that is none of these; int8 that comes out has the steps of what goes in."""
+        self._writer.keep(node)
+        steps = {found for name in node.reads if (found := self._layers.steps.get(name))}
+        if len(steps) == 1:
+            for name in node.writes:
+                if self._element(name) == TensorProto.INT8:
+                    self._layers.steps[name] = next(iter(steps))
+
+    def _quant(self, node: WorkNode) -> None:
+        """AscendQuant."""
+        steps, x = quant_steps(node), node.inputs[0]
+        if self._element(x) == TensorProto.FLOAT16:
+            wide = self._writer.fresh(f"{x}/float32")
+            x = self._writer.op(node, "Cast", [x], wide, to=TensorProto.FLOAT)
+        self._quantise(node, x, steps)
+
+    def _quantise(self, node: WorkNode, x: str, steps: Steps) -> None:
+        """QuantizeLinear; its zero point says that codes are int8."""
+        y = node.outputs[0]
+        scale = channel_scale(self._writer, y, np.array([steps.scale]))
+        zero = self._writer.const(f"{y}/zero", np.array(steps.zero, np.int8))
+        self._writer.op(node, "QuantizeLinear", [x, scale, zero], y)
+        self._layers.steps[y] = steps
+
+    def _anti_quant(self, node: WorkNode) -> None:
+        """AscendAntiQuant."""
+        (x, y), steps = (node.inputs[0], node.outputs[0]), anti_quant_steps(node)
+        scale = channel_scale(self._writer, y, np.array([steps.scale]))
+        zero = self._writer.const(f"{y}/zero", np.array(steps.zero, np.int8))
+        self._finish(node, y, lambda name: self._writer.op(
+            node, "DequantizeLinear", [x, scale, zero], name
+        ))  # fmt: skip
+
+    def _dequant(self, node: WorkNode) -> None:
+        """AscendDequant."""
+        factors = dequant_factors(node, constant_input(node, self._known))
+        self._finish(node, node.outputs[0], lambda name: self._real(node, factors, name))
+
+    def _requant(self, node: WorkNode) -> None:
+        """AscendRequant: real numbers are counted in steps of its result."""
+        factors = requant_factors(node, constant_input(node, self._known))
+        real = self._writer.fresh(f"{node.outputs[0]}/real")
+        self._finish(node, real, lambda name: self._real(node, factors, name))
+        self._quantise(node, real, Steps(np.float32(1), factors.zero))
+
+    def _finish(self, node: WorkNode, output: str, write: Callable[[str], object]) -> None:
+        """Write the real numbers of a node, then what its attributes ask for besides."""
+        behind: list[tuple[str, dict[str, Any]]] = []
+        if flag(node, "relu_flag"):
+            behind.append(("Relu", {}))
+        dtype = numeric_attributes(node).get("dtype", 0)
+        if dtype not in _RESULTS:
+            raise no_form(node, f"must have the dtype 0 (float32) or 1 (float16), found {dtype}")
+        if dtype:
+            behind.append(("Cast", {"to": TensorProto.FLOAT16}))
+        names = [self._writer.fresh(f"{output}/{op}_input") for op, _ in behind]
+        write([*names, output][0])
+        for (op, attributes), x, y in zip(behind, names, [*names, output][1:], strict=False):
+            self._writer.op(node, op, [x], y, **attributes)
+
+    def _real(self, node: WorkNode, factors: Factors, output: str) -> None:
+        """The real numbers of int32 sums under the name `output`."""
+        if self._graph.opsets.get("", 0) < _PER_AXIS:
+            factors = factors.as_one
+        sums = self._reader.found.get(node.inputs[0])
+        if sums is None:
+            self._dequantise_sums(node, factors, output)
+            return
+        self._layers.write(sums, factors, output)
+        layer = sums.layer
+        self._found.append(
+            QuantisedNode(layer.index, layer.name, layer.op_type, Outcome.INTEGER, None)
+        )
+
+    def _dequantise_sums(self, node: WorkNode, factors: Factors, output: str) -> None:
+        """DequantizeLinear of int32 that is not, or not only, the sums of one layer."""
+        x, count, axes = node.inputs[0], factors.scale.size, {}
+        if factors.offset_w.any():
+            raise no_form(node, "must stand behind a layer, since its words have offset_w")
+        if count > 1:
+            known = known_type(self._graph, x)
+            shape = known.dims if known is not None and known.dims is not None else ()
+            axis = channel_axis(tuple(extent or 0 for extent in shape), count)
+            if axis is None:
+                raise no_form(node, f"must have 1 factor where channels are not known, not {count}")
+            axes["axis"] = axis
+        scale = channel_scale(self._writer, output, factors.scale.astype(np.float32))
+        self._writer.op(node, "DequantizeLinear", [x, scale], output, **axes)
+
+    def _integer_layer(self, node: WorkNode) -> None:
+        """A layer whose int32 sums other nodes read."""
+        op_type = _INTEGER_OPERATORS.get(node.op_type)
+        if op_type is None or len(node.inputs) > len(("data", "weights")):
+            help_ = "have AscendDequant read the sums of this layer, and nothing else"
+            raise no_form(node, "on int8 must be dequantised right behind it", help_)
+        steps = self._layers.steps.get(node.inputs[0])
+        if node.op_type == "Conv" and steps is not None and steps.zero:
+            raise no_form(node, "on int8 with an offset must be dequantised right behind it")
+        self._writer.again(node, op_type, node.inputs, node.outputs, with_own=True)
+        self._found.append(
+            QuantisedNode(node.index, node.name, node.op_type, Outcome.INTEGER, None)
+        )
+
+    def _refuse(self, node: WorkNode) -> None:
+        """The forms of int16."""
+        help_ = "quantise with int8 results; ONNX has no such sums of int16"
+        raise no_form(node, "works on int16, which has no such form", help_)
+
+    def _element(self, name: str) -> int:
+        """ONNX's number of a value's element type; 0 where it is not known."""
+        known = known_type(self._graph, name)
+        return known.element if known is not None else 0
+
+
+def import_qdq_opset(graph: WorkGraph) -> None:
+    """Have a graph with DequantizeLinear import an opset that defines what it uses of it.
+
+    Raises:
+        AtcError: NO_QDQ_FORM where other nodes would mean another thing at that opset.
+    """
+    own = graph.opsets.get("", 0)
+    needed = _PER_AXIS if any(_has_axis(node) for node in graph.nodes) else _QUANTISING
+    if own >= needed:
+        return
+    changed = changed_operators(graph, _PER_AXIS)
+    if changed:
+        raise NO_QDQ_FORM.error(
+            f"the model needs opset {needed} for DequantizeLinear, it has {own}, and these "
+            f"operators mean another thing at opset {_PER_AXIS}: {', '.join(changed)}",
+            place=Place(str(graph.path)),
+            help=f"export the model at opset {_PER_AXIS} before it is quantised",
+        )
+    graph.opsets = {**graph.opsets, "": _PER_AXIS}
+
+
+def _has_axis(node: WorkNode) -> bool:
+    """Whether a node dequantises per channel."""
+    own = not node.domain and node.op_type == "DequantizeLinear"
+    return own and any(attribute.name == "axis" for attribute in node.proto.attribute)

@@ -1,0 +1,110 @@
+"""What onnx's inference is shown of a graph: its nodes, types, and small constants by value."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import onnx
+
+from atc_py.frontend.folding.graph import ValueType
+from atc_py.frontend.reading.tensors import element_of_dtype
+from atc_py.frontend.typing.quantized_types import as_casts, is_ascend
+from atc_py.tensor.shapes import element_count
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from atc_py.frontend.folding.graph import WorkGraph, WorkNode
+    from atc_py.ir import ConstData
+
+__all__ = ["SMALL", "imports", "inference_model", "small_tensor", "type_proto"]
+
+SMALL = 256
+"""Constants of at most so many elements are shown to inference by value: shapes, axes, scales."""
+
+_IR_VERSION = 8
+"""From IR version 4 on initializers need not be inputs too, whatever the file's own version."""
+
+
+def inference_model(
+    graph: WorkGraph, pinned: Mapping[str, ValueType], left_out: set[WorkNode]
+) -> onnx.ModelProto:
+    """The graph as a model; large constants are inputs, since only their types matter.
+
+    Nodes whose results are pinned are left out like those in `left_out`, and pinned results are
+    inputs, too.
+    """
+    model = onnx.ModelProto(ir_version=_IR_VERSION)
+    model.opset_import.extend(imports(graph.opsets))
+    proto = model.graph
+    proto.name = "g"
+    for name, known in (*graph.inputs.items(), *graph.foreign.items(), *pinned.items()):
+        proto.input.append(_value_info(name, known))
+    for name, const in graph.consts.items():
+        if element_count(const.shape) <= SMALL:
+            proto.initializer.append(small_tensor(name, const))
+        else:
+            known = ValueType(element_of_dtype(const.dtype), const.shape)
+            proto.input.append(_value_info(name, known))
+    imported = set(graph.opsets)
+    for node in graph.nodes:
+        # Nobody has looked at the nodes of inner graphs; onnx would infer them along.
+        left = node in left_out or node in graph.unsound or node.holds_graphs
+        if left or any(name in pinned for name in node.writes):
+            continue
+        if is_ascend(node):
+            proto.node.extend(as_casts(node))
+            continue
+        proto.node.append(node.plain)
+        if node.domain not in imported:
+            imported.add(node.domain)
+            model.opset_import.append(onnx.OperatorSetIdProto(domain=node.domain, version=1))
+        proto.value_info.extend(_declared_values(graph, node))
+    taken = {value.name for value in proto.value_info}
+    given = (graph.consts, graph.inputs, pinned)
+    for name in dict.fromkeys(graph.outputs):
+        if name not in taken and not any(name in known for known in given):
+            proto.output.append(onnx.ValueInfoProto(name=name))
+    return model
+
+
+def _declared_values(graph: WorkGraph, node: WorkNode) -> list[onnx.ValueInfoProto]:
+    """What the file states of the outputs of an operator that ONNX does not define."""
+    names = [name for name in node.writes if name in graph.declared]
+    if not names or node.schema is not None:
+        return []
+    return [_value_info(name, graph.declared[name]) for name in names]
+
+
+def imports(opsets: Mapping[str, int]) -> list[onnx.OperatorSetIdProto]:
+    """The operator sets that a model imports."""
+    return [onnx.OperatorSetIdProto(domain=d, version=v) for d, v in opsets.items()]
+
+
+def _value_info(name: str, known: ValueType) -> onnx.ValueInfoProto:
+    """A value with its type."""
+    return onnx.ValueInfoProto(name=name, type=type_proto(known))
+
+
+def type_proto(known: ValueType) -> onnx.TypeProto:
+    """A tensor type; unknown extents get no name, so that none are taken for equal."""
+    proto = onnx.TypeProto()
+    proto.tensor_type.elem_type = known.element
+    if known.dims is not None:
+        shape = proto.tensor_type.shape
+        shape.SetInParent()
+        for extent in known.dims:
+            dim = shape.dim.add()
+            if extent is not None:
+                dim.dim_value = extent
+    return proto
+
+
+def small_tensor(name: str, const: ConstData) -> onnx.TensorProto:
+    """A constant with its data."""
+    return onnx.TensorProto(
+        name=name,
+        data_type=element_of_dtype(const.dtype),
+        dims=const.shape,
+        raw_data=const.numpy().tobytes(),
+    )

@@ -1,0 +1,119 @@
+"""Types of quantised nodes, which ONNX does not define: Ascend's operators, and layers on int8.
+
+An operator of Ascend's family keeps the shape of its first input, so inference is shown a Cast in
+its place. Layers on int8 are Conv, ConvTranspose, Gemm and MatMul as ONNX has them, but for dtypes:
+their sums are int32.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from onnx import TensorProto, helper
+
+from atc_py.frontend.folding.graph import ValueType
+from atc_py.frontend.reading.attributes import numeric_attributes
+from atc_py.frontend.typing.type_corrections import known_type
+from atc_py.tensor.dtypes import DType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from onnx import NodeProto
+
+    from atc_py.frontend.folding.graph import WorkGraph, WorkNode
+
+__all__ = ["as_casts", "integer_layer_types", "is_ascend", "is_integer_layer", "may_be_integer"]
+
+_LAYERS = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
+
+_FLOATS = {0: TensorProto.FLOAT, 1: TensorProto.FLOAT16}
+"""What the attribute dtype of CANN's operators counts."""
+
+_QUANTISED = {"INT8": TensorProto.INT8, "INT16": TensorProto.INT16, "INT4": TensorProto.INT4}
+
+_FIXED = {
+    "AscendRequant": (TensorProto.INT8,),
+    "AscendRequantS16": (TensorProto.INT8, TensorProto.INT16),
+    "AscendDequantS16": (TensorProto.INT16,),
+}
+_SCALING = frozenset({"AscendDequant", "AscendRequant", "AscendDequantS16"})
+_CHOSEN = frozenset({"AscendQuant", "AscendDequant", "AscendAntiQuant"})
+
+
+def is_ascend(node: WorkNode) -> bool:
+    """Whether it is one of the six operators, in whatever domain, and its attributes make sense."""
+    known = node.op_type in _CHOSEN or node.op_type in _FIXED
+    return known and bool(node.inputs and node.inputs[0] and _elements(node))
+
+
+def as_casts(node: WorkNode) -> list[NodeProto]:
+    """Casts that give the outputs of one of the six operators their types."""
+    elements = _elements(node)
+    return [
+        helper.make_node("Cast", [node.inputs[0]], [name], to=element)
+        for name, element in zip(node.outputs, elements, strict=False)
+        if name
+    ]
+
+
+def _elements(node: WorkNode) -> tuple[int, ...]:
+    """ONNX's numbers of the outputs' element types; empty where an attribute is odd."""
+    if node.op_type in _FIXED:
+        return _FIXED[node.op_type]
+    if node.op_type == "AscendQuant":
+        given = (each.s for each in node.proto.attribute if each.name == "dst_type")
+        element = _QUANTISED.get(next(given, b"INT8").decode("utf-8", "replace"))
+    else:
+        dtype = numeric_attributes(node).get("dtype", 0)
+        element = _FLOATS.get(dtype) if isinstance(dtype, int) else None
+    return () if element is None else (element,)
+
+
+def may_be_integer(node: WorkNode, dtypes: Sequence[DType | None]) -> bool:
+    """Whether a node with inputs of these dtypes is meant as a layer on int8."""
+    return not node.domain and node.op_type in _LAYERS and DType.INT8 in dtypes[:2]
+
+
+def is_integer_layer(graph: WorkGraph, node: WorkNode) -> bool:
+    """Whether a node is a layer whose data and weights are int8."""
+    if node.domain or node.op_type not in _LAYERS or len(node.inputs) < len(("X", "W")):
+        return False
+    known = (known_type(graph, name) for name in node.inputs[:2])
+    return all(each is not None and each.element == TensorProto.INT8 for each in known)
+
+
+def integer_layer_types(graph: WorkGraph) -> dict[str, ValueType]:
+    """The right types of the results of layers on int8 that inference took for int8."""
+    found: dict[str, ValueType] = {}
+    for node in graph.nodes:
+        element = _sum_element(graph, node) if node.op_type in _LAYERS else None
+        if element is None:
+            continue
+        for name in node.writes:
+            known = graph.types.get(name)
+            if known is not None and known.element != element:
+                found[name] = ValueType(element, known.dims)
+    return found
+
+
+def _sum_element(graph: WorkGraph, node: WorkNode) -> int | None:
+    """The element type of a layer's result where ONNX's rule, that of the data, is not right.
+
+    int8 data by float weights is a fault, which is told at the layer. So that nothing else is told
+    of it, the result is what those behind it want: int32 where they scale sums, else that float.
+    """
+    if is_integer_layer(graph, node):
+        return TensorProto.INT32
+    if node.domain or len(node.inputs) < len(("X", "W")):
+        return None
+    data, weights = (known_type(graph, name) for name in node.inputs[:2])
+    if data is None or weights is None or data.element != TensorProto.INT8:
+        return None
+    if weights.element not in _FLOATS.values():
+        return None
+    scaled = any(
+        each.op_type in _SCALING and not set(each.inputs[:1]).isdisjoint(node.outputs)
+        for each in graph.nodes
+    )
+    return TensorProto.INT32 if scaled else weights.element

@@ -1,0 +1,1 @@
+"""Options of compilation, input shapes and output paths, checked and typed."""

@@ -1,0 +1,134 @@
+"""Options of `convert` and `check_models` as keywords, and their normal form."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict
+
+from atc_py.diag.codes import BAD_OPTION, OPTIONS_EXCLUDE
+from atc_py.options.compile_options import PrecisionMode, PrecisionOptions
+from atc_py.options.input_shapes import parse_input_shapes
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from atc_py.tensor.shapes import Shape
+
+__all__ = [
+    "ConvertChoice",
+    "PrecisionChoice",
+    "PrecisionSettings",
+    "chosen_mode",
+    "input_shapes",
+    "precision_options",
+]
+
+
+class PrecisionSettings(TypedDict, total=False):
+    """ATC's finer controls of precision.
+
+    Attributes:
+        precision_mode_v2: the mode by ATC's second names, in place of `precision_mode`.
+        keep_dtype: file of nodes that keep the model's dtypes, in ATC's format like the next two.
+        customize_dtypes: file of dtypes by node or operator.
+        modify_mixlist: file that moves operators between the lists of the mixed modes.
+        input_fp16_nodes: inputs that are fed as float16, joined by `;`.
+        output_type: `FP32` or another for all outputs, or `node:index:TYPE` joined by `;`.
+        op_precision_mode: file of implementation modes by operator and node.
+        is_weight_clip: clamp weights that become narrower to finite values.
+    """
+
+    precision_mode_v2: str | None
+    keep_dtype: str | os.PathLike[str] | None
+    customize_dtypes: str | os.PathLike[str] | None
+    modify_mixlist: str | os.PathLike[str] | None
+    input_fp16_nodes: str
+    output_type: str
+    op_precision_mode: str | os.PathLike[str] | None
+    is_weight_clip: bool
+
+
+class PrecisionChoice(PrecisionSettings, total=False):
+    """The precision mode and what refines it, as `convert` and `check_models` take them.
+
+    Attributes:
+        precision_mode: any of ATC's modes; `force_fp16` by default.
+    """
+
+    precision_mode: str | None
+
+
+class ConvertChoice(PrecisionChoice, total=False):
+    """What `convert` takes beside files and the SoC: the passes and what refines the precision.
+
+    Attributes:
+        disable_pass: names of optional passes that do not run.
+        fusion_switch_file: ATC's file that switches passes on and off, as lines or as JSON.
+        dump_ir: folder for the text form of the graph after each stage.
+        verify: check the graph after every pass.
+        disable_reuse_memory: give every value an address of its own.
+    """
+
+    disable_pass: Iterable[str]
+    fusion_switch_file: str | os.PathLike[str] | None
+    dump_ir: str | os.PathLike[str] | None
+    verify: bool
+    disable_reuse_memory: bool
+
+
+def precision_options(given: PrecisionSettings) -> PrecisionOptions:
+    """The finer controls of precision, paths as paths."""
+
+    def path(file: str | os.PathLike[str] | None) -> Path | None:
+        return None if file is None else Path(file)
+
+    return PrecisionOptions(
+        keep_dtype=path(given.get("keep_dtype")),
+        customize_dtypes=path(given.get("customize_dtypes")),
+        modify_mixlist=path(given.get("modify_mixlist")),
+        input_fp16_nodes=given.get("input_fp16_nodes", ""),
+        output_type=given.get("output_type", ""),
+        op_precision_mode=path(given.get("op_precision_mode")),
+        is_weight_clip=given.get("is_weight_clip", True),
+    )
+
+
+def chosen_mode(given: PrecisionChoice) -> PrecisionMode:
+    """The mode that one of two options names; force_fp16 where neither does.
+
+    Raises:
+        AtcError: OPTIONS_EXCLUDE where both do, BAD_OPTION for a name that is none.
+    """
+    first, second = given.get("precision_mode"), given.get("precision_mode_v2")
+    if first is not None and second is not None:
+        raise OPTIONS_EXCLUDE.error(
+            f"--precision-mode {first} and --precision-mode-v2 {second} both name a mode",
+            help="give one of them",
+        )
+    if second is None:
+        return _precision_mode(first or PrecisionMode.FORCE_FP16.value, tuple(PrecisionMode))
+    known = PrecisionMode.second_names()
+    if second not in known:
+        raise BAD_OPTION.error(
+            f"no precision mode is called {second!r} here", help=f"modes are {', '.join(known)}"
+        )
+    return known[second]
+
+
+def _precision_mode(name: str, allowed: Sequence[PrecisionMode]) -> PrecisionMode:
+    """The one of the `allowed` precision modes that is called `name`."""
+    mode = next((mode for mode in allowed if mode.value == name), None)
+    if mode is None:
+        known = ", ".join(mode.value for mode in allowed)
+        raise BAD_OPTION.error(
+            f"no precision mode is called {name!r} here", help=f"modes are {known}"
+        )
+    return mode
+
+
+def input_shapes(given: str | Mapping[str, Sequence[int]]) -> dict[str, Shape]:
+    """Input shapes from either form."""
+    if isinstance(given, str):
+        return parse_input_shapes(given) if given else {}
+    return {name: tuple(int(extent) for extent in shape) for name, shape in given.items()}

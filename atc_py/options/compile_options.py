@@ -1,0 +1,139 @@
+"""Options of a compilation, as values that no later stage changes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from atc_py.tensor.shapes import Shape
+
+__all__ = ["CheckOptions", "CompileOptions", "PrecisionMode", "PrecisionOptions"]
+
+
+class PrecisionMode(Enum):
+    """How the compiler may change the dtypes of a model; names are ATC's."""
+
+    FORCE_FP16 = "force_fp16"
+    FORCE_FP32 = "force_fp32"
+    CUBE_FP16IN_FP32OUT = "cube_fp16in_fp32out"
+    ALLOW_FP32_TO_FP16 = "allow_fp32_to_fp16"
+    MUST_KEEP_ORIGIN_DTYPE = "must_keep_origin_dtype"
+    ALLOW_MIX_PRECISION = "allow_mix_precision"
+    ALLOW_MIX_PRECISION_FP16 = "allow_mix_precision_fp16"
+    ALLOW_MIX_PRECISION_BF16 = "allow_mix_precision_bf16"
+    ALLOW_FP32_TO_BF16 = "allow_fp32_to_bf16"
+
+    @classmethod
+    def compiled(cls) -> tuple[PrecisionMode, ...]:
+        """The modes that models can be compiled in: all of them."""
+        return tuple(cls)
+
+    @classmethod
+    def second_names(cls) -> Mapping[str, PrecisionMode]:
+        """The modes by the names that ATC's `--precision_mode_v2` has for them."""
+        return {
+            "fp16": cls.FORCE_FP16,
+            "origin": cls.MUST_KEEP_ORIGIN_DTYPE,
+            "cube_fp16in_fp32out": cls.CUBE_FP16IN_FP32OUT,
+            "mixed_float16": cls.ALLOW_MIX_PRECISION_FP16,
+            "mixed_bfloat16": cls.ALLOW_MIX_PRECISION_BF16,
+        }
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether white, grey and black lists count."""
+        return self.value.startswith("allow_mix_precision")
+
+    @property
+    def is_bfloat16(self) -> bool:
+        """Whether it makes floats bfloat16."""
+        return self.value.endswith("bf16")
+
+
+@dataclass(frozen=True, slots=True)
+class PrecisionOptions:
+    """ATC's finer controls of precision, as the user gave them.
+
+    Attributes:
+        keep_dtype: file of nodes that keep the model's dtypes, or None.
+        customize_dtypes: file of dtypes by node or operator, or None.
+        modify_mixlist: file that moves operators between the lists of the mixed modes, or None.
+        input_fp16_nodes: names of inputs that are fed as float16, joined by `;`.
+        output_type: a dtype for all outputs, or `node:index:TYPE` joined by `;`.
+        op_precision_mode: file of implementation modes by operator and node, or None.
+        is_weight_clip: whether weights that become narrower are clamped to finite values.
+    """
+
+    keep_dtype: Path | None = None
+    customize_dtypes: Path | None = None
+    modify_mixlist: Path | None = None
+    input_fp16_nodes: str = ""
+    output_type: str = ""
+    op_precision_mode: Path | None = None
+    is_weight_clip: bool = True
+
+    def given(self) -> dict[str, str]:
+        """The controls that differ from their defaults, as texts by name."""
+        unlike = {
+            each.name: getattr(self, each.name)
+            for each in fields(self)
+            if getattr(self, each.name) != each.default
+        }
+        return {name: str(int(x) if isinstance(x, bool) else x) for name, x in unlike.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class CheckOptions:
+    """What the user chose for a check.
+
+    Attributes:
+        soc: name of a row of the SoC table; `sim` is the generic device.
+        precision_mode: how dtypes may change.
+        input_shapes: extents for inputs that the models leave open, by input name.
+        op_specs: folder of specifications that lie over the built-in ones, or None.
+        precision: the finer controls of precision.
+    """
+
+    soc: str = "sim"
+    precision_mode: PrecisionMode = PrecisionMode.FORCE_FP16
+    input_shapes: Mapping[str, Shape] = field(default_factory=dict)
+    op_specs: Path | None = None
+    precision: PrecisionOptions = field(default_factory=PrecisionOptions)
+
+
+@dataclass(frozen=True, slots=True)
+class CompileOptions:
+    """What the user chose for one compilation.
+
+    Attributes:
+        soc: name of a row of the SoC table; `sim` is the generic device.
+        precision_mode: how dtypes may change.
+        input_shapes: extents for inputs that the model leaves open, by input name.
+        disabled_passes: names of optional passes that do not run.
+        fusion_switch_file: ATC's file that switches passes on and off, or None.
+        dump_ir: folder for the text form after each stage, or None.
+        kernels: folder for a copy of the kernel stubs, or None.
+        templates: folder of kernel templates that replace or extend the built-in ones, or None.
+        verify: check the IR after every pass, not only where a phase ends.
+        op_specs: folder of specifications that lie over the built-in ones, or None.
+        precision: the finer controls of precision.
+        reuse_memory: whether values may share addresses in the device's memory.
+    """
+
+    soc: str = "sim"
+    precision_mode: PrecisionMode = PrecisionMode.FORCE_FP16
+    input_shapes: Mapping[str, Shape] = field(default_factory=dict)
+    disabled_passes: frozenset[str] = frozenset()
+    fusion_switch_file: Path | None = None
+    dump_ir: Path | None = None
+    kernels: Path | None = None
+    templates: Path | None = None
+    verify: bool = False
+    op_specs: Path | None = None
+    precision: PrecisionOptions = field(default_factory=PrecisionOptions)
+    reuse_memory: bool = True

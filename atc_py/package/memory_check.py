@@ -1,0 +1,125 @@
+"""The memory plan of a description: whether it is sound, and what it needs when most is needed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.diag import Place
+from atc_py.diag.codes import OM_PLAN
+from atc_py.ir import Engine
+from atc_py.ir.memory_plan import Home
+from atc_py.ir.placement import PlacedNode, PlacedTensor, Placement
+from atc_py.ir.placement_proof import prove
+from atc_py.package.schema import OmMemory
+from atc_py.package.stored import stored_dims
+from atc_py.package.stored_types import storage_of
+from atc_py.target import find_operator
+from atc_py.tensor.dtypes import DType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from atc_py.diag import Sink
+    from atc_py.ir import Graph, Value
+    from atc_py.ir.memory_plan import Spot
+    from atc_py.ir.placement import Proof
+    from atc_py.package.schema import OmModel, OmNode
+
+__all__ = ["check_memory", "describe_memory", "proof_of"]
+
+_SPOTS: dict[str, Home] = {home.value: home for home in Home}
+_SINCE = 2
+"""Version of the format that brought the plan."""
+
+_HELP = "convert the ONNX model again; if that does not help, report it as a bug"
+
+
+def describe_memory(graph: Graph, values: list[Value]) -> OmMemory | None:
+    """The plan of a graph, where it has one; `values` are its tensors by number."""
+    plan = graph.memory
+    if plan is None:
+        return None
+    spots = (plan.spots[value] for value in values)
+    return OmMemory(
+        alignment=plan.alignment,
+        reuse=plan.reuse,
+        arena=plan.arena,
+        lower_bound=plan.bound,
+        workspace=plan.workspace,
+        places=[spot.value if isinstance(spot, Home) else spot for spot in spots],
+    )
+
+
+def check_memory(model: OmModel, file: str, sink: Sink) -> None:
+    """Hold the plan of a description, which must be sound otherwise, against its proof."""
+    if model.memory is None:
+        return
+    for field, message in _faults(model, model.memory):
+        sink.add(OM_PLAN.diagnostic(message, place=Place(file=file, field=field), help=_HELP))
+
+
+def _faults(model: OmModel, memory: OmMemory) -> Iterator[tuple[str, str]]:
+    """(field, sentence) of everything that is wrong with a plan."""
+    if model.format_version < _SINCE:
+        yield "memory", f"version {model.format_version} of the format has no memory plan"
+        return
+    if len(memory.places) != len(model.tensors):
+        count = len(model.tensors)
+        message = f"the plan must have a place for each of {count} tensors, found"
+        yield "memory.places", f"{message} {len(memory.places)}"
+        return
+    if memory.workspace < 0:
+        yield "memory.workspace", f"the workspace must be at least 0, found {memory.workspace}"
+    unknown = False
+    for position, place in enumerate(memory.places):
+        if isinstance(place, str) and place not in _SPOTS:
+            unknown = True
+            known = ", ".join(_SPOTS)
+            message = f"a place must be an offset or one of {known}; found {place!r}"
+            yield f"memory.places[{position}]", message
+    if not unknown:
+        for tensor, message in proof_of(model, memory).faults:
+            yield "memory" if tensor is None else f"memory.places[{tensor}]", message
+
+
+def proof_of(model: OmModel, memory: OmMemory) -> Proof:
+    """The proof of a description's plan, whose places must be known ones."""
+    handed_out = {port.tensor for port in model.outputs}
+    fed = {port.tensor for port in model.inputs}
+    tensors = [
+        PlacedTensor(
+            tensor.name,
+            stored_dims(tensor),
+            _itemsize(tensor.dtype),
+            _spot(memory.places[position]),
+            Home.WEIGHTS if tensor.member is not None else Home.INPUT if position in fed else None,
+            position in handed_out,
+            str(storage_of(tensor) or ""),
+        )
+        for position, tensor in enumerate(model.tensors)
+    ]
+    nodes = [_placed(node) for node in model.nodes]
+    return prove(Placement(tensors, nodes, memory.alignment, memory.arena, memory.lower_bound))
+
+
+def _itemsize(dtype: str) -> int:
+    """Bytes of an element."""
+    return DType(dtype).itemsize
+
+
+def _spot(place: int | str) -> Spot:
+    """A place as the proof takes it."""
+    return _SPOTS[place] if isinstance(place, str) else place
+
+
+def _placed(node: OmNode) -> PlacedNode:
+    """A node with the facts of its row; one of an operator that is not known does nothing odd."""
+    row = find_operator(node.op)
+    return PlacedNode(
+        node.name,
+        tuple(position for position in node.inputs if position >= 0),
+        tuple(node.outputs),
+        node.scope,
+        is_view=row is not None and not row.launches_kernel,
+        in_place=row is not None and row.in_place and node.engine == Engine.AICORE.value,
+    )

@@ -1,0 +1,144 @@
+"""Storage in a description: read from it, and held against the tensors and nodes that have it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.diag import Place
+from atc_py.diag.codes import OM_CONTENT
+from atc_py.target import find_operator
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.formats import Format
+from atc_py.tensor.shapes import format_shape, is_addressable
+from atc_py.tensor.storage import (
+    BLOCKED_FORMATS,
+    Storage,
+    shows_same_bytes,
+    stored_shape,
+    why_impossible,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from atc_py.diag import Sink
+    from atc_py.package.schema import OmModel, OmNode, OmStorage, OmTensor
+
+__all__ = ["TRANS_DATA", "check_storage", "storage_of"]
+
+_SINCE = 3
+"""Version of the format that brought storage."""
+
+TRANS_DATA = "TransData"
+"""The operator that stores a tensor in another format."""
+
+_ROW_BY_ROW = Format.ND.value
+_BLOCKED = {form.value: form for form in BLOCKED_FORMATS}
+_HELP = "convert the ONNX model again; if that does not help, report it as a bug"
+
+
+def storage_of(tensor: OmTensor) -> Storage | None:
+    """How a tensor lies; None for row by row.
+
+    Raises:
+        KeyError: it names no blocked format; `check_storage` reports that.
+    """
+    found = tensor.storage
+    return None if found is None else Storage(_BLOCKED[found.format], found.groups)
+
+
+def check_storage(model: OmModel, file: str, sink: Sink) -> None:
+    """Hold storage against tensors and nodes; the description must be sound otherwise.
+
+    A tensor has a storage that its type takes; a view shows memory as it is; TransData leads from
+    the storage of its input to that of its output.
+    """
+    for field, message in _faults(model):
+        sink.add(OM_CONTENT.diagnostic(message, place=Place(file=file, field=field), help=_HELP))
+
+
+def _faults(model: OmModel) -> Iterator[tuple[str, str]]:
+    """(field, sentence) of everything that is wrong."""
+    stored = any(tensor.storage is not None for tensor in model.tensors)
+    if stored and model.format_version < _SINCE:
+        yield "tensors", f"version {model.format_version} of the format has no storage"
+        return
+    found = [
+        (f"tensors[{position}].storage", reason)
+        for position, tensor in enumerate(model.tensors)
+        if tensor.storage is not None and (reason := _why_impossible(tensor, tensor.storage))
+    ]
+    yield from found
+    if not found:
+        for position, node in enumerate(model.nodes):
+            message = _fault(model, node)
+            if message is not None:
+                yield f"nodes[{position}]", message
+
+
+def _why_impossible(tensor: OmTensor, storage: OmStorage) -> str | None:
+    """Why a tensor cannot lie in its storage, or None."""
+    if storage.format not in _BLOCKED:
+        return f"a storage must be one of {', '.join(_BLOCKED)}; found {storage.format!r}"
+    form, dims = Storage(_BLOCKED[storage.format], storage.groups), tuple(tensor.shape)
+    reason = why_impossible(dims, Format(tensor.format), form)
+    if reason is not None:
+        return reason
+    stored = stored_shape(dims, Format(tensor.format), form, DType(tensor.dtype))
+    if not is_addressable(extent for extent in stored if extent is not None):
+        return f"no memory has room for {format_shape(stored)}, {form} of {format_shape(dims)}"
+    return None
+
+
+def _fault(model: OmModel, node: OmNode) -> str | None:
+    """What is wrong with the storage of a node's operands, or None."""
+    row = find_operator(node.op)
+    if row is None or not node.inputs or node.inputs[0] < 0:
+        return None
+    source = model.tensors[node.inputs[0]]
+    results = [model.tensors[position] for position in node.outputs]
+    if node.op == TRANS_DATA and len(results) == 1:
+        return _wrong_ends(node, source, results[0])
+    if row.launches_kernel:
+        return None
+    for result in results:
+        if (source.storage or result.storage) and not _is_same(source, result):
+            seen, shown = (_storage_text(tensor) for tensor in (source, result))
+            return f"{node.op} shows memory as it is: it cannot make {shown} of {seen}"
+    return None
+
+
+def _is_same(source: OmTensor, result: OmTensor) -> bool:
+    """Whether the result shows the memory of the source with its elements in order."""
+    if source.dtype != result.dtype:
+        return False
+    if Format.NHWC.value in {source.format, result.format}:
+        ends = [(t.format, t.shape, t.storage) for t in (source, result)]
+        return ends[0] == ends[1]
+    one, other = ((tuple(tensor.shape), storage_of(tensor)) for tensor in (source, result))
+    return shows_same_bytes(one, other, DType(source.dtype))
+
+
+def _wrong_ends(node: OmNode, source: OmTensor, result: OmTensor) -> str | None:
+    """What TransData says of its formats that its operands are not, or None."""
+    groups = node.attributes.get("groups", 1)
+    for name, tensor in (("src_format", source), ("dst_format", result)):
+        said = node.attributes.get(name)
+        if said not in _names(tensor):
+            return f"{name} is {said!r}, but %{tensor.name} lies in {_storage_text(tensor)}"
+        if tensor.storage is not None and tensor.storage.groups != groups:
+            found = tensor.storage.groups
+            return f"groups is {groups}, but %{tensor.name} lies in blocks of {found} groups"
+    return None
+
+
+def _names(tensor: OmTensor) -> tuple[str, ...]:
+    """What TransData may call the format in which a tensor lies."""
+    if tensor.storage is not None:
+        return (tensor.storage.format,)
+    return (tensor.format, _ROW_BY_ROW)
+
+
+def _storage_text(tensor: OmTensor) -> str:
+    """Where a tensor lies, in words."""
+    return tensor.format if tensor.storage is None else f"{tensor.format}@{storage_of(tensor)}"

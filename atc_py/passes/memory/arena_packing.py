@@ -1,0 +1,183 @@
+"""Packing blocks with sizes and times into an arena: several heuristics, of which the best counts.
+
+The problem is NP-hard, and no heuristic wins everywhere. Those that walk through time cost
+n log n; those that place the weightiest blocks first look at all blocks that are alive at the same
+time and are left out where these are too many, so that the whole stays near linear. The first one
+that reaches the lower bound ends the search.
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass
+from random import Random
+from typing import TYPE_CHECKING, TypeAlias
+
+from atc_py.passes.memory.block_placing import Conflicts, place
+from atc_py.passes.memory.gaps import Gaps
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+__all__ = ["Packing", "Span", "pack", "widest"]
+
+_PAIRS_PER_BLOCK = 32
+"""Neighbours in time that a block may have on the average for all to be looked at."""
+
+_WORK, _ROUNDS = 100_000, 64
+"""Pairs of blocks that mending one order may look at, and times that it is repaired."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A block: units of memory from its first to its last moment, both included."""
+
+    size: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Packing:
+    """The offset of each block and the end of the highest one, in units."""
+
+    offsets: tuple[int, ...]
+    peak: int
+
+
+_Order: TypeAlias = "Callable[[Span], tuple[int, ...]]"
+
+_BY_WEIGHT: tuple[_Order, ...] = (
+    lambda span: (-span.size, -_length(span), span.first),
+    lambda span: (-_length(span), -span.size, span.first),
+    lambda span: (-span.size * _length(span), span.first),
+)
+"""Which block is placed first: the largest, the one that lives longest, or both in one."""
+
+
+def widest(spans: Sequence[Span]) -> int:
+    """Units that are alive at the widest moment; no packing can do with less."""
+    alive = most = 0
+    for _, change in sorted(_changes(spans)):
+        alive += change
+        most = max(most, alive)
+    return most
+
+
+def _changes(spans: Sequence[Span]) -> Iterator[tuple[int, int]]:
+    """(moment, units more or less) of every beginning and end."""
+    for span in spans:
+        yield span.first, span.size
+        yield span.last + 1, -span.size
+
+
+def pack(spans: Sequence[Span]) -> Packing:
+    """The best packing that was found; never a worse one than first-fit in order of time."""
+    bound = widest(spans)
+    best: Packing | None = None
+    for offsets in _attempts(spans, bound):
+        peak = _peak([span.size for span in spans], offsets)
+        if best is None or peak < best.peak:
+            best = Packing(tuple(offsets), peak)
+        if best.peak == bound:
+            break
+    return best or Packing((), 0)
+
+
+def _attempts(spans: Sequence[Span], bound: int) -> Iterator[Sequence[int]]:
+    """Offsets by one heuristic after another, the cheap ones first."""
+    flipped = [Span(span.size, -span.last, -span.first) for span in spans]
+    for sweep in (_sweep_best, _sweep_first):
+        yield sweep(spans)
+        yield sweep(flipped)
+    conflicts = Conflicts.of(
+        [(span.first, span.last) for span in spans], _PAIRS_PER_BLOCK * len(spans)
+    )
+    if conflicts is None:
+        return
+    sizes = [span.size for span in spans]
+    found: list[list[int]] = []
+    for key in _BY_WEIGHT:
+        order = sorted(range(len(spans)), key=lambda at, key=key: key(spans[at]))  # type: ignore[misc]
+        found.append(order)
+        yield place(sizes, order, conflicts)
+    for order in found:
+        yield from _repaired(sizes, order, conflicts, bound)
+    for order in found:
+        yield from _shaken(sizes, order, conflicts, bound)
+
+
+def _repaired(
+    sizes: Sequence[int], order: list[int], conflicts: Conflicts, bound: int
+) -> Iterator[Sequence[int]]:
+    """Packings in which the blocks that stuck out before are placed earlier."""
+    urgency = dict.fromkeys(order, 0)
+    ranks = {block: rank for rank, block in enumerate(order)}
+    rounds = _WORK // max(1, conflicts.count + len(sizes))
+    for _ in range(min(rounds, _ROUNDS)):
+        offsets = place(sizes, order, conflicts)
+        yield offsets
+        high = [block for block in order if offsets[block] + sizes[block] > bound]
+        for block in high:
+            urgency[block] += 1
+        order = sorted(order, key=lambda block: (-urgency[block], ranks[block]))
+
+
+def _shaken(
+    sizes: Sequence[int], order: list[int], conflicts: Conflicts, bound: int
+) -> Iterator[Sequence[int]]:
+    """Packings on a walk: a block that sticks out is placed at another time, chosen by chance.
+
+    A step that makes the arena larger is taken back. The same blocks give the same walk.
+    """
+    chance = Random(len(order))  # noqa: S311  (a walk, not a secret)
+    offsets = place(sizes, order, conflicts)
+    peak = _peak(sizes, offsets)
+    for _ in range(_WORK // max(1, conflicts.count + len(sizes))):
+        high = [block for block in order if offsets[block] + sizes[block] > bound]
+        if not high:
+            return
+        moved = high[chance.randrange(len(high))]
+        step = [block for block in order if block != moved]
+        step.insert(chance.randrange(len(order)), moved)
+        one, other = chance.randrange(len(order)), chance.randrange(len(order))
+        step[one], step[other] = step[other], step[one]
+        found = place(sizes, step, conflicts)
+        yield found
+        if (reached := _peak(sizes, found)) <= peak:
+            order, offsets, peak = step, found, reached
+
+
+def _peak(sizes: Sequence[int], offsets: Sequence[int]) -> int:
+    """The end of the highest block."""
+    return max((at + size for at, size in zip(offsets, sizes, strict=True)), default=0)
+
+
+def _length(span: Span) -> int:
+    """Moments from first to last."""
+    return span.last - span.first + 1
+
+
+def _sweep_first(spans: Sequence[Span]) -> list[int]:
+    """First-fit in order of time."""
+    return _sweep(spans, Gaps.take_first)
+
+
+def _sweep_best(spans: Sequence[Span]) -> list[int]:
+    """Best-fit in order of time."""
+    return _sweep(spans, Gaps.take_best)
+
+
+def _sweep(spans: Sequence[Span], take: Callable[[Gaps, int], int]) -> list[int]:
+    """Blocks are placed as they begin and freed when they end."""
+    gaps, offsets = Gaps(), [0] * len(spans)
+    ending: list[tuple[int, int]] = []
+    for block in sorted(range(len(spans)), key=lambda at: spans[at].first):
+        span = spans[block]
+        while ending and ending[0][0] < span.first:
+            gone = heapq.heappop(ending)[1]
+            gaps.give(offsets[gone], spans[gone].size)
+        if span.size:
+            offsets[block] = take(gaps, span.size)
+            heapq.heappush(ending, (span.last, block))
+    return offsets

@@ -1,0 +1,207 @@
+"""What a precision mode wants of a node: dtypes by position, what it may narrow, and its rule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from atc_py.diag.codes import KEPT_NARROWER, NO_16_BIT_KERNEL
+from atc_py.options.compile_options import PrecisionMode
+from atc_py.passes.precision.mix_lists import CUBE_LIST, MixList
+from atc_py.tensor.dtypes import DType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from atc_py.diag import Code
+    from atc_py.passes.precision.controls import Custom
+
+__all__ = ["SHORT", "Tensors", "Wish", "customised", "kept", "kept_if_possible", "wishes"]
+
+F16, BF16, F32 = DType.FLOAT16, DType.BFLOAT16, DType.FLOAT32
+_CHANGED = frozenset({F16, BF16, F32})
+"""The floats that modes change; float64 is never chosen for them nor they for it."""
+
+SHORT = frozenset({F16, BF16})
+"""The 16-bit floats."""
+
+_TO_F16 = frozenset({(F32, F16), (BF16, F16)})
+_TO_BF16 = frozenset({(F32, BF16)})
+_TO_EITHER = _TO_F16 | _TO_BF16
+_BIAS = 2
+
+_MIXED_BF16 = PrecisionMode.ALLOW_MIX_PRECISION_BF16
+
+
+@dataclass(frozen=True, slots=True)
+class Tensors:
+    """A node as the rules see it.
+
+    Attributes:
+        op: its operator.
+        inputs: the model's own dtypes; None where an input is absent.
+        outputs: the model's own dtypes.
+        fixed: inputs that keep their dtype in every mode: those read as numbers.
+        place: the list that it is on in the mixed modes.
+        before: operator and float dtype of the node before it, or None.
+    """
+
+    op: str
+    inputs: tuple[DType | None, ...]
+    outputs: tuple[DType, ...]
+    fixed: frozenset[int]
+    place: MixList
+    before: tuple[str, DType] | None
+
+    @property
+    def floats_alone(self) -> bool:
+        """Whether all tensors that a mode may change are floats."""
+        data = [each for position, each in enumerate(self.inputs) if position not in self.fixed]
+        return all(each is None or each.is_float for each in (*data, *self.outputs))
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """Dtypes that are wanted.
+
+    Attributes:
+        inputs: by position; float32 stands where an input is absent.
+        outputs: by position.
+        rule: why they are wanted, in a few words.
+        falls: pairs of a wanted dtype and a narrower one that the AI Core may take for it.
+        short: only columns with 16-bit floats will do.
+        exact_inputs: dtypes of the first inputs for which no other may stand in.
+        exact_outputs: dtypes of the first outputs likewise.
+        otherwise: the warning that is due where nothing meets this wish, but a later one.
+    """
+
+    inputs: tuple[DType, ...]
+    outputs: tuple[DType, ...]
+    rule: str
+    falls: frozenset[tuple[DType, DType]] = frozenset()
+    short: bool = False
+    exact_inputs: tuple[DType, ...] = ()
+    exact_outputs: tuple[DType, ...] = ()
+    otherwise: Code | None = None
+
+
+def wishes(mode: PrecisionMode, node: Tensors) -> Iterator[Wish]:
+    """What `mode` wants of `node`; a later wish counts where nothing meets those before it."""
+    if mode is PrecisionMode.FORCE_FP16:
+        yield _all(node, F16, "force_fp16: floats become float16")
+    elif mode is PrecisionMode.MUST_KEEP_ORIGIN_DTYPE:
+        yield kept(node, "must_keep_origin_dtype: as in the model")
+    elif mode is PrecisionMode.ALLOW_FP32_TO_FP16:
+        yield _allow_fp16(node, mode.value)
+    elif mode is PrecisionMode.ALLOW_FP32_TO_BF16:
+        yield kept(node, f"{mode.value}: as in the model, else bfloat16", _TO_BF16)
+    elif mode in {PrecisionMode.FORCE_FP32, PrecisionMode.CUBE_FP16IN_FP32OUT}:
+        yield from _force_fp32(node, mode.value)
+    else:
+        yield from _mixed(node, mode)
+
+
+def kept(node: Tensors, rule: str, falls: frozenset[tuple[DType, DType]] = frozenset()) -> Wish:
+    """The dtypes of the model."""
+    return _wish(node, lambda dtype: dtype, rule, falls)
+
+
+def kept_if_possible(node: Tensors) -> Iterator[Wish]:
+    """The dtypes of the model, or wider ones; what allow_fp32_to_fp16 takes where there are none.
+
+    CANN takes the rule of allow_fp32_to_fp16 at once, which makes float16 of float32 on the cube;
+    its guide says that the dtypes are kept, and that is what users of the option want.
+    """
+    yield replace(kept(node, "keep-dtype: as in the model"), otherwise=KEPT_NARROWER)
+    yield kept(node, "keep-dtype: float16, as nothing else is there", _TO_F16)
+
+
+def customised(node: Tensors, asked: Custom, otherwise: Wish) -> Wish:
+    """The dtypes that the user gave, those of `otherwise` for the rest; no float may be an integer.
+
+    Where a dtype is given that the model's own cannot become, no column fits both.
+    """
+    inputs = _given(asked.inputs, node.inputs, otherwise.inputs)
+    outputs = _given(asked.outputs, node.outputs, otherwise.outputs)
+    rule = "customize-dtypes: as given"
+    return Wish(
+        inputs, outputs, rule, _TO_EITHER, exact_inputs=asked.inputs, exact_outputs=asked.outputs
+    )
+
+
+def _given(
+    first: tuple[DType, ...], own: Sequence[DType | None], others: tuple[DType, ...]
+) -> tuple[DType, ...]:
+    """`first` where the model's own dtypes can become them, then the rest of `others`."""
+    given = [
+        want if mine is None or {want, mine} <= _CHANGED else mine
+        for want, mine in zip(first, own, strict=False)
+    ]
+    return (*given, *others[len(given) :])
+
+
+def _all(
+    node: Tensors, dtype: DType, rule: str, falls: frozenset[tuple[DType, DType]] = frozenset()
+) -> Wish:
+    """One dtype for every float that a mode may change."""
+    return _wish(node, lambda each: dtype if each in _CHANGED else each, rule, falls)
+
+
+def _allow_fp16(node: Tensors, mode: str) -> Wish:
+    """float32 becomes float16 on the cube; elsewhere it does where there is nothing else."""
+    if node.op in CUBE_LIST:
+        rule = f"{mode}: float16 on the cube"
+        return _wish(node, lambda dtype: F16 if dtype is F32 else dtype, rule, _TO_F16)
+    return kept(node, f"{mode}: as in the model, else float16", _TO_F16)
+
+
+def _force_fp32(node: Tensors, mode: str) -> Iterator[Wish]:
+    """float32 for vectors; on the cube 16 bits in and float32 out, else float32, else 16 bits."""
+    if node.op in CUBE_LIST and node.floats_alone:
+        inputs = [F32 if each is None else _sixteen(each) for each in node.inputs]
+        inputs[_BIAS:] = [F32] * len(inputs[_BIAS:])
+        rule = f"{mode}: 16 bits into the cube, float32 out"
+        yield Wish(tuple(inputs), (F32,) * len(node.outputs), rule)
+    falls = frozenset[tuple[DType, DType]]() if node.place is MixList.BLACK else _TO_EITHER
+    yield _all(node, F32, f"{mode}: floats become float32", falls)
+
+
+def _sixteen(dtype: DType) -> DType:
+    """What goes into the cube for a float."""
+    return F16 if dtype is F32 else dtype
+
+
+def _mixed(node: Tensors, mode: PrecisionMode) -> Iterator[Wish]:
+    """What the lists say: 16 bits for white, the model's for black, the predecessor's for grey."""
+    narrow, falls = (BF16, _TO_BF16) if mode is _MIXED_BF16 else (F16, _TO_F16)
+    where = f"{mode.value}: {node.place.value} list"
+    if node.place is MixList.BLACK:
+        yield kept(node, f"{where}, as in the model")
+    elif node.place is MixList.WHITE:
+        if node.floats_alone:
+            wish = _all(node, narrow, f"{where}, {narrow.value}")
+            yield replace(wish, short=True, otherwise=NO_16_BIT_KERNEL)
+            yield kept(node, f"{where}, but without a kernel for {narrow.value}")
+        else:
+            yield kept(node, f"{where}, but with integers, as in the model")
+    elif node.before is not None:
+        op, dtype = node.before
+        yield _all(node, dtype, f"{where}, {dtype.value} as {op} before it", falls)
+    elif mode is _MIXED_BF16:
+        yield kept(node, f"{where}, nothing before it, as in the model", falls)
+    else:
+        yield _allow_fp16(node, f"{where}, nothing before it")
+
+
+def _wish(
+    node: Tensors,
+    change: Callable[[DType], DType],
+    rule: str,
+    falls: frozenset[tuple[DType, DType]],
+) -> Wish:
+    """`change` for all tensors but those that are fixed."""
+    inputs: Sequence[DType] = [
+        F32 if each is None else each if position in node.fixed else change(each)
+        for position, each in enumerate(node.inputs)
+    ]
+    return Wish(tuple(inputs), tuple(map(change, node.outputs)), rule, falls)

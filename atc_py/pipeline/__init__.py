@@ -1,0 +1,1 @@
+"""The services behind the commands: check, convert, quantize, profile."""

@@ -1,0 +1,139 @@
+"""Checking model files: each is read, surveyed, held against the specifications and tried."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.check.added_findings import amended
+from atc_py.check.bound_node import Conditions
+from atc_py.check.evaluate import check_view
+from atc_py.check.findings import CheckReport, ModelCheck, Standing
+from atc_py.diag import AtcError
+from atc_py.diag.codes import BAD_INPUT_SHAPE
+from atc_py.frontend.folding.survey import survey
+from atc_py.frontend.reading.history import history
+from atc_py.frontend.reading.read import read_model
+from atc_py.options.input_shapes import INPUT_SHAPE_PLACE, format_input_shapes
+from atc_py.passes.precision.control_files import find_controls
+from atc_py.passes.precision.model_names import ModelNames, check_soc
+from atc_py.pipeline.trial import Trial
+from atc_py.spec import specifications
+from atc_py.target import find_soc
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from atc_py.diag import Diagnostic
+    from atc_py.frontend.reading.onnx_file import OnnxFile
+    from atc_py.options.compile_options import CheckOptions
+    from atc_py.passes.precision.controls import Controls
+    from atc_py.source import ModelView
+    from atc_py.tensor.shapes import Shape
+
+__all__ = ["check_files"]
+
+
+def check_files(models: Sequence[Path], options: CheckOptions) -> CheckReport:
+    """Check every one of `models`; one that cannot be read does not keep the others from it.
+
+    Raises:
+        AtcError: UNKNOWN_SOC, NO_BFLOAT16; BAD_INPUT_SHAPE for shapes that fit no input of any
+            model, or none of the only one; NOT_IN_MODEL likewise for names that the finer controls
+            of precision use, and what else is wrong with these; BAD_SPEC and file errors of the
+            user's specifications.
+    """
+    soc = find_soc(options.soc)
+    check_soc(options.precision_mode, soc)
+    specs = specifications(options.op_specs)
+    unused = set(options.input_shapes)
+    strangers = _Strangers()
+    checks: list[ModelCheck] = []
+    for path in models:
+        try:
+            file = read_model(path, lenient=True)
+        except AtcError as error:
+            checks.append(_unread(path, error.diagnostics))
+            continue
+        names = {each.name for each in file.inputs}
+        shapes = options.input_shapes
+        if len(models) > 1:
+            shapes = {name: shape for name, shape in shapes.items() if name in names}
+        unused -= names
+        view = survey(file, shapes)
+        controls = _controls(options, file, view, strangers)
+        trial = Trial(soc, options.precision_mode, controls, specs)
+        checks.append(_checked(trial, file, view, shapes))
+    if all(check.opsets for check in checks):  # a file that cannot be read may have the names
+        strangers.refuse()
+        _refuse_unused(unused)
+    return CheckReport(tuple(checks), options.precision_mode.value, soc.name, _further(options))
+
+
+def _controls(
+    options: CheckOptions, file: OnnxFile, view: ModelView, strangers: _Strangers
+) -> Controls:
+    """The finer controls for one model; names that it does not have go to `strangers`."""
+    names = ModelNames.of(view, file.node_outputs, file.outputs)
+    controls, unknown = find_controls(options.precision, options.precision_mode, names)
+    strangers.meet(unknown)
+    return controls
+
+
+def _checked(
+    trial: Trial, file: OnnxFile, view: ModelView, shapes: Mapping[str, Shape]
+) -> ModelCheck:
+    """The rules, and the kernels that are missing where none of the rules is broken."""
+    checked = check_view(view, Conditions(trial.mode, trial.soc), trial.specs, history())
+    if checked.check.standing is Standing.ERROR:
+        return checked.check
+    missing = trial.missing_kernels(file, view, shapes, checked.placements)
+    return amended(checked.check, view, missing)
+
+
+class _Strangers:
+    """Names that controls use and that none of the models met so far has."""
+
+    def __init__(self) -> None:
+        self._unknown: dict[tuple[str, str], Diagnostic] | None = None
+
+    def meet(self, unknown: Sequence[Diagnostic]) -> None:
+        """Keep of the names those that one more model does not have either."""
+        here = {(str(each.place), each.message): each for each in unknown}
+        before = here if self._unknown is None else self._unknown
+        self._unknown = {key: each for key, each in before.items() if key in here}
+
+    def refuse(self) -> None:
+        """Refuse what is left.
+
+        Raises:
+            AtcError: NOT_IN_MODEL for each name.
+        """
+        if self._unknown:
+            raise AtcError(*self._unknown.values())
+
+
+def _further(options: CheckOptions) -> dict[str, str]:
+    """The options beside mode and SoC that were given, as the command line spells them."""
+    given = {
+        "input_shape": format_input_shapes(options.input_shapes),
+        "op_specs": "" if options.op_specs is None else str(options.op_specs),
+        **options.precision.given(),
+    }
+    return {name: text for name, text in given.items() if text}
+
+
+def _unread(path: Path, faults: tuple[Diagnostic, ...]) -> ModelCheck:
+    """The check of a file of which no graph can be made."""
+    return ModelCheck(str(path), "", {}, 0, 0, (), faults)
+
+
+def _refuse_unused(unused: set[str]) -> None:
+    """Refuse shapes for inputs that no model has."""
+    if unused:
+        names = ", ".join(repr(name) for name in sorted(unused))
+        raise BAD_INPUT_SHAPE.error(
+            f"no model has an input {names}",
+            place=INPUT_SHAPE_PLACE,
+            help="`atc-py check MODEL` of one model alone names its inputs",
+        )

@@ -1,0 +1,304 @@
+"""The stages of compilation in order: from an ONNX file to an offline model."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from atc_py import __version__
+from atc_py.check.bound_node import Conditions
+from atc_py.check.evaluate import check_view
+from atc_py.check.findings import Standing
+from atc_py.check.refusal import RulesBrokenError
+from atc_py.cost.network import network_cost
+from atc_py.diag.codes import CANNOT_WRITE
+from atc_py.emit.kernels import emit_kernels
+from atc_py.emit.writing import write_kernels
+from atc_py.frontend.folding.survey import view_of
+from atc_py.frontend.reading.history import history
+from atc_py.frontend.reading.read import read_model
+from atc_py.ir import Engine
+from atc_py.ir.printer import print_graph
+from atc_py.lowering.coverage import not_lowered
+from atc_py.lowering.lower import lower_model
+from atc_py.lowering.restated import restated
+from atc_py.package.contents import PackageContents
+from atc_py.package.writer import write_model
+from atc_py.passes.base import PassContext
+from atc_py.passes.fusion.record import PassFusions
+from atc_py.passes.fusion.switch_file import Switches, read_switches
+from atc_py.passes.layout.reasons import layout_record
+from atc_py.passes.manager import PIPELINE, check_names, run_passes
+from atc_py.passes.precision.control_files import read_controls
+from atc_py.passes.precision.model_names import ModelNames, check_soc
+from atc_py.pipeline.rehearsal import rehearse
+from atc_py.report.model.conversion import Conversion, Facts, PassEffect, Stage
+from atc_py.report.model.fusions import FusionEffect
+from atc_py.report.model.memory_tables import memory_facts
+from atc_py.spec import specifications
+from atc_py.system.atomic_files import atomic_write
+from atc_py.target import find_operator, find_soc
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from atc_py.check.evaluate import Checked
+    from atc_py.emit.kernels import KernelSet
+    from atc_py.frontend.folding.model import SourceModel
+    from atc_py.frontend.reading.onnx_file import OnnxFile
+    from atc_py.ir import Graph, Node
+    from atc_py.options.compile_options import CompileOptions
+    from atc_py.passes.manager import PassRun
+    from atc_py.passes.precision.controls import Controls
+    from atc_py.source import ModelView
+    from atc_py.spec import Library
+    from atc_py.target import Soc
+
+__all__ = ["compile_model"]
+
+
+def compile_model(
+    model: Path,
+    output: Path,
+    options: CompileOptions,
+    on_stage: Callable[[str], None] | None = None,
+) -> Conversion:
+    """Compile `model` to the offline model `output`; `on_stage` hears of each stage's beginning.
+
+    Raises:
+        AtcError: with every finding of the stage that could not be passed; what was at `output`
+            before is then still there.
+    """
+    soc = _soc(options)
+    specs = specifications(options.op_specs)
+    switches = _switches(options)
+    clock = _Clock(on_stage)
+    with clock.stage("read"):
+        file = read_model(model)
+    with clock.stage("fold"):
+        folded = file.fold(options.input_shapes)
+    with clock.stage("check"):
+        view = view_of(folded)
+        controls = _controls(file, view, options)
+        checked = _check(view, soc, options, specs)
+        source = restated(folded.to_source(), checked.placements)
+    with clock.stage("lower"):
+        graph = lower_model(source, specs)
+    with clock.stage("passes"):
+        passed = _run_passes(graph, _pass_context(model, soc, options, controls), options, switches)
+    with clock.stage("emit"):
+        kernels = _emit(graph, soc, options)
+    facts = _facts(source, graph, kernels, passed, options)
+    contents = _contents(kernels, facts)
+    with clock.stage("rehearse"):
+        rehearse(graph, contents, str(model))
+    with clock.stage("package"):
+        written = write_model(graph, output, contents)
+    with clock.stage("estimate"):
+        needs = memory_facts(written.description), network_cost(written.description).time
+    return Conversion(
+        model,
+        output,
+        checked.check,
+        facts,
+        tuple(clock.stages),
+        written.weight_bytes,
+        written.file_bytes,
+        tuple(passed.context.sink.diagnostics),
+        *needs,
+    )
+
+
+class _Clock:
+    """Keeps the time of each stage."""
+
+    def __init__(self, on_stage: Callable[[str], None] | None) -> None:
+        self.stages: list[Stage] = []
+        self._on_stage = on_stage
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Time the block as stage `name`."""
+        if self._on_stage is not None:
+            self._on_stage(name)
+        started = time.perf_counter()
+        yield
+        self.stages.append(Stage(name, time.perf_counter() - started))
+
+
+def _check(view: ModelView, soc: Soc, options: CompileOptions, specs: Library) -> Checked:
+    """Hold every node of the model against the specifications."""
+    checked = check_view(view, Conditions(options.precision_mode, soc), specs, history())
+    missing = not_lowered(view.nodes, str(view.path), specs)
+    if missing or checked.check.standing is Standing.ERROR:
+        raise RulesBrokenError(checked.check, missing)
+    return checked
+
+
+def _soc(options: CompileOptions) -> Soc:
+    """The SoC that is compiled for, which must have what the precision mode needs."""
+    soc = find_soc(options.soc)
+    check_soc(options.precision_mode, soc)
+    return soc
+
+
+def _controls(file: OnnxFile, view: ModelView, options: CompileOptions) -> Controls:
+    """What the user wants of single nodes, each of which the model must have."""
+    names = ModelNames.of(view, file.node_outputs, file.outputs)
+    return read_controls(options.precision, options.precision_mode, names)
+
+
+def _switches(options: CompileOptions) -> Switches:
+    """Which passes the user switched off, by name and in a fusion switch file."""
+    check_names(options.disabled_passes)
+    if options.fusion_switch_file is None:
+        return Switches()
+    return read_switches(options.fusion_switch_file, PIPELINE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Passed:
+    """What the pass pipeline did.
+
+    Attributes:
+        context: what passes knew and noted.
+        runs: each pass that ran.
+        launches_before: kernel launches of the graph that went in.
+    """
+
+    context: PassContext
+    runs: Sequence[PassRun]
+    launches_before: int
+
+
+def _run_passes(
+    graph: Graph, context: PassContext, options: CompileOptions, switches: Switches
+) -> _Passed:
+    """Run the pass pipeline, with a dump after each stage where the user wants one."""
+    for warning in switches.warnings:
+        context.sink.add(warning)
+    dumps = None if options.dump_ir is None else _Dumps(options.dump_ir)
+    if dumps is not None:
+        dumps.write("lowered", graph)
+    launches = _launches(graph)
+    runs = run_passes(
+        graph,
+        context,
+        disabled=options.disabled_passes | switches.disabled,
+        verify=options.verify,
+        after=None if dumps is None else dumps.write,
+    )
+    return _Passed(context, runs, launches)
+
+
+def _pass_context(
+    model: Path, soc: Soc, options: CompileOptions, controls: Controls
+) -> PassContext:
+    """What passes may know."""
+    mode = options.precision_mode
+    reuse = options.reuse_memory
+    return PassContext(soc, mode, str(model), controls=controls, reuse_memory=reuse)
+
+
+def _emit(graph: Graph, soc: Soc, options: CompileOptions) -> KernelSet:
+    """Render the kernels, let the memory plan know their workspace, copy them to a folder."""
+    kernels = emit_kernels(graph, soc, options.templates)
+    if graph.memory is not None:
+        graph.memory = replace(graph.memory, workspace=kernels.workspace)
+    if options.kernels is not None:
+        write_kernels(kernels.files, options.kernels)
+    return kernels
+
+
+def _facts(
+    source: SourceModel,
+    graph: Graph,
+    kernels: KernelSet,
+    passed: _Passed,
+    options: CompileOptions,
+) -> Facts:
+    """Count what compilation made of the model."""
+    return Facts(
+        soc=find_soc(options.soc).name,
+        precision_mode=options.precision_mode.value,
+        file_nodes=source.file_nodes,
+        source_operators=_counted(node.op_type for node in source.nodes),
+        target_operators=_counted(node.op for node in graph.nodes),
+        engines=_counted(node.engine.value for node in graph.nodes if node.engine is not None),
+        kernels=len(set(kernels.kernel_of.values())),
+        weights_in=source.weight_bytes,
+        passes=tuple(PassEffect(run.name, run.changes) for run in passed.runs),
+        precision=passed.context.decisions.as_json(graph),
+        layout=layout_record(graph),
+        fusions=_fusions(passed),
+        launches=_launches(graph),
+        launches_unfused=passed.launches_before,
+    )
+
+
+def _fusions(passed: _Passed) -> tuple[FusionEffect, ...]:
+    """What each pass that may be switched off found and did."""
+    rows = {row.name: row for row in PIPELINE if row.optional}
+    found = []
+    for run in passed.runs:
+        if run.name in rows:
+            known = passed.context.fusions.passes.get(run.name)
+            record = known or PassFusions(run.changes, run.changes)
+            row = rows[run.name]
+            found.append(FusionEffect(row.name, row.atc_names, row.ub_fusion, record))
+    return tuple(found)
+
+
+def _launches(graph: Graph) -> int:
+    """Kernel launches of a run: nodes of one scope are one, and views are none."""
+    launched = [node for node in graph.nodes if _launches_kernel(node)]
+    merged = {node.scope for node in launched if node.scope}
+    return sum(not node.scope for node in launched) + len(merged)
+
+
+def _launches_kernel(node: Node) -> bool:
+    """Whether a node is a kernel; before dtypes are chosen its operator's row says so."""
+    if node.engine is not None:
+        return node.engine is not Engine.LOCAL
+    row = find_operator(node.op)
+    return row is None or row.launches_kernel
+
+
+def _counted(names: Iterator[str]) -> dict[str, int]:
+    """Name to count, by name."""
+    return dict(sorted(Counter(names).items()))
+
+
+def _contents(kernels: KernelSet, facts: Facts) -> PackageContents:
+    """What goes into the offline model beside the graph."""
+    return PackageContents(
+        producer=f"atc-py {__version__}",
+        soc=facts.soc,
+        options={"precision_mode": facts.precision_mode},
+        kernels=kernels.files,
+        kernel_of=kernels.kernel_of,
+        report=facts.as_json(),
+    )
+
+
+class _Dumps:
+    """Writes the text form of the graph after each stage, numbered in order."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._count = 0
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise CANNOT_WRITE.error(f"cannot make folder {folder}: {error.strerror}") from None
+
+    def write(self, stage: str, graph: Graph) -> None:
+        """Write `NN_stage.ir`."""
+        path = self._folder / f"{self._count:02d}_{stage}.ir"
+        self._count += 1
+        with atomic_write(path, durable=False) as file:
+            file.write(print_graph(graph).encode())

@@ -1,0 +1,136 @@
+"""Profiles: what a model, compiled for one SoC or several, costs there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from atc_py.cost.calibration import calibrate, load_fit
+from atc_py.cost.measurements import read_measurements
+from atc_py.cost.network import network_cost
+from atc_py.device.registry import find_backend
+from atc_py.diag import AtcError, ExitCode
+from atc_py.diag.codes import BAD_OPTION
+from atc_py.pipeline.opened import opened_model
+from atc_py.report.profile.record import Profile, SocProfile
+from atc_py.target import find_soc
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+
+    from atc_py.cost.calibration import Calibration
+    from atc_py.cost.estimate import Fit
+    from atc_py.package.reader import OfflineModel
+
+__all__ = ["calibration_of", "fit_of", "profile_model"]
+
+_DEFAULT = "sim"
+
+
+def calibration_of(path: Path, socs: Sequence[str]) -> Calibration:
+    """The factors refitted to a CSV file of kernels that were measured on one SoC.
+
+    Raises:
+        AtcError: the file has no meaning, or more than one SoC is named.
+    """
+    if len(socs) > 1:
+        raise BAD_OPTION.error(
+            f"measurements are of one SoC, found {', '.join(socs)}",
+            help="name the SoC that was measured with --soc, once",
+        )
+    return calibrate(read_measurements(path), find_soc(socs[0] if socs else _DEFAULT))
+
+
+def fit_of(path: Path, socs: Sequence[str]) -> Fit:
+    """The factors that an earlier calibration kept, which must be of the same SoC.
+
+    Raises:
+        AtcError: the file has no meaning, or the factors are of another SoC.
+    """
+    soc, fit = load_fit(path)
+    others = [name for name in socs or (_DEFAULT,) if find_soc(name).name != soc]
+    if others:
+        raise BAD_OPTION.error(
+            f"the factors in {path} are of {soc}, found --soc {others[0]}",
+            help=f"profile for --soc {soc}, or leave --factors out",
+        )
+    return fit
+
+
+def profile_model(
+    path: str | os.PathLike[str],
+    socs: Sequence[str] = (),
+    fit: Fit | None = None,
+    calibration: Calibration | None = None,
+    **options: Any,
+) -> Profile:
+    """Estimate what a model costs.
+
+    Args:
+        path: an ONNX model, which is compiled for each SoC, or an offline model.
+        socs: names of SoCs; empty for the generic device, or the offline model's own.
+        fit: refitted factors, or None for the built-in ones.
+        calibration: where they come from, for the report.
+        **options: as `atc_py.convert` takes them; without meaning for an offline model.
+
+    Raises:
+        AtcError: the file cannot be read; it does not compile for the one SoC that is asked for;
+            an offline model is for another SoC.
+    """
+    path = Path(path)
+    names = list(dict.fromkeys(find_soc(name).name for name in socs or (_DEFAULT,)))
+    named = bool(socs)
+    if len(names) == 1:
+        return Profile(path, (_on(path, names[0], fit, options, named=named),), calibration)
+    found = tuple(_tried(path, name, fit, options, named=named) for name in names)
+    if all(each.cost is None for each in found):
+        raise AtcError(*found[0].refusals)
+    return Profile(path, found, calibration)
+
+
+def _on(
+    path: Path, name: str, fit: Fit | None, options: dict[str, Any], *, named: bool
+) -> SocProfile:
+    """The model on one SoC; an offline model must be for it where the user `named` it."""
+    with opened_model(path, soc=name, **options) as model:
+        if named and model.description.soc != name:
+            raise _of_another(path, model.description.soc, name)
+        if model.path == path:
+            _check(model)
+        cost = network_cost(model.description, fit)
+        return SocProfile(cost.soc.name, cost)
+
+
+def _tried(
+    path: Path, name: str, fit: Fit | None, options: dict[str, Any], *, named: bool
+) -> SocProfile:
+    """As `_on`; what keeps the model from compiling for this SoC is part of the answer."""
+    try:
+        return _on(path, name, fit, options, named=named)
+    except AtcError as error:
+        if error.exit_code is ExitCode.FILE or error.diagnostics[0].code is BAD_OPTION:
+            raise
+        return SocProfile(name, None, error.diagnostics)
+
+
+def _check(model: OfflineModel) -> None:
+    """Hold an offline model that somebody wrote against what a device takes.
+
+    Raises:
+        AtcError: OM_CONTENT where the description contradicts itself.
+    """
+    backend = find_backend(_DEFAULT)
+    backend.open()
+    try:
+        backend.load(model)
+    finally:
+        backend.close()
+
+
+def _of_another(path: Path, soc: str, wanted: str) -> AtcError:
+    """An offline model cannot be profiled for another SoC."""
+    return BAD_OPTION.error(
+        f"{path} is compiled for {soc}, found --soc {wanted}",
+        help="give the ONNX model to profile it for other SoCs",
+    )

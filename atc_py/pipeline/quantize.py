@@ -1,0 +1,57 @@
+"""Quantised models from one form into another: read, rewritten, written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.diag.codes import BAD_OPTION
+from atc_py.frontend.reading.read import read_model
+from atc_py.frontend.rewriting.qdq.rewriting import FORMS, rewrite_file
+from atc_py.options.output_paths import rewritten_output
+from atc_py.report.model.quantized_files import Quantisation
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable
+    from pathlib import Path
+
+__all__ = ["rewrite_quantised"]
+
+
+def rewrite_quantised(
+    model: Path,
+    output: str | os.PathLike[str] | None,
+    form: str,
+    *,
+    external: bool = False,
+    on_stage: Callable[[str], None] | None = None,
+) -> Quantisation:
+    """Write the quantised `model` in the form `form`; `on_stage` hears of each stage's beginning.
+
+    Raises:
+        AtcError: with every finding; what was at the output before is then still there.
+    """
+    if form not in FORMS:
+        raise BAD_OPTION.error(
+            f"no form is called {form!r}", help=f"forms are {' and '.join(FORMS)}"
+        )
+    tell = on_stage or _nobody
+    path = rewritten_output(model, output, form, FORMS)
+    tell("read")
+    file = read_model(model)
+    tell("rewrite")
+    done = rewrite_file(file, path, form, external=external)
+    return Quantisation(
+        model=model,
+        output=path,
+        data=done.data,
+        form=form,
+        opset=done.opset,
+        nodes=done.nodes,
+        bytes_before=done.bytes_before,
+        bytes_after=done.bytes_after,
+    )
+
+
+def _nobody(_stage: str) -> None:
+    """Nobody wants to hear."""

@@ -1,0 +1,1 @@
+"""Reports of a check, a file for each format."""

@@ -1,0 +1,94 @@
+"""A check's report in the structure of the file that ATC's pre-check (mode 3) writes."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from atc_py.check.findings import Standing
+from atc_py.diag import Words
+from atc_py.diag.codes import UNKNOWN_OPERATOR, UNSUPPORTED_OPSET
+from atc_py.system.json_text import escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from atc_py.report.check.document import Document, Found, Model, Node
+
+    Json: TypeAlias = dict[str, Any]
+    _Key: TypeAlias = tuple[int, str, str, str]
+
+__all__ = ["check_atc"]
+
+_TYPE_UNSUPPORTED, _PARAM_INVALID, _NAME_REPEATED = 1, 2, 9
+"""ATC's numbers of causes."""
+
+_TYPE_CODES = {UNKNOWN_OPERATOR.id, UNSUPPORTED_OPSET.id}
+
+_REPEATED = Words("another node has the same name", "与其他节点重名")
+
+
+def check_atc(document: Document) -> str:
+    """The object for one model, a list of objects for several."""
+    models = [_model(model, document.lang) for model in document.models]
+    whole = models[0] if len(models) == 1 else models
+    return escaped(json.dumps(whole, indent=2, ensure_ascii=False)) + "\n"
+
+
+def _model(model: Model, language: str) -> Json:
+    """One network and its nodes."""
+    causes = _causes(model)
+    names = Counter((row.scope, row.name) for row in model.network if row.name)
+    rows = []
+    for row in model.network:
+        found = causes.get(_key_of_row(row), [])
+        if names[row.scope, row.name] > 1:
+            found = [*found, _cause(_NAME_REPEATED, _REPEATED.in_language(language))]
+        rows.append(_node(row, found))
+    failed = sum(row["result"] == "failed" for row in rows)
+    sound = failed == 0 and model.verdict != Standing.ERROR.value
+    return {
+        "name": model.name,
+        "result": "success" if sound else "failed",
+        "total": len(rows),
+        "pass": len(rows) - failed,
+        "fail": failed,
+        "op": rows,
+    }
+
+
+def _causes(model: Model) -> Mapping[_Key, list[Json]]:
+    """Errors by node."""
+    causes: dict[_Key, list[Json]] = defaultdict(list)
+    for found in model.all_findings:
+        if found.level != Standing.ERROR.value or found.node is None:
+            continue
+        number = _TYPE_UNSUPPORTED if found.code in _TYPE_CODES else _PARAM_INVALID
+        causes[_key(found.node, found)].append(_cause(number, found.message))
+    return causes
+
+
+def _key(index: int, found: Found) -> _Key:
+    """What tells the finding's node from others."""
+    return index, found.scope, found.node_name, found.op.rpartition("::")[2]
+
+
+def _key_of_row(row: Node) -> _Key:
+    """The same of a row of the network."""
+    return row.index, row.scope, row.name, row.type.rpartition("::")[2]
+
+
+def _cause(number: int, message: str) -> Json:
+    """One reason."""
+    return {"code": number, "message": message}
+
+
+def _node(row: Node, causes: list[Json]) -> Json:
+    """One node; without causes it has no such key."""
+    whole: Json = {
+        "name": row.name,
+        "type": row.type,
+        "result": "failed" if causes else "success",
+    }
+    return {**whole, "cause": causes} if causes else whole

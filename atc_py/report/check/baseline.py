@@ -1,0 +1,134 @@
+"""Baselines: the findings of an earlier check, which a later one leaves alone."""
+
+from __future__ import annotations
+
+from codecs import BOM_UTF8
+from collections import Counter
+from itertools import takewhile
+from pathlib import PurePath
+from typing import TYPE_CHECKING, TypeAlias
+
+import msgspec
+
+from atc_py.diag import Place
+from atc_py.diag.codes import BAD_BASELINE
+from atc_py.report.check.document import VERSION, BaselineCount
+from atc_py.system.input_files import read_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from atc_py.diag import AtcError
+
+__all__ = ["Baseline", "read_baseline"]
+
+_Key: TypeAlias = tuple[str, str]
+
+_MOST_BYTES = 1 << 28
+"""Some 300,000 findings."""
+
+_HELP = "write it with `atc-py check MODEL --format json --output FILE`"
+
+
+class _Finding(msgspec.Struct, frozen=True):
+    """All that a baseline needs of a finding."""
+
+    fingerprint: str
+
+
+class _Model(msgspec.Struct, frozen=True):
+    """All that a baseline needs of a model."""
+
+    path: str
+    findings: tuple[_Finding, ...]
+    faults: tuple[_Finding, ...]
+
+
+class _Report(msgspec.Struct, frozen=True):
+    """All that a baseline needs of a report."""
+
+    version: int
+    models: tuple[_Model, ...]
+
+
+class Baseline:
+    """Findings that are known; each is recognised as often as the baseline has it.
+
+    A finding belongs to a file and has a fingerprint. Of files of one name, which the baseline may
+    have in several folders, the one counts whose path ends most like the path asked for: where a
+    check runs may differ, how its models lie to each other does not.
+    """
+
+    def __init__(self, known: Mapping[_Key, int]) -> None:
+        self._left = Counter(known)
+        self._paths = {path: PurePath(path).parts for path, _ in known}
+        self._files: dict[str, str] = {}
+        self._known = 0
+        self._new = 0
+
+    def recognises(self, path: str, fingerprint: str) -> bool:
+        """Whether the baseline has the finding once more; it is used up then."""
+        if path not in self._files:
+            self._files[path] = self._nearest(PurePath(path).parts)
+        key = (self._files[path], fingerprint)
+        if self._left[key] <= 0:
+            self._new += 1
+            return False
+        self._left[key] -= 1
+        self._known += 1
+        return True
+
+    def _nearest(self, parts: tuple[str, ...]) -> str:
+        """The baseline's file that the one at `parts` is; "" where none has its name."""
+        alike = {path: _common_tail(parts, other) for path, other in self._paths.items()}
+        best = max(alike, key=lambda path: alike[path], default="")
+        return best if best and alike[best] else ""
+
+    @property
+    def count(self) -> BaselineCount:
+        """What became of the findings asked for so far."""
+        return BaselineCount(known=self._known, new=self._new, gone=self._left.total())
+
+
+def _common_tail(parts: tuple[str, ...], others: tuple[str, ...]) -> int:
+    """How many parts two paths share at their ends."""
+    pairs = zip(reversed(parts), reversed(others), strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
+def read_baseline(path: Path) -> Baseline:
+    """The findings of the report in a JSON file.
+
+    Raises:
+        AtcError: as `atc_py.system.input_files.read_bytes` does; BAD_BASELINE where it is another file.
+    """
+    report = _decoded(path)
+    if report.version != VERSION:
+        raise _bad(path, f"its version is {report.version}, this atc-py reads {VERSION}")
+    found = [
+        (model.path, finding.fingerprint)
+        for model in report.models
+        for finding in (*model.faults, *model.findings)
+    ]
+    return Baseline(Counter(found))
+
+
+def _decoded(path: Path) -> _Report:
+    """The parts of the file that matter."""
+    data = read_bytes(path, _MOST_BYTES).removeprefix(BOM_UTF8)
+    try:
+        return msgspec.json.decode(data, type=_Report)
+    except ValueError as error:
+        raise _bad(path, str(error)) from error
+    except RecursionError as error:
+        raise _bad(path, "it is nested too deeply") from error
+
+
+def _bad(path: Path, reason: str) -> AtcError:
+    """The diagnostic for a file that is no report."""
+    return BAD_BASELINE.error(
+        f"the baseline {path} is not a report of a check: {reason}",
+        place=Place(str(path)),
+        help=_HELP,
+    )

@@ -1,0 +1,53 @@
+"""A check's report as CSV, one row a finding."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING
+
+from atc_py.report.escape import visible
+
+if TYPE_CHECKING:
+    from atc_py.report.check.document import Document, Found, Model
+
+__all__ = ["COLUMNS", "check_csv"]
+
+COLUMNS = (
+    "model", "level", "code", "name", "node", "node_name", "op", "scope", "field", "observed",
+    "allowed", "message", "help", "rule", "source", "fingerprint", "known",
+)  # fmt: skip
+
+_FORMULA = ("=", "+", "-", "@")
+"""What spreadsheets take a cell to be a formula for."""
+
+
+def check_csv(document: Document) -> str:
+    """The findings as RFC 4180 has it: a heading, commas, CR LF.
+
+    Every finding is one line: control characters are escapes. A cell that a spreadsheet would
+    take to be a formula begins with an apostrophe.
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\r\n")
+    writer.writerow(COLUMNS)
+    for model in document.models:
+        for found in model.all_findings:
+            writer.writerow(_row(model, found))
+    return text.getvalue()
+
+
+def _row(model: Model, found: Found) -> list[str]:
+    """The cells of one finding."""
+    cells = {
+        "model": model.path,
+        "node": "" if found.node is None else str(found.node),
+        "known": "yes" if found.known else "no",
+    }
+    return [_cell(cells[name] if name in cells else getattr(found, name)) for name in COLUMNS]
+
+
+def _cell(text: str) -> str:
+    """`text` as a cell that is only text."""
+    shown = visible(text)
+    return f"'{shown}" if shown.lstrip().startswith(_FORMULA) else shown

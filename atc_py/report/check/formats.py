@@ -1,0 +1,41 @@
+"""The formats in which a check's report can be had."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.report.check.csv_rows import check_csv
+from atc_py.report.check.json_document import check_json
+from atc_py.report.check.junit_xml import check_junit
+from atc_py.report.check.sarif_log import check_sarif
+from atc_py.report.check.text import check_text
+
+if TYPE_CHECKING:
+    from atc_py.check.findings import Standing
+    from atc_py.report.check.document import Document
+
+__all__ = ["FORMATS", "render_check"]
+
+FORMATS = ("text", "json", "sarif", "junit", "html", "csv")
+"""Names of the formats."""
+
+
+def render_check(name: str, document: Document, fail_on: Standing, *, verbose: bool = False) -> str:
+    """The report as text of the format `name`, one of FORMATS.
+
+    Args:
+        name: the format.
+        document: the report.
+        fail_on: what fails; JUnit shows it.
+        verbose: text names every node.
+    """
+    if name == "text":
+        return check_text(document, verbose=verbose)
+    if name == "junit":
+        return check_junit(document, fail_on)
+    if name == "html":
+        from atc_py.report.check.html_page import check_html  # jinja2 takes long to import
+
+        return check_html(document)
+    plain = {"json": check_json, "sarif": check_sarif, "csv": check_csv}
+    return plain[name](document)

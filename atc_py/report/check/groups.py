@@ -1,0 +1,72 @@
+"""Findings that say the same of many nodes, gathered: one rule, its nodes, their values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from atc_py.check.findings import Standing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from atc_py.report.check.document import Found
+
+__all__ = ["Group", "Sighting", "groups"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """Nodes with one observed value.
+
+    Attributes:
+        observed: the value; empty where the rule names none.
+        findings: one a node, in the order of the network.
+    """
+
+    observed: str
+    findings: tuple[Found, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Findings of one code, level and rule.
+
+    Attributes:
+        first: the first of them; what it says of the rule holds for all.
+        sightings: by observed value, in the order of the network.
+    """
+
+    first: Found
+    sightings: tuple[Sighting, ...]
+
+    @property
+    def headline(self) -> str:
+        """The rule's sentence, or a fault's message."""
+        return self.first.allowed or self.first.message
+
+    @property
+    def findings(self) -> tuple[Found, ...]:
+        """All findings, those with one observed value together."""
+        return tuple(found for sighting in self.sightings for found in sighting.findings)
+
+
+def groups(findings: Iterable[Found]) -> list[Group]:
+    """The findings gathered, the worst level first, then in the order of the network."""
+    gathered: dict[tuple[str, ...], dict[str, list[Found]]] = {}
+    for found in findings:
+        gathered.setdefault(_key(found), {}).setdefault(found.observed, []).append(found)
+    rows = [_group(values) for values in gathered.values()]
+    return sorted(rows, key=lambda row: Standing(row.first.level).rank)
+
+
+def _key(found: Found) -> tuple[str, ...]:
+    """What findings of one group have in common; a fault stands alone with its message."""
+    sentence = found.allowed or found.message
+    return (found.level, found.code, found.rule, found.op, sentence, found.source, found.help)
+
+
+def _group(values: dict[str, list[Found]]) -> Group:
+    """A group from its findings by observed value."""
+    sightings = tuple(Sighting(observed, tuple(found)) for observed, found in values.items())
+    return Group(sightings[0].findings[0], sightings)

@@ -1,0 +1,111 @@
+"""A check's report as one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.check.findings import Standing
+from atc_py.report.check.groups import groups
+from atc_py.report.check.words import (
+    COLUMNS,
+    HEADINGS,
+    LEVELS,
+    baseline_text,
+    node_text,
+    observed_text,
+    shape_option,
+    verdict_text,
+)
+from atc_py.report.page import render_page
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from atc_py.report.check.document import Document, Model
+    from atc_py.report.check.groups import Group
+
+__all__ = ["check_html"]
+
+_OPEN_GROUPS, _OPEN_FINDINGS = 10, 40
+"""Groups of errors that are shown unfolded, and the findings that each of them may have."""
+
+
+def check_html(document: Document) -> str:
+    """The report as a page: verdicts, operators, and findings that can be filtered.
+
+    Raises:
+        AtcError: BAD_TEMPLATE where the template is missing or does not render.
+    """
+    return render_page(
+        "check",
+        document=document,
+        words={key: words.in_language(document.lang) for key, words in HEADINGS.items()},
+        levels=_by_name(LEVELS, document.lang),
+        columns=_by_name(COLUMNS, document.lang),
+        baseline=baseline_text(document),
+        operators=_operators(document),
+        pages=[_page(document, model) for model in document.models],
+    )
+
+
+def _by_name(table: dict[Standing, Any], language: str) -> dict[str, str]:
+    """A table of words by the standings' names."""
+    return {standing.value: words.in_language(language) for standing, words in table.items()}
+
+
+def _operators(document: Document) -> list[str]:
+    """Operators that findings name, for the filter."""
+    found = {each.op for model in document.models for each in model.all_findings if each.op}
+    return sorted(found, key=str.lower)
+
+
+def _page(document: Document, model: Model) -> dict[str, Any]:
+    """All that the page says of one model."""
+    rows = groups(model.all_findings)
+    return {
+        "model": model,
+        "verdict": verdict_text(model, document.lang),
+        "bar": list(_bar(model)),
+        "shape_option": shape_option(model.shape_hint) if model.shape_hint else "",
+        "groups": [
+            _group(document, group, unfolded=position < _OPEN_GROUPS)
+            for position, group in enumerate(rows)
+        ],
+    }
+
+
+def _bar(model: Model) -> Iterator[dict[str, Any]]:
+    """Parts of the bar that shows the nodes by verdict, the best first; in percent."""
+    start = 0.0
+    for standing in COLUMNS:
+        count = model.node_counts.get(standing.value, 0)
+        if count and model.nodes:
+            width = 100 * count / model.nodes
+            yield {"level": standing.value, "x": f"{start:.3f}", "width": f"{width:.3f}"}
+            start += width
+
+
+def _group(document: Document, group: Group, *, unfolded: bool) -> dict[str, Any]:
+    """A rule and its nodes."""
+    first = group.first
+    findings = group.findings
+    return {
+        "first": first,
+        "headline": group.headline,
+        "count": len(findings),
+        "known": all(found.known for found in findings),
+        "open": unfolded
+        and first.level == Standing.ERROR.value
+        and len(findings) <= _OPEN_FINDINGS,
+        "sightings": [
+            {
+                "count": len(sighting.findings),
+                "observed": observed_text(sighting.findings[0], document.lang),
+                "nodes": [
+                    text for found in sighting.findings if (text := node_text(found, document.lang))
+                ],
+            }
+            for sighting in group.sightings
+        ],
+    }

@@ -1,0 +1,181 @@
+"""A check's report as a document, and the document as JSON with its schema."""
+
+from __future__ import annotations
+
+import inspect
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from atc_py import __version__
+from atc_py.check.findings import Standing, fingerprint_of
+from atc_py.report.check.document import (
+    VERSION,
+    Document,
+    Found,
+    Model,
+    Node,
+    OperatorCount,
+    Tool,
+)
+from atc_py.system.json_text import format_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from atc_py.check.findings import CheckReport, Finding, ModelCheck
+    from atc_py.diag import Diagnostic, Place
+    from atc_py.report.check.baseline import Baseline
+
+__all__ = ["check_document", "check_json", "check_json_schema"]
+
+
+def check_document(
+    report: CheckReport, language: str = "en", baseline: Baseline | None = None
+) -> Document:
+    """The report in one language.
+
+    Args:
+        report: what was found.
+        language: `en` or `zh`.
+        baseline: findings that are known; it is used up.
+    """
+    models = tuple(_model(check, language, baseline) for check in report.models)
+    counts: Counter[str] = Counter()
+    for model in models:
+        counts.update(model.counts)
+    return Document(
+        version=VERSION,
+        tool=Tool(name="atc-py", version=__version__),
+        lang=language,
+        precision_mode=report.precision_mode,
+        soc=_text(report.soc),
+        options={_text(name): _text(value) for name, value in report.options.items()},
+        verdict=report.standing.value,
+        counts={each.value: counts[each.value] for each in Standing if counts[each.value]},
+        baseline=None if baseline is None else baseline.count,
+        models=models,
+    )
+
+
+def check_json(document: Document) -> str:
+    """The document as JSON, indented."""
+    return format_json(document)
+
+
+def check_json_schema() -> str:
+    """The JSON schema of what `check_json` gives."""
+    schema = msgspec.json.schema(Document)
+    for part in schema["$defs"].values():
+        # Python 3.13 takes the indentation off docstrings, older ones leave it.
+        part["description"] = inspect.cleandoc(part["description"])
+    whole = {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+    return format_json(whole)
+
+
+def _text(text: str) -> str:
+    """`text` without what UTF-8 cannot carry: bytes of file names become escapes."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _counts(counts: Mapping[Standing, int]) -> dict[str, int]:
+    """Counts by the standings' names."""
+    return {standing.value: count for standing, count in counts.items()}
+
+
+def _model(check: ModelCheck, language: str, baseline: Baseline | None) -> Model:
+    """One model."""
+    faults = [_fault(fault) for fault in check.faults]
+    findings = [_finding(finding, language) for finding in check.findings]
+    path = _text(check.path)
+    return Model(
+        path=path,
+        name=_text(check.name),
+        verdict=check.standing.value,
+        counts=_counts(check.counts),
+        node_counts=_counts(check.node_counts),
+        opsets={_text(domain): version for domain, version in check.opsets.items()},
+        file_nodes=check.file_nodes,
+        nodes=check.nodes,
+        shape_hint=_text(check.shape_hint),
+        faults=tuple(_recognised(found, path, baseline) for found in faults),
+        findings=tuple(_recognised(found, path, baseline) for found in findings),
+        operators=tuple(
+            OperatorCount(
+                op=_text(row.op), listed=row.listed, nodes=row.total, counts=_counts(row.counts)
+            )
+            for row in check.operators
+        ),
+        network=tuple(
+            Node(
+                index=row.index,
+                name=_text(row.name),
+                type=_text(row.type),
+                scope=_text(row.scope),
+                verdict=row.standing.value,
+            )
+            for row in check.rows
+        ),
+    )
+
+
+def _recognised(found: Found, path: str, baseline: Baseline | None) -> Found:
+    """The finding, marked where the baseline has it."""
+    if baseline is None or not baseline.recognises(path, found.fingerprint):
+        return found
+    return msgspec.structs.replace(found, known=True)
+
+
+def _finding(finding: Finding, language: str) -> Found:
+    """A finding about a node."""
+    place = finding.place
+    return Found(
+        fingerprint=finding.fingerprint,
+        code=finding.code.id,
+        name=finding.code.name,
+        level=finding.standing.value,
+        rule=_text(finding.rule),
+        source=_text(finding.source),
+        node=place.node,
+        node_name=_text(place.node_name or ""),
+        op=_text(place.op_type or ""),
+        field=_text(place.field or ""),
+        scope=_text(finding.scope),
+        observed=_text(finding.observed.in_language(language)),
+        allowed=_text(finding.allowed.in_language(language)),
+        message=_text(finding.message.in_language(language)),
+        help=_text(finding.help.in_language(language) or finding.code.remedy),
+        known=False,
+    )
+
+
+def _fault(fault: Diagnostic) -> Found:
+    """What breaks ONNX's own rules; it is told in the front end's words."""
+    place = fault.place
+    return Found(
+        fingerprint=_fingerprint(fault, place),
+        code=fault.code.id,
+        name=fault.code.name,
+        level=Standing.ERROR.value,
+        rule="",
+        source=_text(fault.rule or ""),
+        node=None if place is None else place.node,
+        node_name=_text((place and place.node_name) or ""),
+        op=_text((place and place.op_type) or ""),
+        field=_text((place and place.field) or ""),
+        scope="",
+        observed="",
+        allowed="",
+        message=_text(fault.message),
+        help=_text(fault.help or fault.code.remedy),
+        known=False,
+    )
+
+
+def _fingerprint(fault: Diagnostic, place: Place | None) -> str:
+    """What stays the same when the fault is found again; its message may carry a path."""
+    parts: list[object] = [fault.code.id]
+    if place is not None:
+        parts += [place.node_name or place.node, place.op_type, place.field]
+    return fingerprint_of(parts)

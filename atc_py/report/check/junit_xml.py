@@ -1,0 +1,124 @@
+"""A check's report as JUnit XML, for the test views of CI servers.
+
+A suite is a model. A case is an operator with one rule that its nodes break, or an operator whose
+nodes break none: a case a node would make the same sentence fail two hundred times, and a case an
+operator could show but one of its rules, as viewers take a case to have one failure.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+from atc_py.check.findings import Standing
+from atc_py.diag import ExitCode
+from atc_py.diag.codes import find_code
+from atc_py.report.check.groups import groups
+from atc_py.report.check.words import node_text, verdict_text
+from atc_py.report.escape import visible
+
+if TYPE_CHECKING:
+    from atc_py.report.check.document import Document, Found, Model
+    from atc_py.report.check.groups import Group
+
+__all__ = ["check_junit"]
+
+_KINDS = ("failure", "error", "skipped")
+
+
+def check_junit(document: Document, fail_on: Standing) -> str:
+    """The report as XML.
+
+    Args:
+        document: the report.
+        fail_on: what makes a case fail; undecided rules that do not are skipped cases, the rest
+            passes and says in its output what was found.
+    """
+    root = ET.Element("testsuites", name=document.tool.name)
+    for model in document.models:
+        root.append(_suite(document, model, fail_on))
+    _count(root, root)
+    ET.indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+
+
+def _suite(document: Document, model: Model, fail_on: Standing) -> ET.Element:
+    """A model's cases."""
+    suite = ET.Element("testsuite", name=visible(model.path))
+    properties = ET.SubElement(suite, "properties")
+    values = {
+        "precision_mode": document.precision_mode,
+        "soc": document.soc,
+        "verdict": verdict_text(model, document.lang),
+    }
+    for name, value in values.items():
+        ET.SubElement(properties, "property", name=name, value=visible(value))
+    for group in groups(model.all_findings):
+        suite.append(_case(document, model, group, fail_on))
+    busy = {found.op for found in model.findings}
+    for row in model.operators:
+        if row.op.rpartition("::")[2] not in busy and row.op not in busy:
+            _new_case(suite, model, row.op)
+    if not len(suite) - 1:
+        _new_case(suite, model, "model")
+    _count(suite, suite)
+    return suite
+
+
+def _new_case(suite: ET.Element, model: Model, name: str) -> ET.Element:
+    """A case that passes."""
+    place = {"name": visible(name), "classname": visible(model.path)}
+    return ET.SubElement(suite, "testcase", place)
+
+
+def _case(document: Document, model: Model, group: Group, fail_on: Standing) -> ET.Element:
+    """A case for one rule."""
+    first = group.first
+    place = {
+        "name": visible(f"{first.op or 'model'}: {group.headline}"),
+        "classname": visible(model.path),
+    }
+    case = ET.Element("testcase", place)
+    text = "\n".join(_lines(group, document.lang))
+    kind = _kind(group, fail_on)
+    if kind is None:
+        ET.SubElement(case, "system-out").text = text
+        return case
+    message = visible(f"{first.code} {first.name}: {group.headline} ({len(group.findings)})")
+    ET.SubElement(case, kind, message=message, type=first.name).text = text
+    return case
+
+
+def _kind(group: Group, fail_on: Standing) -> str | None:
+    """What a case with these findings is; None where it passes."""
+    first = group.first
+    new = any(not found.known for found in group.findings)
+    code = find_code(first.code)
+    if code is not None and code.exit is ExitCode.FILE:
+        return "error"
+    if new and Standing(first.level).reaches(fail_on):
+        return "failure"
+    return "skipped" if new and first.level == Standing.UNKNOWN.value else None
+
+
+def _lines(group: Group, language: str) -> list[str]:
+    """Every node with its value, the rule and the way out."""
+    lines = [visible(_line(found, language)) for found in group.findings]
+    if group.first.source:
+        lines.append(f"rule: {visible(group.first.source)}")
+    return [*lines, f"help: {visible(group.first.help)}"]
+
+
+def _line(found: Found, language: str) -> str:
+    """`error: node 17 "conv2": strides of Conv must be in [1, 63], found 64`."""
+    known = "known" if found.known else ""
+    return ": ".join(
+        part for part in (known, found.level, node_text(found, language), found.message) if part
+    )
+
+
+def _count(element: ET.Element, within: ET.Element) -> None:
+    """Set the numbers of cases of each kind."""
+    element.set("tests", str(len(list(within.iter("testcase")))))
+    for kind, attribute in zip(_KINDS, ("failures", "errors", "skipped"), strict=True):
+        element.set(attribute, str(len(list(within.iter(kind)))))

@@ -1,0 +1,191 @@
+"""A check's report as SARIF 2.1.0, for code scanning and editors."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any, TypeAlias
+from urllib.parse import quote
+
+from atc_py.check.findings import Standing
+from atc_py.diag import COLON, ExitCode
+from atc_py.diag.codes import find_code
+from atc_py.report.check.words import node_text
+from atc_py.system.json_text import escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from atc_py.report.check.document import Document, Found, Model
+
+    Json: TypeAlias = dict[str, Any]
+
+__all__ = ["check_sarif"]
+
+_SCHEMA = (
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+)
+
+_LEVELS = {
+    Standing.ERROR: "error",
+    Standing.UNKNOWN: "warning",
+    Standing.AICPU: "warning",
+    Standing.ACCURACY: "warning",
+    Standing.REWRITE: "note",
+}
+
+_FINGERPRINT = "atcFinding/v1"
+
+
+def check_sarif(document: Document) -> str:
+    """The report as one SARIF run, indented."""
+    found = [each for model in document.models for each in model.all_findings]
+    rules = _numbered(each.code for each in found)
+    uris = {model.path: _uri(model.path) for model in document.models}
+    artifacts = _numbered(uris.values())
+    files = {path: {"uri": uri, "index": artifacts[uri]} for path, uri in uris.items()}
+    results = [
+        _result(document, each, rules[each.code], _location(model, each, files[model.path]))
+        for model in document.models
+        for each in model.all_findings
+    ]
+    run = {
+        "tool": {"driver": _driver(document, rules)},
+        "invocations": [{"executionSuccessful": not _unread(found)}],
+        "artifacts": [_artifact(uri) for uri in artifacts],
+        "results": results,
+        "properties": {
+            "precisionMode": document.precision_mode,
+            "soc": document.soc,
+            "verdict": document.verdict,
+        },
+    }
+    log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+    return escaped(json.dumps(log, indent=2, ensure_ascii=False)) + "\n"
+
+
+def _numbered(names: Iterable[str]) -> dict[str, int]:
+    """Each name once with its position, in order."""
+    return {name: position for position, name in enumerate(dict.fromkeys(names))}
+
+
+def _driver(document: Document, codes: Iterable[str]) -> Json:
+    """The tool and the rules that it found broken."""
+    return {
+        "name": document.tool.name,
+        "version": document.tool.version,
+        "semanticVersion": document.tool.version,
+        "language": document.lang,
+        "rules": [_rule(code) for code in codes],
+    }
+
+
+def _rule(code_id: str) -> Json:
+    """One row of the table of codes."""
+    code = find_code(code_id)
+    if code is None:
+        return {"id": code_id}
+    return {
+        "id": code.id,
+        "name": "".join(part.capitalize() for part in code.name.split("-")),
+        "shortDescription": {"text": code.name.replace("-", " ")},
+        "fullDescription": {"text": _message(code.meaning)},
+        "help": {"text": _message(code.remedy)},
+        "defaultConfiguration": {"level": code.severity.value},
+        "properties": {"kebabName": code.name, "tags": ["onnx", "ascend"]},
+    }
+
+
+def _artifact(uri: str) -> Json:
+    """A model's file."""
+    return {
+        "location": {"uri": uri},
+        "roles": ["analysisTarget"],
+        "mimeType": "application/octet-stream",
+    }
+
+
+def _result(document: Document, found: Found, rule: int, location: Json) -> Json:
+    """A finding."""
+    result: Json = {
+        "ruleId": found.code,
+        "ruleIndex": rule,
+        "level": _LEVELS[Standing(found.level)],
+        "message": {"text": _message(_sentence(found, document.lang))},
+        "locations": [location],
+        "partialFingerprints": {_FINGERPRINT: found.fingerprint},
+        "properties": {
+            "level": found.level,
+            "rule": found.rule,
+            "observed": found.observed,
+            "allowed": found.allowed,
+            "help": found.help,
+        },
+    }
+    if found.source:
+        result["relatedLocations"] = [_spec_location(found)]
+    if document.baseline is not None:
+        result["baselineState"] = "unchanged" if found.known else "new"
+    return result
+
+
+def _sentence(found: Found, language: str) -> str:
+    """`node 17 "conv2": strides of Conv ...`; viewers show the message alone."""
+    subject = node_text(found, language) if found.node is not None else ""
+    return COLON.in_language(language).join(part for part in (subject, found.message) if part)
+
+
+def _location(model: Model, found: Found, file: Json) -> Json:
+    """The model's file, and the node in it."""
+    # A model is no text; viewers that want a line get its first.
+    location: Json = {"physicalLocation": {"artifactLocation": file, "region": {"startLine": 1}}}
+    if found.node is not None:
+        path = [model.name, found.scope, f"{found.node}:{found.op}:{found.node_name}"]
+        location["logicalLocations"] = [
+            {
+                "name": found.node_name or f"node {found.node}",
+                "fullyQualifiedName": "/".join(part for part in path if part),
+                "kind": "element",
+                "properties": {"op": found.op, "field": found.field},
+            }
+        ]
+    return location
+
+
+def _spec_location(found: Found) -> Json:
+    """Where the rule stands."""
+    file, _, line = found.source.rpartition(":")
+    physical: Json = {"artifactLocation": {"uri": _uri(file if line.isdecimal() else found.source)}}
+    if line.isdecimal() and int(line) > 0:
+        physical["region"] = {"startLine": int(line)}
+    return {"id": 0, "physicalLocation": physical, "message": {"text": _message(found.rule)}}
+
+
+def _uri(path: str) -> str:
+    """A relative URI where the file lies below the current folder, else a file URI."""
+    given = PurePath(path)
+    relative = PurePath(os.path.normpath(given))
+    if given.is_absolute():
+        try:
+            relative = given.relative_to(Path.cwd())
+        except ValueError:
+            return "file://" + quote(_rooted(given.as_posix()))
+    # The colon of a first part would be read as that of a scheme.
+    return quote(relative.as_posix(), safe="/")
+
+
+def _rooted(path: str) -> str:
+    """`path` with a slash before a drive's letter."""
+    return path if path.startswith("/") else f"/{path}"
+
+
+def _message(text: str) -> str:
+    """`text` as SARIF's messages have it: braces and links have a meaning there."""
+    return text.replace("{", "{{").replace("}", "}}").replace("](", "] (")
+
+
+def _unread(found: Iterable[Found]) -> bool:
+    """Whether a file could not be read."""
+    codes = (find_code(each.code) for each in found)
+    return any(code is not None and code.exit is ExitCode.FILE for code in codes)

@@ -1,0 +1,235 @@
+"""A check's report for people: verdict, findings by rule, operators; lines and tables."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from atc_py.check.findings import Standing
+from atc_py.diag import COLON, COMMA
+from atc_py.report.check.groups import groups
+from atc_py.report.check.words import (
+    COLUMNS,
+    HEADINGS,
+    LEVELS,
+    baseline_text,
+    node_text,
+    observed_text,
+    shape_option,
+    verdict_text,
+)
+from atc_py.report.escape import clipped, visible
+from atc_py.report.tables import Table, plain_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import TypeAlias
+
+    from atc_py.report.check.document import Document, Model
+    from atc_py.report.check.groups import Group, Sighting
+
+    Block: TypeAlias = "str | Table"
+
+__all__ = ["check_blocks", "check_text", "finding_lines", "verdict_lines"]
+
+_MOST_LINES = 8
+"""Lines of nodes that a group shows."""
+_MOST_GROUPS = 100
+"""Groups, and rows of the table of operators; real models have a handful."""
+_MOST_NODES = 4
+"""Nodes that a line names."""
+
+
+def check_blocks(document: Document, *, verbose: bool = False) -> Iterator[Block]:
+    """Lines and tables of the report, in order.
+
+    Args:
+        document: the report.
+        verbose: name every node, and the findings that a baseline knows.
+    """
+    for position, model in enumerate(document.models):
+        if position:
+            yield ""
+        yield from _model(document, model, verbose=verbose)
+    if len(document.models) > 1:
+        yield ""
+        yield _summary(document)
+    if document.baseline is not None:
+        yield ""
+        yield baseline_text(document)
+        if document.baseline.known and not verbose:
+            yield HEADINGS["hidden"].in_language(document.lang)
+
+
+def check_text(document: Document, *, verbose: bool = False) -> str:
+    """The report in plain text, for a file."""
+    lines: list[str] = []
+    for block in check_blocks(document, verbose=verbose):
+        lines += [block] if isinstance(block, str) else plain_lines(block)
+    return "\n".join([*lines, ""])
+
+
+def verdict_lines(document: Document) -> list[str]:
+    """One line a model, and one on the baseline."""
+    lines = [_verdict(document, model) for model in document.models]
+    return [*lines, *([baseline_text(document)] if document.baseline is not None else [])]
+
+
+def _headline(group: Group, language: str) -> str:
+    """`error[ATC4012 attr-out-of-range]: strides of Conv must be in [1, 63]`."""
+    first = group.first
+    level = LEVELS[Standing(first.level)].in_language(language)
+    return f"{level}[{first.code} {first.name}]: {clipped(group.headline)}"
+
+
+def finding_lines(model: Model, language: str, *, verbose: bool = False) -> Iterator[str]:
+    """The findings of a model by rule, an empty line before each rule."""
+    shown = [found for found in model.all_findings if verbose or not found.known]
+    gathered = groups(shown)
+    most = len(gathered) if verbose else _MOST_GROUPS
+    for group in gathered[:most]:
+        yield ""
+        yield from _group_lines(group, language, verbose=verbose)
+    if gathered[most:]:
+        yield ""
+        yield _more_line(sum(len(group.findings) for group in gathered[most:]), language)
+
+
+def _model(document: Document, model: Model, *, verbose: bool) -> Iterator[Block]:
+    """Everything about one model."""
+    language = document.lang
+    yield _verdict(document, model)
+    yield from finding_lines(model, language, verbose=verbose)
+    if model.operators:
+        yield ""
+        yield _operators(model, language, verbose=verbose)
+    if model.shape_hint:
+        yield ""
+        yield HEADINGS["hint"].in_language(language)
+        yield f"  {shape_option(model.shape_hint)}"
+
+
+def _verdict(document: Document, model: Model) -> str:
+    """`resnet.onnx: supported: all 71 nodes`."""
+    verdict = verdict_text(model, document.lang)
+    return f"{visible(model.path)}{COLON.in_language(document.lang)}{verdict}"
+
+
+def _group_lines(group: Group, language: str, *, verbose: bool) -> Iterator[str]:
+    """The headline, the nodes, the rule and the way out."""
+    yield _headline(group, language)
+    most = len(group.sightings) if verbose else _MOST_LINES
+    for sighting in group.sightings[:most]:
+        line = _sighting_line(sighting, language, verbose=verbose)
+        if line:
+            yield f"  --> {line}"
+    rest = sum(len(sighting.findings) for sighting in group.sightings[most:])
+    if rest:
+        yield _rest_line(rest, language)
+    first, colon = group.first, COLON.in_language(language)
+    if first.source:
+        yield f"  {HEADINGS['rule'].in_language(language)}{colon}{visible(first.source)}"
+    yield f"  {HEADINGS['help'].in_language(language)}{colon}{clipped(first.help)}"
+
+
+def _sighting_line(sighting: Sighting, language: str, *, verbose: bool) -> str:
+    """`node 17 "conv2", node 20 "conv5" and 3 more: found [1, 64]`."""
+    findings = sighting.findings
+    most = len(findings) if verbose else _MOST_NODES
+    # A line that would leave one node out may as well name it.
+    if len(findings) == most + 1:
+        most += 1
+    text = COMMA.in_language(language).join(
+        clipped(node_text(found, language)) for found in findings[:most]
+    )
+    rest = len(findings) - most
+    if rest > 0:
+        text += f" and {rest} more" if language == "en" else f" 等另外 {rest} 个"
+    observed = clipped(observed_text(findings[0], language))
+    return COLON.in_language(language).join(part for part in (text, observed) if part)
+
+
+def _rest_line(count: int, language: str) -> str:
+    """What is counted instead of named."""
+    if language == "en":
+        return f"  ... and {count} more {'node' if count == 1 else 'nodes'}; --verbose names all"
+    return f"  …… 另有 {count} 个节点；--verbose 可列出全部"
+
+
+def _more_line(count: int, language: str) -> str:
+    """What groups that are not shown come to."""
+    if language == "en":
+        return (
+            f"... and {count} more {'finding' if count == 1 else 'findings'}; --verbose names all"
+        )
+    return f"…… 另有 {count} 条检查结果；--verbose 可列出全部"
+
+
+def _operators(model: Model, language: str, *, verbose: bool) -> Table:
+    """Operators with their nodes by verdict."""
+    mark = HEADINGS["not_listed"].in_language(language)
+    standings = _standings([model])
+    most = len(model.operators) if verbose else _MOST_GROUPS
+    rows = tuple(
+        (
+            row.op if row.listed else f"{row.op} ({mark})",
+            str(row.nodes),
+            *_cells(row.counts, standings),
+        )
+        for row in model.operators[:most]
+    )
+    if rest := model.operators[most:]:
+        counts: Counter[str] = Counter()
+        for row in rest:
+            counts.update(row.counts)
+        nodes = sum(row.nodes for row in rest)
+        label = f"... {len(rest)} more" if language == "en" else f"…… 另有 {len(rest)} 种"
+        rows += ((label, str(nodes), *_cells(counts, standings)),)
+    columns = _columns(("operator",), standings, language)
+    return Table(HEADINGS["operators"].in_language(language), columns, rows)
+
+
+def _summary(document: Document) -> Table:
+    """Models with their verdicts and nodes, and a total."""
+    language, standings = document.lang, _standings(document.models)
+    total: Counter[str] = Counter()
+    for model in document.models:
+        total.update(model.node_counts)
+    rows = [
+        (
+            model.path,
+            LEVELS[Standing(model.verdict)].in_language(language),
+            str(model.nodes),
+            *_cells(model.node_counts, standings),
+        )
+        for model in document.models
+    ]
+    rows.append(
+        (
+            HEADINGS["total"].in_language(language),
+            LEVELS[Standing(document.verdict)].in_language(language),
+            str(sum(model.nodes for model in document.models)),
+            *_cells(total, standings),
+        )
+    )
+    columns = _columns(("model", "verdict"), standings, language)
+    return Table(HEADINGS["summary"].in_language(language), columns, tuple(rows))
+
+
+def _standings(models: Sequence[Model]) -> list[Standing]:
+    """Verdicts that get a column: the two plain ones, and those that a node has."""
+    busy = {name for model in models for name in model.node_counts}
+    plain = {Standing.SUPPORTED, Standing.ERROR}
+    return [each for each in COLUMNS if each in plain or each.value in busy]
+
+
+def _columns(first: tuple[str, ...], standings: list[Standing], language: str) -> tuple[str, ...]:
+    """Headings: `first` in words, then counts of nodes, which are aligned to the right."""
+    heads = [HEADINGS[key].in_language(language) for key in first]
+    counts = [HEADINGS["network"], *(COLUMNS[each] for each in standings)]
+    return (*heads, *(f"{words.in_language(language)}>" for words in counts))
+
+
+def _cells(counts: Mapping[str, int], standings: list[Standing]) -> list[str]:
+    """Counts of nodes by verdict; a row of zeros would hide the others."""
+    return [str(counts.get(each.value) or "-") for each in standings]

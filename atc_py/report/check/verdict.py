@@ -1,0 +1,39 @@
+"""What a check's report means for the exit status."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.check.findings import Standing
+from atc_py.diag import ExitCode
+from atc_py.diag.codes import find_code
+
+if TYPE_CHECKING:
+    from atc_py.report.check.document import Document, Found
+
+__all__ = ["exit_status"]
+
+
+def exit_status(document: Document, fail_on: Standing) -> int:
+    """0, or the worst status of a finding that counts.
+
+    Findings as bad as `fail_on` or worse count unless a baseline knows them; what could not be
+    read counts always.
+    """
+    statuses = [
+        _status(found, fail_on, fault=fault)
+        for model in document.models
+        for fault, several in ((True, model.faults), (False, model.findings))
+        for found in several
+    ]
+    return max(statuses, default=int(ExitCode.DONE))
+
+
+def _status(found: Found, fail_on: Standing, *, fault: bool) -> int:
+    """The exit status that one finding leads to."""
+    code = find_code(found.code)
+    status = ExitCode.MODEL if code is None or not fault else code.exit
+    if status not in {ExitCode.DONE, ExitCode.MODEL}:
+        return int(status)
+    counts = not found.known and Standing(found.level).reaches(fail_on)
+    return int(ExitCode.MODEL if counts else ExitCode.DONE)

@@ -1,0 +1,204 @@
+"""The words of a check's reports: levels, verdicts, headings and counts, in both languages."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+from atc_py.check.findings import Standing
+from atc_py.diag import COLON, COMMA, SEMICOLON, Words
+from atc_py.report.escape import visible
+
+if TYPE_CHECKING:
+    from atc_py.report.check.document import Document, Found, Model
+
+__all__ = [
+    "COLUMNS",
+    "HEADINGS",
+    "LEVELS",
+    "baseline_text",
+    "node_text",
+    "observed_text",
+    "shape_option",
+    "verdict_text",
+]
+
+LEVELS = {
+    Standing.ERROR: Words("error", "错误"),
+    Standing.UNKNOWN: Words("unknown", "待定"),
+    Standing.REWRITE: Words("rewrite", "改写"),
+    Standing.AICPU: Words("aicpu", "AI CPU"),
+    Standing.ACCURACY: Words("accuracy", "精度"),
+    Standing.SUPPORTED: Words("supported", "支持"),
+}
+"""What stands before a finding."""
+
+COLUMNS = {
+    Standing.SUPPORTED: Words("supported", "支持"),
+    Standing.ACCURACY: Words("accuracy", "精度"),
+    Standing.AICPU: Words("AI CPU", "AI CPU"),
+    Standing.REWRITE: Words("rewritten", "改写"),
+    Standing.UNKNOWN: Words("unknown", "待定"),
+    Standing.ERROR: Words("unsupported", "不支持"),
+}
+"""Headings of counts of nodes, the best first."""
+
+_BUSY = (Standing.REWRITE, Standing.AICPU, Standing.ACCURACY, Standing.UNKNOWN)
+"""What a verdict mentions beside errors."""
+
+HEADINGS = {
+    "all": Words("all", "全部"),
+    "filter": Words("Filter", "筛选"),
+    "findings": Words("Findings", "检查结果"),
+    "found": Words("found", "实际为"),
+    "help": Words("help", "建议"),
+    "hint": Words(
+        "Some extents are open; to fix them, put your values in place of their 1s:",
+        "部分维度未确定；如需固定，请将对应的 1 替换为实际值：",
+    ),
+    "known": Words("known", "已知"),
+    "level": Words("Level", "级别"),
+    "model": Words("model", "模型"),
+    "network": Words("nodes", "节点"),
+    "node": Words("node", "节点"),
+    "none": Words("No findings.", "未发现问题。"),
+    "not_listed": Words("not listed", "不在清单中"),
+    "operator": Words("operator", "算子"),
+    "operators": Words("Operators", "算子"),
+    "precision_mode": Words("precision mode", "精度模式"),
+    "pattern": Words("%1 of %2 findings shown", "共 %2 条，显示 %1 条"),
+    "rule": Words("rule", "规则"),
+    "search": Words("Search names and values", "搜索名称和取值"),
+    "soc": Words("SoC", "SoC"),
+    "summary": Words("Summary", "汇总"),
+    "title": Words("Model check", "模型检查"),
+    "total": Words("total", "合计"),
+    "hidden": Words(
+        "known findings are left out; --verbose shows them", "已省略已知结果；--verbose 可显示"
+    ),
+    "undecided": Words("not decided", "无法判定"),
+    "verdict": Words("verdict", "结论"),
+}
+"""Single words and short sentences."""
+
+_TAILS = {
+    Standing.REWRITE: Words("{n} rewritten", "{n} 个需改写"),
+    Standing.AICPU: Words("{n} on the AI CPU", "{n} 个在 AI CPU 上运行"),
+    Standing.ACCURACY: Words("{n} with other accuracy", "{n} 个精度可能有偏差"),
+    Standing.UNKNOWN: Words("{n} not decided", "{n} 个无法判定"),
+}
+
+
+def verdict_text(model: Model, language: str) -> str:
+    """`not supported: 3 errors in 2 of 71 nodes; 4 rewritten, 1 on the AI CPU`."""
+    verdict = Standing(model.verdict)
+    counts = {Standing(name): count for name, count in model.node_counts.items()}
+    head = _head(model, verdict, counts).in_language(language)
+    tails = [
+        _TAILS[each].in_language(language).format(n=counts[each])
+        for each in _BUSY
+        # An undecided verdict counts its nodes itself.
+        if counts.get(each) and not (each is verdict is Standing.UNKNOWN)
+    ]
+    tail = COMMA.in_language(language).join(tails)
+    return SEMICOLON.in_language(language).join(text for text in (head, tail) if text)
+
+
+def baseline_text(document: Document) -> str:
+    """`12 known, 1 new`, with what is gone; empty without a baseline."""
+    count = document.baseline
+    if count is None:
+        return ""
+    texts = [
+        Words(f"{count.known} known", f"{count.known} 条已知"),
+        Words(f"{count.new} new", f"{count.new} 条新增"),
+    ]
+    if count.gone:
+        texts.append(Words(f"{count.gone} gone", f"{count.gone} 条已消除"))
+    head = Words("against the baseline", "与基线比较")
+    return (head + COLON + COMMA.join(texts)).in_language(document.lang)
+
+
+def node_text(found: Found, language: str) -> str:
+    """`node 17 "conv2" in then_branch of "choose"`; empty where it is no node's."""
+    if found.node is None:
+        return " ".join(part for part in (_quoted(found.node_name), found.field) if part)
+    node = HEADINGS["node"].in_language(language)
+    parts = [f"{node} {found.node}", _quoted(found.node_name)]
+    text = " ".join(part for part in parts if part)
+    if not found.scope:
+        return text
+    return f"{text} in {found.scope}" if language == "en" else f"{text}（{found.scope}）"
+
+
+def observed_text(found: Found, language: str) -> str:
+    """`found [1, 64]` or `not decided: X is ?x3x8x8`; empty where nothing was observed."""
+    if not found.observed:
+        return ""
+    if found.level == Standing.UNKNOWN.value:
+        return (HEADINGS["undecided"] + COLON).in_language(language) + found.observed
+    return f"{HEADINGS['found'].in_language(language)} {found.observed}"
+
+
+def shape_option(hint: str) -> str:
+    """`--input-shape "x:1,3,224,224"`, in quotes that shells leave alone."""
+    shown = visible(hint)
+    text = shlex.quote(shown) if set(shown) & set('"$`\\!') else f'"{shown}"'
+    return f"--input-shape {text}"
+
+
+def _quoted(name: str) -> str:
+    """The name in quotes; nothing where it is empty."""
+    return f'"{name}"' if name else ""
+
+
+def _head(model: Model, verdict: Standing, counts: dict[Standing, int]) -> Words:
+    """The verdict without what else is to say."""
+    total, faults = model.nodes, len(model.faults)
+    if faults and not total:
+        return Words(f"not checked: {_faults(faults)}", f"未检查：文件有 {faults} 处问题")
+    if verdict is Standing.ERROR:
+        return _not_supported(model)
+    if verdict is Standing.UNKNOWN:
+        count = counts.get(Standing.UNKNOWN, 0)
+        return Words(
+            f"not decided: {count} of {_nodes(total)}",
+            f"无法判定：{total} 个节点中的 {count} 个",
+        )
+    if total == 0:
+        return Words("supported: no nodes", "支持：无节点")
+    if total == 1:
+        return Words("supported: its only node", "支持：唯一的节点")
+    return Words(f"supported: all {total} nodes", f"支持：全部 {total} 个节点")
+
+
+def _not_supported(model: Model) -> Words:
+    """Faults, and errors with their nodes."""
+    total, faults = model.nodes, len(model.faults)
+    errors = model.counts.get(Standing.ERROR.value, 0) - faults
+    nodes = len(
+        {
+            (found.scope, found.node, found.node_name, found.op)
+            for found in model.findings
+            if found.level == Standing.ERROR.value
+        }
+    )
+    en, zh = [], []
+    if faults:
+        en.append(f"{_faults(faults)} of the file")
+        zh.append(f"文件有 {faults} 处问题")
+    if errors:
+        plural = "error" if errors == 1 else "errors"
+        en.append(f"{errors} {plural} in {nodes} of {_nodes(total)}")
+        zh.append(f"{total} 个节点中有 {nodes} 个共 {errors} 处错误")
+    return Words(f"not supported: {', '.join(en)}", f"不支持：{'，'.join(zh)}")
+
+
+def _faults(count: int) -> str:
+    """`1 fault` or `2 faults`."""
+    return f"{count} fault" if count == 1 else f"{count} faults"
+
+
+def _nodes(count: int) -> str:
+    """`1 node` or `2 nodes`."""
+    return f"{count} node" if count == 1 else f"{count} nodes"

@@ -1,0 +1,77 @@
+"""A layer-by-layer comparison as CSV: msit's columns first, atc-py's own behind them."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING
+
+from atc_py.report.escape import visible
+from atc_py.report.layers.text import number_text, origin_text
+
+if TYPE_CHECKING:
+    from atc_py.report.layers.record import Layer, LayerComparison
+
+__all__ = ["COLUMNS", "layers_csv"]
+
+COLUMNS = (
+    "Index", "OpType", "NPUDump", "DataType", "GroundTruth", "TensorIndex", "Shape", "OverFlow",
+    "CosineSimilarity", "MaxAbsoluteError", "RelativeEuclideanDistance", "MeanAbsoluteError",
+    "RootMeanSquareError", "MaxRelativeError", "MeanRelativeError", "CompareFailReason",
+    "GroundTruthOpType", "SNR", "NaNShare", "InfShare", "DifferingShare", "Lowest", "Highest",
+    "DtypeLimit", "OverflowShare", "OverflowValue", "UnderflowShare", "UnderflowValue", "Error",
+    "Faults",
+)  # fmt: skip
+
+_FORMULA = ("=", "+", "-", "@")
+"""What spreadsheets take a text to be a formula for."""
+
+
+def layers_csv(done: LayerComparison) -> str:
+    """One row a layer, as RFC 4180 has it; rows without counterpart have the reason and `NaN`."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\r\n")
+    writer.writerow(COLUMNS)
+    for layer in done.layers:
+        writer.writerow(_row(done, layer))
+    for alone, column in (
+        *((each, "NPUDump") for each in done.device_alone),
+        *((each, "GroundTruth") for each in done.original_alone),
+    ):
+        cells = dict.fromkeys(COLUMNS, "") | {"NPUDump": "*", "GroundTruth": "*"}
+        cells |= dict.fromkeys(COLUMNS[8:15], "NaN")
+        cells |= {"OpType": alone.op, column: _cell(alone.name)}
+        writer.writerow([*(cells | {"CompareFailReason": alone.reason}).values()])
+    return text.getvalue()
+
+
+def _row(done: LayerComparison, layer: Layer) -> list[str]:
+    """The cells of a layer, in the order of the columns."""
+    figures = layer.figures
+    shape = ",".join("?" if extent is None else str(extent) for extent in layer.shape)
+    numbers = (
+        figures.cosine,
+        figures.max_absolute,
+        figures.distance,
+        figures.mean_absolute,
+        figures.rmse,
+        figures.max_relative,
+        figures.mean_relative,
+    )
+    ours = (figures.snr, figures.nan, figures.inf, figures.differing, figures.lowest)
+    ends = (figures.highest, figures.limit, figures.overflow.share, figures.overflow.value)
+    lost = (figures.underflow.share, figures.underflow.value)
+    return [
+        *(str(layer.index), layer.op, _cell(layer.node), layer.dtype, _cell(layer.source)),
+        *(_cell(layer.value), shape, "YES" if figures.overflow.share else "NO"),
+        *map(number_text, numbers),
+        *("", layer.source_op),
+        *map(number_text, (*ours, *ends, *lost)),
+        *(_cell(origin_text(done, layer)), _cell("; ".join(layer.faults))),
+    ]
+
+
+def _cell(text: str) -> str:
+    """`text` as a cell that is only text."""
+    shown = visible(text)
+    return f"'{shown}" if shown.lstrip().startswith(_FORMULA) else shown

@@ -1,0 +1,1 @@
+"""Reports of one model: conversion, runs, memory, layout and precision."""

@@ -1,0 +1,104 @@
+"""What `info` says of an offline model."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from atc_py.report.model.memory_tables import memory_facts, memory_tables
+from atc_py.report.tables import Table, format_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from atc_py.package.schema import OmModel, OmPort
+
+__all__ = ["model_json", "model_tables"]
+
+
+def model_tables(description: OmModel, file_bytes: int) -> list[Table]:
+    """Summary, inputs and outputs, operators, memory of an offline model."""
+    return [
+        _summary(description, file_bytes),
+        _ports(description),
+        _operators(description),
+        *memory_tables(memory_facts(description)),
+    ]
+
+
+def model_json(description: OmModel, file_bytes: int, report: Mapping[str, object]) -> object:
+    """The same as JSON values, with the compilation's own report."""
+    memory = memory_facts(description)
+    return {
+        "name": description.name,
+        "producer": description.producer,
+        "format_version": description.format_version,
+        "soc": description.soc,
+        "options": description.options,
+        "inputs": [_port_json(description, port) for port in description.inputs],
+        "outputs": [_port_json(description, port) for port in description.outputs],
+        "operators": dict(sorted(Counter(node.op for node in description.nodes).items())),
+        "members": len(description.members),
+        "file_bytes": file_bytes,
+        "memory": None if memory is None else memory.as_json(),
+        "report": dict(report),
+    }
+
+
+def _summary(description: OmModel, file_bytes: int) -> Table:
+    """What it is, what it is for and how large it is."""
+    weights = sum(
+        member.size for name, member in description.members.items() if name.startswith("weights/")
+    )
+    options = ", ".join(f"{key} {value}" for key, value in sorted(description.options.items()))
+    kernels = {node.kernel for node in description.nodes if node.kernel is not None}
+    rows = (
+        ("graph", description.name),
+        ("written by", f"{description.producer}, format {description.format_version}"),
+        ("SoC", description.soc),
+        ("options", options),
+        ("nodes", str(len(description.nodes))),
+        ("kernel stubs", str(len(kernels))),
+        ("weights", format_bytes(weights)),
+        ("file", format_bytes(file_bytes)),
+    )
+    return Table("Offline model of atc-py (not Huawei's format)", ("", ""), rows)
+
+
+def _ports(description: OmModel) -> Table:
+    """Inputs and outputs with their types."""
+    rows = [
+        (kind, port.name, *_type(description, port))
+        for kind, ports in (("input", description.inputs), ("output", description.outputs))
+        for port in ports
+    ]
+    return Table("Inputs and outputs", ("", "name", "dtype", "shape", "format"), tuple(rows))
+
+
+def _type(description: OmModel, port: OmPort) -> tuple[str, str, str]:
+    """dtype, shape and format of a port as text."""
+    tensor = description.tensors[port.tensor]
+    return (
+        tensor.dtype,
+        ",".join("?" if extent is None else str(extent) for extent in tensor.shape),
+        tensor.format,
+    )
+
+
+def _port_json(description: OmModel, port: OmPort) -> dict[str, object]:
+    """A port as JSON values."""
+    tensor = description.tensors[port.tensor]
+    return {
+        "name": port.name,
+        "dtype": tensor.dtype,
+        "shape": tensor.shape,
+        "format": tensor.format,
+    }
+
+
+def _operators(description: OmModel) -> Table:
+    """Operators with engine and count, the most frequent first."""
+    counts = Counter((node.op, node.engine) for node in description.nodes)
+    ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    rows = tuple((op, engine, str(count)) for (op, engine), count in ranked)
+    return Table("Operators", ("operator", "engine", "count>"), rows)

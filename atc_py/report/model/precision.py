@@ -1,0 +1,87 @@
+"""What `info --precision` says: dtypes of every node, the rule that chose them, and every Cast."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypedDict
+
+from atc_py.report.model.records import read_record
+from atc_py.report.tables import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["PrecisionRecord", "precision_json", "precision_tables"]
+
+
+class _Dtypes(TypedDict):
+    """Dtypes of inputs, null where one is absent, and of outputs."""
+
+    inputs: list[str | None]
+    outputs: list[str | None]
+
+
+class _Node(TypedDict):
+    """What was decided of one node."""
+
+    name: str
+    op: str
+    engine: str | None
+    origin: _Dtypes
+    chosen: _Dtypes
+    rule: str
+
+
+_Cast = TypedDict(
+    "_Cast", {"name": str, "tensor": str, "from": str, "to": str, "reason": str}
+)  # `from` cannot be a name in a class
+
+
+class PrecisionRecord(TypedDict):
+    """The record, as the precision pass writes it into the report."""
+
+    nodes: list[_Node]
+    casts: list[_Cast]
+
+
+def precision_json(report: Mapping[str, object], file: str) -> PrecisionRecord:
+    """The record of precision in an offline model's report.
+
+    Raises:
+        AtcError: OM_CONTENT where the report has none, or one that does not follow its schema.
+    """
+    return read_record(report, "precision", PrecisionRecord, file)
+
+
+def precision_tables(found: PrecisionRecord) -> list[Table]:
+    """The record as tables: nodes, then casts."""
+    nodes = tuple(
+        (
+            each["name"],
+            each["op"],
+            each["engine"] or "-",
+            _dtypes(each["origin"]),
+            _dtypes(each["chosen"]),
+            each["rule"],
+        )
+        for each in found["nodes"]
+    )
+    casts = tuple(
+        (each["name"], each["tensor"], f"{each['from']} > {each['to']}", each["reason"])
+        for each in found["casts"]
+    )
+    head = ("node", "operator", "engine", "in the model", "compiled", "rule")
+    return [
+        Table(f"Precision of {len(nodes)} nodes", head, nodes),
+        Table(f"{len(casts)} casts", ("cast", "of", "dtypes", "why"), casts),
+    ]
+
+
+def _dtypes(sides: _Dtypes) -> str:
+    """`float32,float32 > float32`; a dtype that all of a side have stands once."""
+    return f"{_side(sides['inputs'])} > {_side(sides['outputs'])}"
+
+
+def _side(dtypes: list[str | None]) -> str:
+    """The dtypes of inputs or of outputs."""
+    present = [each for each in dtypes if each is not None]
+    return ",".join(dict.fromkeys(present) if len(set(present)) == 1 else present) or "-"

@@ -1,0 +1,142 @@
+"""The record of one run, and its tables."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from atc_py.report.diagnostics import diagnostic_json
+from atc_py.report.layers.comparison import comparison_table
+from atc_py.report.tables import Table, format_bytes, format_seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from atc_py.diag import Diagnostic
+    from atc_py.report.layers.comparison import Comparison
+
+__all__ = ["NodeTime", "Run", "run_json", "run_tables"]
+
+
+class NodeTime(Protocol):
+    """What a device says of one node of the last run."""
+
+    @property
+    def op(self) -> str:
+        """The operator."""
+        ...
+
+    @property
+    def engine(self) -> str:
+        """What executed it."""
+        ...
+
+    @property
+    def seconds(self) -> float:
+        """How long it took on this machine."""
+        ...
+
+    @property
+    def output_bytes(self) -> int:
+        """Bytes of its results."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a run gave.
+
+    Attributes:
+        seconds: time of the run on this machine, without loading.
+        outputs: the arrays by name.
+        files: where outputs were saved, by name.
+        comparisons: outputs held against expected data.
+        nodes: what each node took, where that was asked for.
+        warnings: what is odd about the outputs.
+    """
+
+    seconds: float
+    outputs: Mapping[str, npt.NDArray[np.generic]]
+    files: Mapping[str, Path]
+    comparisons: tuple[Comparison, ...]
+    nodes: tuple[NodeTime, ...] = ()
+    warnings: tuple[Diagnostic, ...] = ()
+
+
+def run_tables(done: Run) -> list[Table]:
+    """The tables that `run` prints."""
+    tables = [_outputs(done)]
+    if done.nodes:
+        tables.append(_times(done.nodes))
+    if done.comparisons:
+        tables.append(comparison_table(done.comparisons))
+    return tables
+
+
+def run_json(done: Run, findings: Iterable[Diagnostic] = ()) -> dict[str, object]:
+    """The run and its `findings` as JSON values; the arrays themselves are left out."""
+    return {
+        "seconds": done.seconds,
+        "outputs": {
+            name: {
+                "dtype": array.dtype.name,
+                "shape": list(array.shape),
+                "file": str(done.files[name]) if name in done.files else None,
+            }
+            for name, array in done.outputs.items()
+        },
+        "comparisons": [row.as_json() for row in done.comparisons],
+        "nodes": [
+            {"op": node.op, "engine": node.engine, "seconds": node.seconds} for node in done.nodes
+        ],
+        "warnings": [diagnostic_json(found) for found in done.warnings],
+        "diagnostics": [diagnostic_json(found) for found in findings],
+    }
+
+
+def _outputs(done: Run) -> Table:
+    """Outputs with type, range and file."""
+    rows = tuple(
+        (
+            name,
+            array.dtype.name,
+            ",".join(str(extent) for extent in array.shape),
+            *_range(array),
+            str(done.files.get(name, "")),
+        )
+        for name, array in done.outputs.items()
+    )
+    title = f"Outputs, after {format_seconds(done.seconds)}"
+    return Table(title, ("name", "dtype", "shape", "min>", "max>", "argmax>", "file"), rows)
+
+
+def _range(array: npt.NDArray[np.generic]) -> tuple[str, str, str]:
+    """Smallest and largest value and the flat position of the largest, as text."""
+    import numpy as np
+
+    if not array.size:
+        return "", "", ""
+    numbers = array.astype(np.float64)
+    return f"{numbers.min():.6g}", f"{numbers.max():.6g}", str(int(numbers.argmax()))
+
+
+def _times(nodes: Iterable[NodeTime]) -> Table:
+    """Time by operator and engine, the longest first."""
+    totals: dict[tuple[str, str], list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
+    for node in nodes:
+        total = totals[node.op, node.engine]
+        total[0] += node.seconds
+        total[1] += 1
+        total[2] += node.output_bytes
+    ranked = sorted(totals.items(), key=lambda item: -item[1][0])
+    rows = tuple(
+        (op, engine, f"{count:.0f}", format_seconds(seconds), format_bytes(int(size)))
+        for (op, engine), (seconds, count, size) in ranked
+    )
+    title = "Time on this machine by operator"
+    return Table(title, ("operator", "engine", "nodes>", "time>", "results>"), rows)

@@ -1,0 +1,307 @@
+"""What changed between two versions of an ONNX operator: operands, dtypes and attributes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from atc_py.diag import COLON, COMMA, SEMICOLON, Words
+from atc_py.tensor.dtypes import DType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from atc_py.source import AttributeSchema, FormalParameter, OperatorSchema
+
+__all__ = ["Change", "changes"]
+
+_INPUT = Words("input ", "输入 ")
+_OUTPUT = Words("output ", "输出 ")
+_ATTRIBUTE = Words("attribute ", "属性 ")
+
+_TOLD = {"input-added", "input-removed", "attribute-added", "attribute-removed"}
+"""Kinds that say half of what an attribute's turn into an input says."""
+
+_MOST_ELEMENTS = 6
+"""Dtypes of a new operand that are named; more are counted."""
+
+_ORDER = {dtype.value: position for position, dtype in enumerate(DType)}
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One difference.
+
+    Attributes:
+        kind: `input-added`, `dtypes`, `attribute-default` ...
+        name: the operand, type variable or attribute.
+        words: the change in a clause.
+        details: the values before and after, for JSON.
+    """
+
+    kind: str
+    name: str
+    words: Words
+    details: Mapping[str, object] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, object]:
+        """The change as JSON values, in both languages."""
+        named = {"kind": self.kind, "name": self.name}
+        return {**named, **self.details, "text": self.words.as_json()}
+
+
+def changes(before: OperatorSchema, after: OperatorSchema) -> tuple[Change, ...]:
+    """What is different in `after`; operands first, then dtypes, then attributes."""
+    inputs = _Matched(_INPUT, "input", before.inputs, after.inputs)
+    outputs = _Matched(_OUTPUT, "output", before.outputs, after.outputs)
+    found = [*_ending(before, after)]
+    turned = [*_turned(before, after)]
+    names = {change.name.lower() for change in turned}
+    pairs = [*inputs.pairs, *outputs.pairs]
+    rest = [*inputs.changes(), *outputs.changes(), *_dtypes(pairs), *_ties(pairs)]
+    rest += _attributes(before, after)
+    found += turned
+    found += (each for each in rest if each.kind not in _TOLD or each.name.lower() not in names)
+    return tuple(found)
+
+
+def _elements_text(elements: Iterable[str], limit: int | None = None) -> Words:
+    """Element types in atc-py's order, ONNX's others behind; counted where they are too many."""
+    names = sorted(elements, key=lambda name: (_ORDER.get(name, len(_ORDER)), name))
+    if limit is not None and len(names) > limit:
+        return Words(f"{len(names)} dtypes", f"{len(names)} 种类型")
+    return Words.same(" ".join(names))
+
+
+class _Matched:
+    """The inputs, or outputs, of two versions, matched by name or else by position."""
+
+    def __init__(
+        self,
+        noun: Words,
+        kind: str,
+        before: tuple[FormalParameter, ...],
+        after: tuple[FormalParameter, ...],
+    ) -> None:
+        self._noun, self._kind = noun, kind
+        self._before, self._after = before, after
+        old = {row.name: row for row in before}
+        new = {row.name for row in after}
+        self._was: dict[str, FormalParameter] = {}
+        for position, row in enumerate(after):
+            other = old.get(row.name)
+            if other is None and position < len(before) and before[position].name not in new:
+                other = before[position]
+                other = other if other.elements & row.elements else None
+            if other is not None:
+                self._was[row.name] = other
+
+    @property
+    def pairs(self) -> list[tuple[FormalParameter, FormalParameter]]:
+        """Each operand that both have, before and after."""
+        return [(self._was[row.name], row) for row in self._after if row.name in self._was]
+
+    def changes(self) -> Iterator[Change]:
+        """Operands that are gone, new, renamed, elsewhere, or may be left out."""
+        kept = {row.name for row in self._was.values()}
+        for row in self._before:
+            if row.name not in kept:
+                yield Change(f"{self._kind}-removed", row.name, _removed(self._noun, row.name))
+        for row in self._after:
+            was = self._was.get(row.name)
+            if was is None:
+                yield self._added(row)
+            else:
+                yield from self._changed(was, row)
+
+    def _added(self, row: FormalParameter) -> Change:
+        """A new operand."""
+        words = _added(self._noun, row.name) + _facts(row)
+        details = {"optional": row.optional, "dtypes": sorted(row.elements)}
+        return Change(f"{self._kind}-added", row.name, words, details)
+
+    def _changed(self, was: FormalParameter, row: FormalParameter) -> Iterator[Change]:
+        """An operand that both versions have."""
+        name = row.name
+        if was.name != name:
+            words = self._noun + Words(f"{was.name} renamed to {name}", f"{was.name} 更名为 {name}")
+            yield Change(f"{self._kind}-renamed", name, words, {"before": was.name})
+        first, second = self._before.index(was) + 1, self._after.index(row) + 1
+        if first != second:
+            words = self._noun + Words(
+                f"{name} moved from position {first} to {second}",
+                f"{name} 由第 {first} 个变为第 {second} 个",
+            )
+            details = {"before": first, "after": second}
+            yield Change(f"{self._kind}-moved", name, words, details)
+        if (was.optional, was.variadic) != (row.optional, row.variadic):
+            now = _standing(row) or Words("required, one tensor", "必选、单个")
+            words = self._noun + Words(f"{name} became ", f"{name} 变为") + now
+            details = {"optional": row.optional, "variadic": row.variadic}
+            yield Change(f"{self._kind}-occurrence", name, words, details)
+
+
+def _removed(noun: Words, name: str) -> Words:
+    """`input X removed`."""
+    return Words(f"{noun.en}{name} removed", f"删除{noun.zh}{name}")
+
+
+def _added(noun: Words, name: str) -> Words:
+    """`input X added`."""
+    return Words(f"{noun.en}{name} added", f"新增{noun.zh}{name}")
+
+
+def _facts(row: FormalParameter) -> Words:
+    """` (optional; int64)`."""
+    standing = _standing(row)
+    mark = standing + SEMICOLON if standing else standing
+    return (
+        Words(" (", "（") + mark + _elements_text(row.elements, _MOST_ELEMENTS) + Words(")", "）")
+    )
+
+
+def _standing(row: FormalParameter) -> Words:
+    """`optional` or `variadic`; nothing for an ordinary operand."""
+    if row.variadic:
+        return Words("variadic", "个数可变")
+    return Words("optional", "可选") if row.optional else Words("", "")
+
+
+def _ending(before: OperatorSchema, after: OperatorSchema) -> Iterator[Change]:
+    """The operator's end."""
+    if after.deprecated and not before.deprecated:
+        words = Words("the operator is deprecated and ends here", "该算子自此废弃")
+        yield Change("deprecated", after.op, words)
+    if before.deprecated and not after.deprecated:
+        yield Change("restored", after.op, Words("the operator is not deprecated", "该算子未废弃"))
+
+
+def _turned(before: OperatorSchema, after: OperatorSchema) -> Iterator[Change]:
+    """Attributes that became inputs, and the other way round; the case of a name may change."""
+    for name, row in _moved(before, after):
+        new = "" if name == row.name else f" {row.name}"
+        words = Words(f"attribute {name} became input{new}", f"属性 {name} 变为输入{new}")
+        yield Change("became-input", row.name, words + _facts(row), {"before": name})
+    for name, row in _moved(after, before):
+        new = "" if name == row.name else f" {name}"
+        words = Words(f"input {row.name} became attribute{new}", f"输入 {row.name} 变为属性{new}")
+        yield Change("became-attribute", name, words, {"before": row.name})
+
+
+def _moved(one: OperatorSchema, other: OperatorSchema) -> Iterator[tuple[str, FormalParameter]]:
+    """Attributes of `one` that are inputs of `other` and neither of them has as both."""
+    also = {row.name.lower() for row in one.inputs} | {name.lower() for name in other.attributes}
+    inputs = {row.name.lower(): row for row in other.inputs}
+    for name in one.attributes:
+        row = inputs.get(name.lower())
+        if row is not None and name.lower() not in also:
+            yield name, row
+
+
+def _dtypes(pairs: Iterable[tuple[FormalParameter, FormalParameter]]) -> Iterator[Change]:
+    """Dtypes gained and lost; operands of one type variable share a line."""
+    groups: dict[tuple[str, frozenset[str], frozenset[str]], list[str]] = {}
+    for was, row in pairs:
+        gained, lost = row.elements - was.elements, was.elements - row.elements
+        if gained or lost:
+            variable = "" if "(" in row.type_name else row.type_name
+            names = groups.setdefault((variable, gained, lost), [])
+            names += [row.name] if row.name not in names else []
+    for (variable, gained, lost), names in groups.items():
+        listed = ", ".join(names)
+        head = f"{variable} ({listed})" if variable else listed
+        parts = [
+            Words(f"{text.en} {word.en}", f"{word.zh} {text.zh}")
+            for text, word in (
+                (_elements_text(gained), Words("gained", "新增")),
+                (_elements_text(lost), Words("lost", "删除")),
+            )
+            if text
+        ]
+        words = Words.same(head) + COLON + COMMA.join(parts)
+        details = {"operands": names, "gained": sorted(gained), "lost": sorted(lost)}
+        yield Change("dtypes", variable or names[0], words, details)
+
+
+def _ties(pairs: Iterable[tuple[FormalParameter, FormalParameter]]) -> Iterator[Change]:
+    """Operands that had to share one dtype and need not any more, or the other way round."""
+    rows = [(was, row) for was, row in pairs if len(was.elements) > 1 < len(row.elements)]
+    before = {row.name: was.type_name for was, row in rows}
+    after = {row.name: row.type_name for _, row in rows}
+    for old, new, kind, words in (
+        (before, after, "untied", Words("need not share a dtype", "类型不必相同")),
+        (after, before, "tied", Words("must share a dtype", "类型必须相同")),
+    ):
+        for variable in dict.fromkeys(old.values()):
+            names = [name for name in old if old[name] == variable]
+            groups: dict[str, list[str]] = {}
+            for name in names:
+                groups.setdefault(new[name], []).append(name)
+            if len(groups) > 1:
+                parts = list(groups.values())
+                en = " and ".join(", ".join(part) for part in parts)
+                zh = " 与 ".join("、".join(part) for part in parts)
+                text = Words(f"{en} ", f"{zh} ") + words
+                yield Change(kind, variable, text, {"operands": parts})
+
+
+def _attributes(before: OperatorSchema, after: OperatorSchema) -> Iterator[Change]:
+    """Attributes that are gone, new, or of another type, default or duty."""
+    for name in before.attributes:
+        if name not in after.attributes:
+            yield Change("attribute-removed", name, _removed(_ATTRIBUTE, name))
+    for name, row in after.attributes.items():
+        was = before.attributes.get(name)
+        if was is None:
+            duty = Words(", required", "，必选") if row.required else _default(row)
+            words = _added(_ATTRIBUTE, name) + Words(f" ({row.type}", f"（{row.type}")
+            details = {"type": row.type, "required": row.required, "default": row.default}
+            yield Change("attribute-added", name, words + duty + Words(")", "）"), details)
+        else:
+            yield from _attribute_changed(was, row)
+
+
+def _default(row: AttributeSchema) -> Words:
+    """`, default 1`; nothing where there is none."""
+    if row.default is None:
+        return Words("", "")
+    text = _plain(row.default)
+    return Words(f", default {text}", f"，默认 {text}")
+
+
+def _attribute_changed(was: AttributeSchema, row: AttributeSchema) -> Iterator[Change]:
+    """An attribute that both versions have."""
+    name = row.name
+    if was.type != row.type:
+        words = Words(
+            f"{name} is {row.type}, was {was.type}", f"{name} 类型由 {was.type} 变为 {row.type}"
+        )
+        details: dict[str, object] = {"before": was.type, "after": row.type}
+        yield Change("attribute-type", name, _ATTRIBUTE + words, details)
+    if was.default != row.default:
+        old, new = _value(was.default), _value(row.default)
+        words = Words(
+            f"{name} has default {new.en}, was {old.en}",
+            f"{name} 默认值由{old.zh} 变为{new.zh}",
+        )
+        details = {"before": was.default, "after": row.default}
+        yield Change("attribute-default", name, _ATTRIBUTE + words, details)
+    if was.required != row.required:
+        now = Words("required", "必选") if row.required else Words("optional", "可选")
+        words = _ATTRIBUTE + Words(f"{name} became ", f"{name} 变为") + now
+        yield Change("attribute-duty", name, words, {"required": row.required})
+
+
+def _value(value: object) -> Words:
+    """A default as text."""
+    return Words("none", " 无") if value is None else Words(_plain(value), f" {_plain(value)}")
+
+
+def _plain(value: object) -> str:
+    """A value as text; floats with the digits that float32 has."""
+    if isinstance(value, tuple):
+        return f"[{', '.join(_plain(item) for item in value)}]"
+    if isinstance(value, float):
+        text = f"{value:.7g}"
+        return f"{text}.0" if text.lstrip("-").isdigit() else text
+    return str(value)

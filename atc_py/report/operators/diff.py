@@ -1,0 +1,147 @@
+"""What changed in an ONNX operator between two opsets, as `ops diff` prints it."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from atc_py.diag import Words
+from atc_py.diag.codes import BAD_OPTION, UNKNOWN_NAME
+from atc_py.report.operators.changes import changes
+from atc_py.report.operators.history import SAME
+from atc_py.report.wrapping import wrap
+from atc_py.spec.names import folded
+
+if TYPE_CHECKING:
+    from atc_py.frontend.reading.history import OnnxHistory
+    from atc_py.report.operators.changes import Change
+    from atc_py.source import OperatorSchema
+
+__all__ = ["OperatorDiff", "diff_json", "diff_lines", "operator_diff"]
+
+_NUMBER = re.compile("[0-9]{1,9}")
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorDiff:
+    """An operator at two opsets.
+
+    Attributes:
+        opsets: the two, in the order asked for.
+        before: the definition at the first.
+        after: the definition at the second.
+        between: versions that lie between the two definitions.
+        changes: what is different in the second.
+    """
+
+    opsets: tuple[int, int]
+    before: OperatorSchema
+    after: OperatorSchema
+    between: tuple[int, ...]
+    changes: tuple[Change, ...]
+
+    @property
+    def is_same(self) -> bool:
+        """Whether both opsets have one version."""
+        return self.before.since_version == self.after.since_version
+
+
+def operator_diff(name: str, first: str, second: str, history: OnnxHistory) -> OperatorDiff:
+    """What is different in an operator at the second opset.
+
+    Args:
+        name: the operator, in any case.
+        first: an opset, as the user wrote it.
+        second: another, older or newer.
+        history: ONNX's operators through their versions.
+
+    Raises:
+        AtcError: UNKNOWN_NAME for an operator that ONNX does not have; BAD_OPTION for what is no
+            opset, for one newer than all known, or for one before the operator exists.
+    """
+    op = _named(name, history)
+    opsets = (_opset(first, history), _opset(second, history))
+    before, after = (_at(op, opset, history) for opset in opsets)
+    low, high = sorted((before.since_version, after.since_version))
+    numbers = [row.since_version for row in history.versions(op)]
+    between = tuple(number for number in numbers if low < number < high)
+    return OperatorDiff(opsets, before, after, between, changes(before, after))
+
+
+def diff_lines(diff: OperatorDiff, language: str = "en") -> list[str]:
+    """The difference in words."""
+
+    def said(words: Words) -> str:
+        return words.in_language(language)
+
+    op, (first, second) = diff.before.op, diff.opsets
+    lines = [said(Words(f"{op}, opset {first} to {second}", f"{op}：opset {first} 至 {second}"))]
+    lines += wrap(said(_versions(diff)), "  ", "  ")
+    if diff.is_same:
+        return lines
+    texts = [change.words for change in diff.changes] or [SAME]
+    for text in texts:
+        lines += wrap(said(text), "  - ", "    ")
+    return lines
+
+
+def diff_json(diff: OperatorDiff) -> dict[str, object]:
+    """The difference as JSON values, in both languages."""
+    versions = (diff.before.since_version, diff.after.since_version)
+    return {
+        "op": diff.before.op,
+        "opsets": list(diff.opsets),
+        "versions": list(versions),
+        "between": list(diff.between),
+        "changes": [change.as_json() for change in diff.changes],
+    }
+
+
+def _versions(diff: OperatorDiff) -> Words:
+    """Which versions the two opsets have."""
+    old, new = diff.before.since_version, diff.after.since_version
+    if diff.is_same:
+        return Words(
+            f"nothing changed: both opsets have version {old}",
+            f"无变化：两个 opset 均为版本 {old}",
+        )
+    text = Words(f"version {old} to version {new}", f"版本 {old} 至版本 {new}")
+    if not diff.between:
+        return text
+    numbers = ", ".join(str(number) for number in diff.between)
+    return text + Words(f", over {numbers}", f"，其间有 {numbers}")
+
+
+def _named(name: str, history: OnnxHistory) -> str:
+    """The operator that people mean by `name`."""
+    if history.versions(name):
+        return name
+    names = {folded(each): each for each in history.names}
+    found = names.get(folded(name))
+    if found is not None:
+        return found
+    near = [names[match] for match in difflib.get_close_matches(folded(name), names)]
+    help_ = f"did you mean {' or '.join(near)}?" if near else "spell it as ONNX does: Conv, Relu"
+    raise UNKNOWN_NAME.error(f"ONNX has no operator {name!r}", help=help_)
+
+
+def _opset(text: str, history: OnnxHistory) -> int:
+    """The opset that `text` is."""
+    newest = history.newest_opset
+    if _NUMBER.fullmatch(text) and 1 <= int(text) <= newest:
+        return int(text)
+    help_ = f"the newest opset that the installed onnx knows is {newest}"
+    message = f"an opset must be a number in [1, {newest}], found {text!r}"
+    raise BAD_OPTION.error(message, help=help_)
+
+
+def _at(op: str, opset: int, history: OnnxHistory) -> OperatorSchema:
+    """The definition in force at an opset."""
+    found = history.at(op, opset)
+    if found is None:
+        numbers = ", ".join(str(row.since_version) for row in history.versions(op))
+        message = f"{op} does not exist at opset {opset}"
+        raise BAD_OPTION.error(message, help=f"its versions came with the opsets {numbers}")
+    return found

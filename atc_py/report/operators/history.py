@@ -1,0 +1,105 @@
+"""ONNX's version history of an operator: what each version changed, and the listed opsets in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from atc_py.diag import SEMICOLON, Words
+from atc_py.report.operators.changes import changes
+from atc_py.spec.model import compressed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from atc_py.report.operators.changes import Change
+    from atc_py.source import OperatorSchema, SchemaHistory
+    from atc_py.spec import OpSpec
+
+__all__ = ["SAME", "Step", "history_json", "history_rows", "steps"]
+
+SAME = Words(
+    "inputs, outputs, attributes and dtypes are the same",
+    "输入、输出、属性和类型均未改变",
+)
+"""What is said of a version that changed an operator's description alone."""
+
+_FIRST = Words("first version", "首个版本")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A version of an operator.
+
+    Attributes:
+        version: the opset that brought it; 0 for the time before the operator existed.
+        changes: what it changed; nothing for the first.
+        opsets: the listed opsets at which it is in force.
+    """
+
+    version: int
+    changes: tuple[Change, ...]
+    opsets: tuple[int, ...]
+
+
+def steps(spec: OpSpec, history: SchemaHistory) -> tuple[Step, ...]:
+    """The versions of an operator, oldest first; none where ONNX does not have it."""
+    versions = () if spec.custom else history.versions(spec.op)
+    if not versions:
+        return ()
+    found = [
+        Step(
+            row.since_version,
+            changes(versions[position - 1], row) if position else (),
+            _opsets(spec, versions, position),
+        )
+        for position, row in enumerate(versions)
+    ]
+    early = tuple(opset for opset in spec.opsets if opset < versions[0].since_version)
+    return (*([Step(0, (), early)] if early else []), *found)
+
+
+def history_rows(spec: OpSpec, history: SchemaHistory) -> list[tuple[str, Words]]:
+    """Each version's number and what it changed, with the listed opsets."""
+    found = steps(spec, history)
+    first = next((step.version for step in found if step.version), 0)
+    rows: list[tuple[str, Words]] = []
+    for step in found:
+        if step.version == 0:
+            text = Words(
+                f"ONNX has it from opset {first} on", f"ONNX 自 opset {first} 起才有该算子"
+            )
+        elif step.version == first:
+            text = _FIRST
+        else:
+            text = SEMICOLON.join(change.words for change in step.changes) or SAME
+        numbers = compressed(step.opsets)
+        listed = (
+            Words(f" (listed: {numbers})", f"（清单：{numbers}）") if numbers else Words("", "")
+        )
+        rows.append((str(step.version) if step.version else "-", text + listed))
+    return rows
+
+
+def history_json(spec: OpSpec, history: SchemaHistory) -> list[dict[str, object]]:
+    """The same as JSON values; the time before the operator existed is left out."""
+    return [
+        {
+            "version": step.version,
+            "opsets": list(step.opsets),
+            "changes": [change.as_json() for change in step.changes],
+        }
+        for step in steps(spec, history)
+        if step.version
+    ]
+
+
+def _opsets(spec: OpSpec, versions: Sequence[OperatorSchema], position: int) -> tuple[int, ...]:
+    """The listed opsets at which the version at `position` is in force."""
+    start = versions[position].since_version
+    later = versions[position + 1 : position + 2]
+    return tuple(
+        opset
+        for opset in spec.opsets
+        if start <= opset and (not later or opset < later[0].since_version)
+    )

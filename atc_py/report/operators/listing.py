@@ -1,0 +1,198 @@
+"""The list of operator specifications as text and JSON, filtered, and the look-up of one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from atc_py.diag import Words
+from atc_py.diag.codes import BAD_OPTION, UNKNOWN_NAME
+from atc_py.report.tables import Table, plain_lines
+from atc_py.report.wrapping import cut
+from atc_py.spec import library
+from atc_py.tensor.dtypes import DType, UnknownDTypeError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import TypeAlias
+
+    from atc_py.spec import Library, OpSpec
+    from atc_py.spec.lint import LintResult
+
+    Compiles: TypeAlias = Callable[[str, str], bool]
+
+__all__ = [
+    "Selection",
+    "find_named_spec",
+    "first_dtypes",
+    "lint_line",
+    "operator_list_json",
+    "operator_list_lines",
+    "selected",
+]
+
+_COLUMNS = {
+    "en": ("operator", "group", "opsets", "compiles", "first input", "summary"),
+    "zh": ("算子", "分组", "opset", "可编译", "首个输入", "摘要"),
+}
+_COMPILES = {True: Words("yes", "是"), False: Words("not yet", "否")}
+_DTYPES = 2
+"""Dtypes that a line of the list names; the rest it counts."""
+
+_SHORT = {"float": "f", "bfloat": "bf", "int": "i", "uint": "u"}
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which operators to list; what is None selects nothing out.
+
+    Attributes:
+        group: those of this group.
+        opset: those that are listed at this opset; custom operators have no opsets.
+        dtype: those whose first input may have this dtype.
+        custom: custom operators alone, or ONNX's alone.
+    """
+
+    group: str | None = None
+    opset: int | None = None
+    dtype: str | None = None
+    custom: bool | None = None
+
+
+def selected(specs: Sequence[OpSpec], selection: Selection) -> list[OpSpec]:
+    """The specifications that a selection leaves.
+
+    Raises:
+        AtcError: BAD_OPTION with the ones known for a group or dtype that there is not.
+    """
+    groups = sorted({spec.group for spec in specs})
+    if selection.group is not None and selection.group not in groups:
+        message = f"no group is called {selection.group!r}"
+        raise BAD_OPTION.error(message, help=f"groups: {', '.join(groups)}")
+    dtype = None if selection.dtype is None else _dtype(selection.dtype)
+    return [
+        spec
+        for spec in specs
+        if selection.group in {None, spec.group}
+        and selection.custom in {None, spec.custom}
+        and (selection.opset is None or selection.opset in spec.opsets)
+        and (dtype is None or _takes(spec, dtype))
+    ]
+
+
+def operator_list_lines(
+    specs: Sequence[OpSpec], compiles: Compiles, language: str = "en"
+) -> list[str]:
+    """One line an operator: name, group, opsets, whether it compiles, first input, summary.
+
+    Args:
+        specs: the operators.
+        compiles: whether the compiler can lower an operator of a domain.
+        language: of the text, one of LANGUAGES.
+    """
+    english = language == "en"
+    if not specs:
+        return ["no operator is like that" if english else "没有符合条件的算子"]
+    rows = tuple(
+        (
+            spec.op,
+            spec.group,
+            spec.opset_text,
+            _COMPILES[compiles(spec.op, "")].in_language(language),
+            _first_input(spec),
+            spec.summary.en if english else spec.summary.zh,
+        )
+        for spec in specs
+    )
+    lines = [cut(line) for line in plain_lines(Table("", _COLUMNS[language], rows))]
+    count = len(specs)
+    noun = "operator" if count == 1 else "operators"
+    end = f"{count} {noun}; `atc-py ops show NAME` shows one in full"
+    return [*lines, "", end if english else f"共 {count} 个算子；`atc-py ops show NAME` 显示详情"]
+
+
+def operator_list_json(specs: Sequence[OpSpec], compiles: Compiles) -> list[dict[str, object]]:
+    """The same as JSON values, with dtypes spelt out and both summaries."""
+    return [
+        {
+            "op": spec.op,
+            "group": spec.group,
+            "opsets": list(spec.opsets),
+            "custom": spec.custom,
+            "compiles": compiles(spec.op, ""),
+            "dtypes": first_dtypes(spec),
+            "summary": {"en": spec.summary.en, "zh": spec.summary.zh},
+            "file": spec.file_name,
+        }
+        for spec in specs
+    ]
+
+
+def find_named_spec(name: str, known: Library | None = None) -> OpSpec:
+    """The specification that people mean by `name`: any case, or the list's spelling.
+
+    Args:
+        name: the operator.
+        known: where to look; by default, what atc-py brings along.
+
+    Raises:
+        AtcError: UNKNOWN_NAME with near names where there is none.
+    """
+    known = library() if known is None else known
+    spec = known.lookup(name)
+    if spec is None:
+        near = known.near(name)
+        listing = "`atc-py ops list` lists the operators"
+        help_ = f"did you mean {' or '.join(near)}? {listing}" if near else listing
+        raise UNKNOWN_NAME.error(f"no operator is called {name!r}", help=help_)
+    return spec
+
+
+def lint_line(result: LintResult) -> str:
+    """`131 specifications, no fault, 14 warnings`, for a result without errors."""
+    noun = "specification" if result.count == 1 else "specifications"
+    count = len(result.findings)
+    warnings = f", {count} {'warning' if count == 1 else 'warnings'}" if count else ""
+    return f"{result.count} {noun}, no fault{warnings}"
+
+
+def first_dtypes(spec: OpSpec) -> list[str] | None:
+    """Dtypes of the first input, of the first output where there is no input; None for any."""
+    first = (*spec.inputs, *spec.outputs)[:1]
+    dtypes = spec.dtypes_of(first[0]) if first else None
+    return None if dtypes is None else [dtype.value for dtype in dtypes]
+
+
+def _dtype(name: str) -> DType:
+    """The dtype called `name`."""
+    try:
+        return DType.parse(name)
+    except UnknownDTypeError:
+        known = ", ".join(dtype.value for dtype in DType)
+        raise BAD_OPTION.error(f"no dtype is called {name!r}", help=f"dtypes: {known}") from None
+
+
+def _takes(spec: OpSpec, dtype: DType) -> bool:
+    """Whether the first input may have that dtype."""
+    if not spec.inputs:
+        return False
+    dtypes = spec.dtypes_of(spec.inputs[0])
+    return dtypes is None or dtype in dtypes
+
+
+def _first_input(spec: OpSpec) -> str:
+    """Dtypes of the first input, short: `f16 f32 +4`; `-` without inputs."""
+    dtypes = first_dtypes(spec)
+    if not spec.inputs:
+        return "-"
+    if dtypes is None:
+        return "any"
+    more = len(dtypes) - _DTYPES
+    shown = " ".join(_short(dtype) for dtype in dtypes[:_DTYPES])
+    return f"{shown} +{more}" if more > 0 else shown
+
+
+def _short(dtype: str) -> str:
+    """`f16` for float16."""
+    kind = dtype.rstrip("0123456789")
+    return _SHORT.get(kind, kind) + dtype[len(kind) :]

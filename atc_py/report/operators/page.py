@@ -1,0 +1,131 @@
+"""Everything that is known about one operator, as `ops show` prints it, in text and JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.diag import Words
+from atc_py.report.operators.history import history_json, history_rows
+from atc_py.report.operators.rules import attribute_words, operand_words, rule_words, spec_json
+from atc_py.report.wrapping import columns, wrap
+from atc_py.spec.implied import rules_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from atc_py.source import SchemaHistory
+    from atc_py.spec import OpSpec
+
+__all__ = ["operator_json", "operator_lines"]
+
+_INDENT = "  "
+
+_TITLES = {
+    "inputs": Words("Inputs", "输入"),
+    "outputs": Words("Outputs", "输出"),
+    "attributes": Words("Attributes", "属性"),
+    "rules": Words("Rules", "规则"),
+    "target": Words("Target operator", "目标算子"),
+    "example": Words("Example", "示例"),
+    "versions": Words("Versions of ONNX", "ONNX 版本"),
+    "notes": Words("Notes", "说明"),
+    "file": Words("Specification: ", "规格文件："),
+    "opsets": Words("Opsets: ", "Opset 版本："),
+    "restated": Words("Restated at a listed opset from opset ", "可按清单版本重写的最早 opset："),
+    "listed_as": Words("Listed as: ", "清单写作："),
+    "custom": Words("custom", "自定义算子"),
+}
+
+
+def operator_lines(spec: OpSpec, history: SchemaHistory, language: str = "en") -> list[str]:
+    """Everything about an operator, in at most 100 columns.
+
+    Args:
+        spec: the operator.
+        history: ONNX's operators through their versions.
+        language: of the text, one of LANGUAGES.
+    """
+
+    def said(words: Words) -> str:
+        return words.in_language(language)
+
+    summary = Words(spec.summary.en, spec.summary.zh)
+    opsets = said(_TITLES["custom"]) if spec.custom else spec.opset_text
+    lines = [f"{spec.op} ({spec.group})", *_paragraph(said(summary))]
+    lines += ["", f"{said(_TITLES['opsets'])}{opsets}"]
+    lines.append(f"{said(_TITLES['file'])}{spec.file_name}")
+    if spec.listed_as is not None:
+        lines.append(f"{said(_TITLES['listed_as'])}{spec.listed_as}")
+    if spec.restated_since > 1:
+        lines.append(f"{said(_TITLES['restated'])}{spec.restated_since}")
+    for key, rows in _sections(spec, history).items():
+        lines += _section(said(_TITLES[key]), [(name, said(words)) for name, words in rows])
+    if spec.notes is not None:
+        notes = Words(spec.notes.en, spec.notes.zh or spec.notes.en)
+        lines += ["", said(_TITLES["notes"]), *_paragraph(said(notes))]
+    return lines
+
+
+def operator_json(spec: OpSpec, history: SchemaHistory) -> dict[str, object]:
+    """Everything about an operator as JSON values, in both languages."""
+    versions = history_json(spec, history)
+    return {**spec_json(spec), **({"versions": versions} if versions else {})}
+
+
+def _sections(spec: OpSpec, history: SchemaHistory) -> Mapping[str, Sequence[tuple[str, Words]]]:
+    """The lists that a page is made of, each a name and a text a line."""
+    return {
+        "inputs": [(row.name, operand_words(spec, row)) for row in spec.inputs],
+        "outputs": [(row.name, operand_words(spec, row)) for row in spec.outputs],
+        "attributes": [(row.name, attribute_words(row)) for row in spec.attributes],
+        "rules": [("-", rule_words(spec, rule)) for rule in rules_of(spec)],
+        "target": _target(spec),
+        "example": _example(spec),
+        "versions": history_rows(spec, history),
+    }
+
+
+def _target(spec: OpSpec) -> list[tuple[str, Words]]:
+    """The target operator of a one-to-one lowering."""
+    if spec.target is None:
+        return []
+    renamed = [f"{theirs} = {ours}" for theirs, ours in spec.target.attributes.items()]
+    return [(spec.target.op, Words.same(", ".join(renamed)))]
+
+
+def _example(spec: OpSpec) -> list[tuple[str, Words]]:
+    """The inputs and attributes of a node that keeps every rule."""
+    example = spec.example
+    rows = []
+    for name, shape in example.inputs.items():
+        extents = "x".join(str(extent) for extent in shape)
+        text = Words.same(extents) if extents else Words("scalar", "标量")
+        if name in example.values:
+            text += Words(", constant ", "，常量 ") + Words.same(list(example.values[name]))
+        rows.append((name, text))
+    rows += [
+        (name, Words("constant ", "常量 ") + Words.same(list(values)))
+        for name, values in example.values.items()
+        if name not in example.inputs
+    ]
+    for name, value in example.attributes.items():
+        plain = list(value) if isinstance(value, tuple) else value
+        rows.append((name, Words.same(f"= {plain}")))
+    return rows
+
+
+def _section(title: str, rows: Sequence[tuple[str, str]]) -> list[str]:
+    """A titled list of names and texts, nothing where there are none."""
+    if not rows:
+        return []
+    column = max(columns(name) for name, _ in rows) + 2
+    lines = ["", title]
+    for name, text in rows:
+        head = f"{_INDENT}{name}{' ' * (column - columns(name))}"
+        lines += wrap(text, head, " " * columns(head))
+    return lines
+
+
+def _paragraph(text: str) -> list[str]:
+    """Running text, indented."""
+    return wrap(text, _INDENT, _INDENT)

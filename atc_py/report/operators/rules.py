@@ -1,0 +1,197 @@
+"""Operands, attributes and rules of a specification in words, and all of it as JSON values."""
+
+from __future__ import annotations
+
+import math
+from enum import Enum
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from atc_py.check.findings import Standing
+from atc_py.check.predicate import sentence
+from atc_py.diag import SEMICOLON, Words
+from atc_py.report.check.words import LEVELS
+from atc_py.spec import Level
+from atc_py.spec.implied import rules_of
+from atc_py.spec.rewrites import REWRITES
+
+if TYPE_CHECKING:
+    from atc_py.spec import Attribute, Operand, OpSpec, Rule, When
+
+__all__ = ["attribute_words", "operand_words", "rule_words", "spec_json"]
+
+_NOTHING: tuple[object, ...] = (None, (), [], {})
+
+
+def operand_words(spec: OpSpec, operand: Operand) -> Words:
+    """Everything about an input or output but its name."""
+    dtypes = spec.dtypes_of(operand)
+    if operand.same_as is not None:
+        text = Words(f"dtype of {operand.same_as}", f"类型同 {operand.same_as}")
+    elif dtypes is None:
+        text = Words("any dtype", "任意类型")
+    else:
+        text = Words.same(" ".join(dtype.value for dtype in dtypes))
+    facts = [text]
+    if operand.layout is not None:
+        facts.append(Words.same(operand.layout))
+    elif operand.rank is not None:
+        facts.append(Words(f"rank {operand.rank}", f"秩 {operand.rank}"))
+    if operand.optional:
+        facts.append(Words("optional", "可选"))
+    if operand.variadic:
+        facts.append(Words("variadic", "个数可变"))
+    return SEMICOLON.join([*facts, *_standing(operand)])
+
+
+def attribute_words(row: Attribute) -> Words:
+    """Everything about an attribute but its name."""
+    facts = [Words.same(row.type.value)]
+    if row.listed_as is not None:
+        facts.append(Words(f"listed as {row.listed_as}", f"清单写作 {row.listed_as}"))
+    if row.required:
+        facts.append(Words("required", "必选"))
+    if row.superfluous:
+        facts.append(Words("follows from the shapes", "可由形状推出"))
+    facts += [*_defaults(row), *_bounds(row)]
+    if row.otherwise is not Level.ERROR and row.supported:
+        facts.append(Words("otherwise ", "否则") + _consequence(row.otherwise, row.rewrite))
+    return SEMICOLON.join([*facts, *_standing(row)])
+
+
+def rule_words(spec: OpSpec, rule: Rule) -> Words:
+    """A rule as a sentence, with its conditions, what follows otherwise, and its place."""
+    text = sentence(spec, rule)
+    if rule.when is not None:
+        when = _conditions(rule.when)
+        text += Words(f", when {when.en}", f"（条件：{when.zh}）")
+    follows = _consequence(rule.level, rule.rewrite)
+    if rule.deviation is not None:
+        follows += Words(f" ({rule.deviation.en})", f"（{rule.deviation.zh}）")
+    text += Words("; else ", "；否则") + follows
+    return text + Words.same(f" [{spec.place_of(rule.line)}]")
+
+
+def _consequence(level: Level, rewrite: str | None) -> Words:
+    """What follows where a rule does not hold: its level, and what a rewrite does."""
+    words = LEVELS[Standing.of(level)]
+    if rewrite is None or rewrite not in REWRITES:
+        return words
+    return words + Words(" (", "（") + REWRITES[rewrite] + Words(")", "）")
+
+
+def spec_json(spec: OpSpec) -> dict[str, object]:
+    """A specification as JSON values, without keys that say nothing."""
+    whole: dict[str, object] = msgspec.to_builtins(spec)
+    kept = {key: _plain(value) for key, value in whole.items() if _says(key, value)}
+    rules = [_rule_json(spec, rule) for rule in rules_of(spec)]
+    return {**kept, "rules": rules, "group": spec.group, "file": spec.file_name}
+
+
+def _rule_json(spec: OpSpec, rule: Rule) -> dict[str, object]:
+    """A rule in sentences of both languages."""
+    text = sentence(spec, rule)
+    found: dict[str, object] = {
+        "rule": rule.name,
+        "level": rule.level.value,
+        "place": spec.place_of(rule.line),
+        "sentence": text.as_json(),
+    }
+    if rule.when is not None:
+        found["when"] = _conditions(rule.when).as_json()
+    if rule.rewrite is not None:
+        words = REWRITES.get(rule.rewrite, Words("", ""))
+        found["rewrite"] = {"name": rule.rewrite, "sentence": words.as_json()}
+    if rule.deviation is not None:
+        found["deviation"] = Words(rule.deviation.en, rule.deviation.zh).as_json()
+    return found
+
+
+def _plain(value: object) -> object:
+    """A part of a specification as JSON has it: infinity is text, `@line` is `line`."""
+    if isinstance(value, dict):
+        return {k.lstrip("@"): _plain(v) for k, v in value.items() if v not in _NOTHING}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return str(value) if isinstance(value, float) and math.isinf(value) else value
+
+
+def _says(key: str, value: object) -> bool:
+    """Whether a top-level key belongs into JSON: the loader's own do not."""
+    return not key.startswith("@") and value not in _NOTHING
+
+
+def _defaults(row: Attribute) -> list[Words]:
+    """The defaults of an attribute."""
+    facts: list[Words] = []
+    if row.default is not None:
+        value = _value(row.default)
+        facts.append(Words(f"default {value}", f"默认 {value}"))
+    if row.default_before is not None:
+        opset, value = row.default_before.opset, _value(row.default_before.value)
+        facts.append(
+            Words(f"before opset {opset} default {value}", f"opset {opset} 之前默认 {value}")
+        )
+    if row.listed_default is not None:
+        value = _value(row.listed_default)
+        facts.append(Words(f"the list's default is {value}", f"清单默认 {value}"))
+    return facts
+
+
+def _bounds(row: Attribute) -> list[Words]:
+    """The values that an attribute may have."""
+    facts: list[Words] = []
+    if row.one_of:
+        facts.append(Words("one of ", "取值 ") + Words.same(_value(row.one_of)))
+    if row.range is not None:
+        facts.append(Words("in ", "范围 ") + Words.same(_value(row.range)))
+    if row.each is not None:
+        facts.append(Words("each in ", "各元素范围 ") + Words.same(_value(row.each)))
+    return facts
+
+
+def _standing(row: Attribute | Operand) -> list[Words]:
+    """What the list says of the row's standing, and which opsets have it."""
+    facts: list[Words] = []
+    if not row.supported:
+        follows = _consequence(row.otherwise, row.rewrite)
+        facts.append(Words("not supported yet: ", "暂不支持：") + follows)
+    if not row.listed:
+        facts.append(Words("not on the list", "清单未列"))
+    if row.since is not None:
+        facts.append(Words(f"from opset {row.since}", f"自 opset {row.since} 起"))
+    if row.until is not None:
+        facts.append(Words(f"until opset {row.until}", f"至 opset {row.until} 止"))
+    return facts
+
+
+def _conditions(when: When) -> Words:
+    """The conditions of a rule in words."""
+    facts: list[Words] = []
+    if when.precision_mode is not None:
+        mode = when.precision_mode.value
+        facts.append(Words(f"precision mode is {mode}", f"精度模式为 {mode}"))
+    if when.cube_float32 is not None:
+        en, zh = ("", "支持") if when.cube_float32 else ("no ", "不支持")
+        facts.append(Words(f"the SoC's cube has {en}float32", f"SoC 的 cube 单元{zh} float32"))
+    if when.opsets is not None:
+        first, last = when.opsets
+        facts.append(Words(f"opset is {first}-{last}", f"opset 为 {first}-{last}"))
+    for attribute in when.attributes:
+        values = _value(attribute.one_of)
+        facts.append(
+            Words(f"{attribute.name} is one of {values}", f"{attribute.name} 取值 {values}")
+        )
+    facts += [Words(f"{name} is given", f"给出 {name}") for name in when.present]
+    for dim in when.dims:
+        text = f"{dim.dim} of {dim.tensor} is {dim.equals}"
+        facts.append(Words(text, f"{dim.tensor} 的 {dim.dim} 维为 {dim.equals}"))
+    return Words(" and ", "，且").join(facts)
+
+
+def _value(value: object) -> str:
+    """A value as the file writes it."""
+    if isinstance(value, tuple):
+        return f"[{', '.join(_value(item) for item in value)}]"
+    return str(value.value) if isinstance(value, Enum) else str(value)

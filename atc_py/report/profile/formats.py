@@ -1,0 +1,35 @@
+"""The forms of a profile by name."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.report.profile.html_page import profile_html
+from atc_py.report.profile.json_document import profile_csv, profile_json
+from atc_py.report.profile.text import profile_tables
+from atc_py.report.tables import plain_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from atc_py.report.profile.record import Profile
+
+__all__ = ["PROFILE_FORMATS", "render_profile"]
+
+
+def _text(done: Profile) -> str:
+    """Tables with an empty line between them."""
+    return "\n\n".join("\n".join(plain_lines(table)) for table in profile_tables(done)) + "\n"
+
+
+PROFILE_FORMATS: dict[str, Callable[[Profile], str]] = {
+    "text": _text,
+    "json": profile_json,
+    "csv": profile_csv,
+    "html": profile_html,
+}
+
+
+def render_profile(form: str, done: Profile) -> str:
+    """The profile in the form of that name, one of `PROFILE_FORMATS`."""
+    return PROFILE_FORMATS[form](done)

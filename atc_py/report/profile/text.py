@@ -1,0 +1,207 @@
+"""A profile as tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.report.tables import Table, format_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from atc_py.cost.calibration import Calibration
+    from atc_py.cost.estimate import Estimate
+    from atc_py.cost.network import Kernel, NetworkCost, Span
+    from atc_py.report.profile.record import Profile
+
+__all__ = [
+    "bound_text",
+    "calibration_tables",
+    "comparison_table",
+    "format_time",
+    "operator_rows",
+    "profile_tables",
+    "summary_rows",
+    "time_text",
+]
+
+SHOWN = 20
+"""Kernels that the table lists; JSON, CSV and HTML have all."""
+
+_MILLI, _MICRO = 1e-3, 1e-6
+_NAME = 48
+_LEAST = 0.005
+"""Shares below it would show as none."""
+
+PIPE_NAMES = {
+    "cube": "cube (M)",
+    "vector": "vector (V)",
+    "mte1": "L1 to L0 (MTE1)",
+    "mte2": "into the core (MTE2)",
+    "mte3": "out of the core (MTE3)",
+    "fixp": "L0C out (FIXP)",
+}
+
+
+def format_time(seconds: float) -> str:
+    """`4.25 ms` or `12.3 µs`: a time with the unit that keeps it readable."""
+    if seconds >= 1:
+        return f"{seconds:.2f} s"
+    if seconds >= _MILLI:
+        return f"{seconds / _MILLI:.2f} ms"
+    return f"{seconds / _MICRO:.1f} µs"
+
+
+def time_text(span: Span) -> str:
+    """The expected time and its range."""
+    low, high = format_time(span.low), format_time(span.high)
+    return f"{format_time(span.expected)} (between {low} and {high})"
+
+
+def profile_tables(done: Profile) -> list[Table]:
+    """Everything that the text form shows."""
+    tables = [] if done.calibration is None else calibration_tables(done.calibration)
+    if len(done.socs) > 1:
+        tables.append(comparison_table(done))
+    for cost in done.costs:
+        title = f"{cost.model} on {cost.soc.name}"
+        tables.append(Table(title, ("", ""), tuple(summary_rows(cost))))
+        if not cost.kernels:
+            continue
+        tables += [
+            Table(
+                "Operators",
+                ("operator", "kernels>", "time>", "share>", "bound by", "use of peak>", "bytes>"),
+                tuple(operator_rows(cost)),
+            ),
+            _kernel_table(cost),
+        ]
+    return tables
+
+
+def comparison_table(done: Profile) -> Table:
+    """SoCs side by side."""
+    rows: list[tuple[str, ...]] = []
+    for each in done.socs:
+        cost = each.cost
+        if cost is None:
+            rows.append((each.soc, each.verdict, "", "", "", "", ""))
+            continue
+        span = cost.time
+        rows.append((
+            each.soc, each.verdict, *map(format_time, (span.expected, span.low, span.high)),
+            format_bytes(cost.footprint.total), str(len(cost.kernels)),
+        ))  # fmt: skip
+    head = ("SoC", "", "time>", "low>", "high>", "memory>", "kernels>")
+    return Table("SoCs side by side", head, tuple(rows))
+
+
+def summary_rows(cost: NetworkCost) -> list[tuple[str, str]]:
+    """(what, figure) of the whole model."""
+    busy = ", ".join(
+        f"{PIPE_NAMES[name]} {share:.0%}" for name, share in cost.busy.items() if share >= _LEAST
+    )
+    rows = [
+        ("time", time_text(cost.time)),
+        ("kernels", f"{len(cost.kernels)} for {cost.nodes} operators"),
+        ("bound by", _bounds(cost.kernels, cost.time.expected)),
+        ("pipes busy", busy or "none"),
+        ("memory", _memory_text(cost)),
+    ]
+    lines = cost.assumptions()
+    rows += [("assumes" if not at else "", line) for at, line in enumerate(lines)]
+    return rows
+
+
+def bound_text(cost: Estimate) -> str:
+    """What takes longest, and where that is the launch, what comes next."""
+    return cost.bound if cost.bound != "launch" else f"launch, then {cost.limiter}"
+
+
+def _memory_text(cost: NetworkCost) -> str:
+    """Device memory, and what of it is what."""
+    memory = cost.footprint
+    planned = "plan" if memory.planned else "live ranges, no plan"
+    parts = (
+        f"weights {format_bytes(memory.weights)}",
+        f"results {format_bytes(memory.arena)} ({planned})",
+        f"inputs and outputs {format_bytes(memory.ports)}",
+        f"workspace {format_bytes(memory.workspace)}",
+    )
+    return f"{format_bytes(memory.total)}: {', '.join(parts)}"
+
+
+def _bounds(kernels: Sequence[Kernel], whole: float) -> str:
+    """What bounds the kernels, by the share of time."""
+    sums: dict[str, float] = {}
+    for kernel in kernels:
+        bound = kernel.cost.bound
+        sums[bound] = sums.get(bound, 0.0) + kernel.cost.expected
+    ranked = sorted(sums.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{name} {seconds / whole:.0%}" for name, seconds in ranked) or "nothing"
+
+
+def operator_rows(cost: NetworkCost) -> list[tuple[str, ...]]:
+    """A row for each kind of kernel, those that take longest first."""
+    whole = cost.time.expected
+    rows: list[tuple[str, ...]] = []
+    for op, kernels in cost.by_operator().items():
+        seconds = sum(kernel.cost.expected for kernel in kernels)
+        limit = sum(kernel.cost.limit for kernel in kernels)
+        moved = sum(kernel.cost.read + kernel.cost.written for kernel in kernels)
+        rows.append((
+            op, str(len(kernels)), format_time(seconds), f"{seconds / whole:.1%}",
+            _bounds(kernels, seconds), f"{limit / seconds:.0%}", format_bytes(moved),
+        ))  # fmt: skip
+    return rows
+
+
+def _kernel_table(cost: NetworkCost) -> Table:
+    """The kernels that take longest."""
+    whole = cost.time.expected
+    ranked = sorted(range(len(cost.kernels)), key=lambda at: (-cost.kernels[at].cost.expected, at))
+    rows = []
+    for at in ranked[:SHOWN]:
+        kernel = cost.kernels[at]
+        span = kernel.cost
+        rows.append((
+            str(at), kernel.op, _short(", ".join(kernel.origins) or kernel.name),
+            format_time(span.expected), f"{format_time(span.low)}..{format_time(span.high)}",
+            f"{span.expected / whole:.1%}", bound_text(span),
+            f"{span.utilisation:.0%}",
+            format_bytes(span.read + span.written),
+        ))  # fmt: skip
+    left = len(cost.kernels) - len(rows)
+    title = "Kernels that take longest" if left else "Kernels"
+    if left:
+        title += f" ({left} more: --format csv or html has all)"
+    head = (
+        "#>", "kernel", "computes", "time>", "range>", "share>", "bound by", "use of peak>",
+        "bytes>",
+    )  # fmt: skip
+    return Table(title, head, tuple(rows))
+
+
+def _short(text: str) -> str:
+    """The end of a name that is too long for a table, where names differ."""
+    return text if len(text) <= _NAME else f"...{text[3 - _NAME :]}"
+
+
+def calibration_tables(done: Calibration) -> list[Table]:
+    """The refitted factors, and how well they fit."""
+    factors = done.fit.factors
+    rows = (
+        ("cube", f"{factors.cube:.1%} of its peak rate"),
+        ("vector unit", f"{factors.vector:.1%} of its peak rate"),
+        ("bandwidth", f"{factors.bandwidth:.1%} of the rates of memory and L2"),
+        ("launch", format_time(factors.launch)),
+        ("error", f"{done.before:.1%} before, {done.fit.spread:.1%} after (root mean square)"),
+    )
+    errors = tuple(
+        (each.op, str(each.count), f"{each.before:.1%}", f"{each.after:.1%}")
+        for each in done.operators
+    )
+    return [
+        Table(f"Factors refitted to {done.count} measurements on {done.soc}", ("", ""), rows),
+        Table("Error by operator", ("operator", "count>", "before>", "after>"), errors),
+    ]

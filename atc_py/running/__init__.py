@@ -1,0 +1,1 @@
+"""Running an offline model: arrays in, one run, arrays out."""

@@ -1,0 +1,138 @@
+"""Reading .npy and .npz files that may be damaged or hostile."""
+
+from __future__ import annotations
+
+import math
+import os
+import warnings
+import zipfile
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING, Any
+
+from numpy.lib import format as npy_format
+
+from atc_py.diag import AtcError, Place
+from atc_py.diag.codes import BAD_DATA_FILE
+from atc_py.system.input_files import opened
+from atc_py.system.memory_limit import require_memory
+from atc_py.tensor.dtypes import DType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    import numpy as np
+    import numpy.typing as npt
+
+    Array = npt.NDArray[np.generic]
+
+__all__ = ["broken_file", "is_raw_pair", "read_npy", "read_npz"]
+
+_LONGEST_HEADER = 10_000
+"""Bytes; numpy reads no longer ones either, but only says so once it has them in memory."""
+
+_REASON = 200
+"""Characters of a reason that are shown; numpy quotes whole headers."""
+
+
+def read_npy(path: Path, most: int | None = None) -> Array:
+    """The array of an .npy file.
+
+    Args:
+        path: the file.
+        most: bytes of data beyond which nothing takes the array.
+
+    Raises:
+        AtcError: FILE_NOT_FOUND, FILE_UNREADABLE, MEMORY_LIMIT, or BAD_DATA_FILE for what is no
+            .npy file, is cut short, or has elements that no tensor has.
+    """
+    with opened(path) as file, _damage(path):
+        if file.read(2) == b"PK":
+            raise ValueError("it is an archive of arrays; call it .npz")
+        size = file.seek(0, os.SEEK_END)
+        require_memory(size, "its array", Place(str(path)))
+        file.seek(0)
+        return _array(file, size, most)
+
+
+def read_npz(path: Path, most: int | None = None) -> dict[str, Array]:
+    """All arrays of an .npz file, by name.
+
+    Args:
+        path: the file.
+        most: bytes of data beyond which nothing takes an array.
+
+    Raises:
+        AtcError: as `read_npy` does, and BAD_DATA_FILE for an archive with members that are no
+            arrays, two of one name, or none.
+    """
+    arrays: dict[str, Array] = {}
+    with opened(path) as file, _damage(path), zipfile.ZipFile(file) as archive:
+        claimed = sum(member.file_size for member in archive.infolist())
+        require_memory(claimed, "its arrays", Place(str(path)))
+        for member in archive.infolist():
+            name = member.filename.removesuffix(".npy")
+            if name == member.filename:
+                raise ValueError(f"its member {name!r} is no .npy array")
+            if name in arrays:
+                raise ValueError(f"it holds {name!r} twice")
+            with archive.open(member) as data:
+                arrays[name] = _array(data, member.file_size, most)
+        if not arrays:
+            raise ValueError("it holds no arrays")
+    return arrays
+
+
+def is_raw_pair(dtype: np.dtype[Any]) -> bool:
+    """Whether elements are two bytes without meaning: what numpy makes of bfloat16 in a file."""
+    return dtype.kind == "V" and dtype.names is None and dtype.str[1:] == "V2"
+
+
+def broken_file(path: Path, reason: str) -> AtcError:
+    """The diagnostic for a data file that is not what its name says."""
+    text = reason if len(reason) <= _REASON else f"{reason[:_REASON]}..."
+    return BAD_DATA_FILE.error(f"{path} cannot be read: {text}", place=Place(str(path)))
+
+
+@contextmanager
+def _damage(path: Path) -> Iterator[None]:
+    """Turn whatever the block raises of the file's content into BAD_DATA_FILE."""
+    try:
+        with warnings.catch_warnings():
+            # Damaged headers are parsed as Python, which warns of what it finds there.
+            warnings.simplefilter("ignore")
+            yield
+    except AtcError:
+        raise
+    except Exception as error:  # noqa: BLE001  (numpy and zipfile pass on what their parsers raise)
+        raise broken_file(path, str(error) or type(error).__name__) from None
+
+
+def _check_header(file: IO[bytes], width: int) -> None:
+    """Refuse a header whose length, a number of `width` bytes that comes next, is no header's."""
+    start = file.tell()
+    length = int.from_bytes(file.read(width), "little")
+    if length > _LONGEST_HEADER:
+        raise ValueError(f"its header has {length} bytes, at most {_LONGEST_HEADER} make sense")
+    file.seek(start)
+
+
+def _array(file: IO[bytes], size: int, most: int | None) -> Array:
+    """The array in a file of `size` bytes; what the header claims is checked before it is made."""
+    version = npy_format.read_magic(file)
+    first = version == (1, 0)
+    _check_header(file, 2 if first else 4)
+    read = npy_format.read_array_header_1_0 if first else npy_format.read_array_header_2_0
+    shape, _, dtype = read(file)
+    if not is_raw_pair(dtype):
+        DType.from_numpy(dtype)
+    wanted, left = math.prod(shape) * dtype.itemsize, size - file.tell()
+    if min(shape, default=0) < 0 or wanted > left:
+        raise ValueError(f"its header claims {wanted} bytes of data, there are {left}")
+    if most is not None and wanted > most:
+        raise ValueError(
+            f"its header claims {wanted} bytes of data, nothing here takes over {most}"
+        )
+    file.seek(0)
+    array: Array = npy_format.read_array(file, allow_pickle=False)
+    return array

@@ -1,0 +1,161 @@
+"""Runs an offline model on given or random data, saves and compares its outputs."""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from atc_py.diag import Place
+from atc_py.diag.codes import BAD_OPTION, CANNOT_WRITE, NOT_FINITE, OUTPUT_MISMATCH
+from atc_py.package.npy import array_chunks, npy_header
+from atc_py.report.layers.comparison import compare, explained_share
+from atc_py.report.model.runs import Run
+from atc_py.running.feeds import random_feeds, read_feeds
+from atc_py.system.atomic_files import atomic_write
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import format_shape
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from atc_py.diag import Diagnostic
+    from atc_py.report.layers.comparison import Comparison
+    from atc_py.running.model import Model
+
+    Array = npt.NDArray[np.generic]
+
+__all__ = ["RunOptions", "execute", "mismatches"]
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """What the user chose for one run.
+
+    Attributes:
+        inputs: `name=file` texts, or `file` alone.
+        seed: seed of random data for inputs without a file; None leaves them missing.
+        expect: `name=file` texts of expected outputs.
+        tolerance: largest error as a share of the output's range; None for the model's own.
+        output: folder for the outputs, or None.
+        profile: whether to keep the time of each node.
+    """
+
+    inputs: tuple[str, ...] = ()
+    seed: int | None = None
+    expect: tuple[str, ...] = ()
+    tolerance: float | None = None
+    output: Path | None = None
+    profile: bool = False
+
+
+def execute(model: Model, options: RunOptions) -> Run:
+    """Run `model` once and do what `options` ask with the outputs.
+
+    Raises:
+        AtcError: data cannot be read or does not fit, the device failed, or an output cannot be
+            saved. Outputs that differ from the expected ones do not raise; see
+            `mismatches`.
+    """
+    tolerance = _tolerance(model, options)
+    feeds = read_feeds(options.inputs, model.inputs)
+    expected = read_feeds(options.expect, model.outputs)
+    if options.seed is not None:
+        feeds = {**random_feeds(model.inputs, options.seed), **feeds}
+    started = time.perf_counter()
+    outputs = model.run(feeds)
+    seconds = time.perf_counter() - started
+    comparisons = tuple(
+        compare(name, outputs[name], array, tolerance(name, array))
+        for name, array in expected.items()
+    )
+    files = {} if options.output is None else _save(outputs, options.output)
+    nodes = tuple(model.profile()) if options.profile else ()
+    return Run(seconds, outputs, files, comparisons, nodes, tuple(_not_finite(feeds, outputs)))
+
+
+def _tolerance(model: Model, options: RunOptions) -> Callable[[str, Array], float]:
+    """The largest error that passes: what the user said, or else what the model explains."""
+    given = options.tolerance
+    if given is None:
+        return partial(explained_share, model.description)
+    if not math.isfinite(given):
+        raise BAD_OPTION.error(
+            f"the tolerance must be a finite number, found {given}",
+            help="give a share of the output's range such as 1e-3, or leave --tolerance out",
+        )
+    return lambda _name, _array: given
+
+
+def mismatches(done: Run) -> tuple[Diagnostic, ...]:
+    """OUTPUT_MISMATCH for each output that is not the expected one."""
+    return tuple(_mismatch(row) for row in done.comparisons if not row.passed)
+
+
+def _not_finite(feeds: Mapping[str, Array], outputs: Mapping[str, Array]) -> Iterator[Diagnostic]:
+    """A warning for each output with infinities or NaN that no input had."""
+    if any(_odd_values(array) for array in feeds.values()):
+        return
+    for name, array in outputs.items():
+        count = _odd_values(array)
+        if count:
+            yield NOT_FINITE.diagnostic(
+                f"{count} of {array.size} values of {name} are infinite or NaN",
+                place=Place(field=f"output {name}"),
+                help="with float16, a value on the way was beyond 65504; compare with "
+                "--precision-mode must_keep_origin_dtype",
+            )
+
+
+def _odd_values(array: Array) -> int:
+    """How many elements are infinite or NaN."""
+    import numpy as np
+
+    if not DType.from_numpy(array.dtype).is_float:
+        return 0
+    return int(array.size - np.isfinite(array).sum())
+
+
+def _mismatch(row: Comparison) -> Diagnostic:
+    """The finding for one output."""
+    place = Place(field=f"output {row.name}")
+    if row.other_shapes is not None:
+        found, expected = map(format_shape, row.other_shapes)
+        return OUTPUT_MISMATCH.diagnostic(
+            f"{row.name} has the shape {found}, the data expected have {expected}",
+            place=place,
+            help="expect data that were computed from the same inputs, for this output",
+        )
+    return OUTPUT_MISMATCH.diagnostic(
+        f"{row.name} differs by {row.range_error:.2e} of its range, "
+        f"at most {row.tolerance:.2e} passes",
+        place=place,
+        help="compare with --precision-mode must_keep_origin_dtype, or set --tolerance",
+    )
+
+
+def _save(outputs: Mapping[str, Array], folder: Path) -> dict[str, Path]:
+    """Write each output to `folder` as an .npy file named after it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CANNOT_WRITE.error(f"cannot make folder {folder}: {error.strerror}") from None
+    files: dict[str, Path] = {}
+    for position, (name, array) in enumerate(outputs.items()):
+        stem = re.sub(r"[^A-Za-z0-9_.-]", "_", name).lstrip(".") or f"output{position}"
+        path = folder / f"{stem}.npy"
+        if path in files.values():
+            path = folder / f"{stem}.{position}.npy"
+        with atomic_write(path, durable=False) as file:
+            # numpy.save would write past `file`, whose failing writes are diagnostics.
+            file.write(npy_header(DType.from_numpy(array.dtype), array.shape))
+            file.writelines(array_chunks(array))
+        files[name] = path
+    return files

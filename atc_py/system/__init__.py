@@ -1,0 +1,1 @@
+"""The machine: files, signals and the memory that a process may take."""

@@ -1,0 +1,175 @@
+"""Files that appear whole or not at all: temporary file, fsync, rename."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import stat
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from atc_py.diag import AtcError, Place
+from atc_py.diag.codes import CANNOT_WRITE
+from atc_py.system.file_locks import create_held, take_over
+from atc_py.system.signal_guard import undisturbed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from _typeshed import ReadableBuffer
+
+__all__ = ["atomic_write"]
+
+_BUFFER = 1 << 18
+_NAME_PART = 40
+"""Characters of the target's name in the temporary one, so that long names stay legal."""
+
+_WRITERS = 1000
+"""Temporary files of one target at once; each is a writer that is at work."""
+
+_HELP = {
+    errno.ENOENT: "create the folder first, or choose another place",
+    errno.ENOTDIR: "a part of the path is a file; choose another place",
+    errno.EISDIR: "give the name of a file, not of a folder",
+    errno.ENOSPC: "free space on that disk, or choose another place",
+    errno.EDQUOT: "free space within your quota, or choose another place",
+    errno.EFBIG: "raise the limit on file sizes (`ulimit -f`), or choose another place",
+    errno.EROFS: "the disk is mounted read-only; choose another place",
+    errno.ENAMETOOLONG: "choose a shorter name",
+}
+_HELP_ELSE = "check the permissions of file and folder, or choose another place"
+
+
+@contextmanager
+def atomic_write(path: Path, *, durable: bool = True) -> Iterator[io.BufferedWriter]:
+    """A file to write bytes to, which becomes `path` when the block ends without exception.
+
+    Until then `path` holds what it held before; after an exception of any kind the temporary
+    file is gone. Several may write to one path at once: the last one to end is what stays. A
+    process that is killed leaves at most a hidden `.NAME.N.tmp` beside the target, which the next
+    one that writes to the same path removes. A link is followed; permissions of a file that is
+    replaced are kept. Writing is buffered and the file can seek.
+
+    Args:
+        path: the file to make or replace.
+        durable: wait until the disk has it; False where losing it in a power cut does no harm.
+
+    Raises:
+        AtcError: CANNOT_WRITE; errors of the block's own are passed on as they are.
+    """
+    with _refusals(path):
+        target = Path(os.path.realpath(path))
+        mode = _mode_of_old(path, target)
+    file: io.BufferedWriter | None = None
+    temporary: Path | None = None
+    try:
+        with _refusals(path), undisturbed():
+            handle, temporary = _temporary(target)
+            file = io.BufferedWriter(_Output(handle, path), _BUFFER)
+        yield file
+        with _refusals(path):
+            _commit(file, mode, temporary, target, durable=durable)
+    except BaseException:
+        _discard(file, temporary)
+        raise
+
+
+class _Output(io.FileIO):
+    """A new file whose failing writes say so by diagnostic, and so differ from other errors."""
+
+    def __init__(self, handle: int, path: Path) -> None:
+        super().__init__(handle, "wb")
+        self._path = path
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        """Write some of `data` and return how many bytes that were."""
+        with _refusals(self._path):
+            return super().write(data)
+
+
+def _temporary(target: Path) -> tuple[int, Path]:
+    """A new file beside `target`, open and held; those of writers that are dead are removed."""
+    for number in range(_WRITERS):
+        path = target.with_name(f".{target.name[:_NAME_PART]}.{number}.tmp")
+        handle = create_held(path)
+        if handle is None and take_over(path):
+            handle = create_held(path)
+        if handle is not None:
+            return handle, path
+    raise FileExistsError(errno.EEXIST, "too many temporary files of that name beside it")
+
+
+@contextmanager
+def _refusals(path: Path) -> Iterator[None]:
+    """Turn the system's refusals into CANNOT_WRITE."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error) or type(error).__name__
+        raise CANNOT_WRITE.error(
+            f"cannot write {path}: {reason}",
+            place=Place(file=str(path)),
+            help=_HELP.get(error.errno or 0, _HELP_ELSE),
+        ) from error
+
+
+def _mode_of_old(path: Path, target: Path) -> int | None:
+    """Permissions of the file to replace, None where there is none; refuses what is no file."""
+    try:
+        old = target.stat()
+    except FileNotFoundError:
+        return None
+    if stat.S_ISDIR(old.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if not stat.S_ISREG(old.st_mode):
+        raise CANNOT_WRITE.error(
+            f"cannot write {path}: it is a device, a pipe or a socket, not a file",
+            place=Place(file=str(path)),
+            help="give the name of a file",
+        )
+    if not os.access(target, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    return stat.S_IMODE(old.st_mode)
+
+
+def _commit(
+    file: io.BufferedWriter, mode: int | None, temporary: Path, target: Path, *, durable: bool
+) -> None:
+    """Bring the bytes to disk and the file to its name."""
+    file.flush()
+    if durable:
+        os.fsync(file.fileno())
+    if os.name == "nt":  # an open file has no other name there
+        file.close()
+    if mode is not None:
+        temporary.chmod(mode)
+    # Open until it has its name: closing lets go of it, and others would take it for left behind.
+    temporary.replace(target)
+    file.close()
+    if durable:
+        _sync_folder(target.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Bring the new name to disk; systems that cannot do that for folders do it by themselves."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _discard(file: io.BufferedWriter | None, temporary: Path | None) -> None:
+    """Remove and close what was begun; closing flushes, which may fail again."""
+    if temporary is not None and os.name != "nt":
+        with suppress(OSError):
+            temporary.unlink()
+    if file is not None:
+        with suppress(AtcError, OSError):
+            file.close()
+    if temporary is not None and os.name == "nt":
+        with suppress(OSError):
+            temporary.unlink()

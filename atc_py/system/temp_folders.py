@@ -1,0 +1,92 @@
+"""Temporary folders for work that needs files, gone afterwards; also those of killed processes."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import tempfile
+import time
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from atc_py.diag import AtcError
+from atc_py.diag.codes import CANNOT_WRITE
+from atc_py.system.file_locks import create_held, take_over
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from atc_py.diag import Diagnostic
+
+__all__ = ["work_folder"]
+
+_PREFIX = "atc-py-work-"
+_HOLD = ".held"
+_FULL = frozenset({errno.ENOSPC, errno.EFBIG, errno.EDQUOT})
+_ELSEWHERE = "name a folder with more room in the environment variable TMPDIR"
+_UNHELD_FOR = 3600
+"""Seconds after which a folder without the file that is held is no folder that just comes up."""
+
+
+@contextmanager
+def work_folder() -> Iterator[Path]:
+    """A new folder of this process' own, removed when the block ends.
+
+    Folders that killed processes of this user left behind are removed first.
+
+    Raises:
+        AtcError: CANNOT_WRITE where the system has no room for temporary files.
+    """
+    try:
+        _remove_left_behind(Path(tempfile.gettempdir()))
+        folder = Path(tempfile.mkdtemp(prefix=_PREFIX))
+    except OSError as error:
+        message = f"there is no room for temporary files: {error.strerror or error}"
+        raise CANNOT_WRITE.error(message, help=_ELSEWHERE) from error
+    handle: int | None = None
+    try:
+        with suppress(OSError):
+            handle = create_held(folder / _HOLD)
+        yield folder
+    except AtcError as error:
+        found = [_as_temporary(each, folder) for each in error.diagnostics]
+        if found == list(error.diagnostics):
+            raise
+        raise AtcError(*found) from error
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        message = f"there is no more room for temporary files in {folder.parent}: {error.strerror}"
+        raise CANNOT_WRITE.error(message, help=_ELSEWHERE) from error
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        if handle is not None:
+            os.close(handle)
+
+
+def _as_temporary(found: Diagnostic, folder: Path) -> Diagnostic:
+    """A finding; of a file in `folder` that cannot be written, with another way out."""
+    file = found.place.file if found.place else None
+    if found.code is not CANNOT_WRITE or not file or folder not in Path(file).parents:
+        return found
+    return replace(found, help=_ELSEWHERE)
+
+
+def _remove_left_behind(base: Path) -> None:
+    """Remove the folders in `base` that are this user's and that nobody holds any more."""
+    for folder in base.glob(f"{_PREFIX}*"):
+        with suppress(OSError):
+            facts = folder.lstat()
+            mine = not hasattr(os, "getuid") or facts.st_uid == os.getuid()
+            if mine and not folder.is_symlink() and _is_left_behind(folder, facts.st_mtime):
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_left_behind(folder: Path, changed: float) -> bool:
+    """Whether the process that made `folder` is gone."""
+    if (folder / _HOLD).exists():
+        return take_over(folder / _HOLD)
+    return time.time() - changed > _UNHELD_FOR

@@ -1,0 +1,1 @@
+"""Tensors as data: dtypes, formats, shapes, storage and packed bytes."""

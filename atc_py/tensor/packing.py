@@ -1,0 +1,257 @@
+"""Packing: the elements of a tensor in the order of its storage, padded with zeros, and back.
+
+Nothing is computed: bits move, of any dtype, also those that numpy itself does not know. What each
+order is, element by element, stands in docs/layout.md; here they are reshapes, transpositions and
+copies of whole arrays.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.formats import Format
+from atc_py.tensor.shapes import closed_shape
+from atc_py.tensor.storage import (
+    FRACTAL_ROWS,
+    MATRIX_RANK,
+    blocks_of,
+    c0_of,
+    group_blocks,
+    stored_shape,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from atc_py.tensor.shapes import Shape
+    from atc_py.tensor.storage import Storage
+
+    Array = NDArray[Any]
+
+__all__ = ["pack", "unpack"]
+
+_TO_NCHW, _TO_NHWC = (0, 3, 1, 2), (0, 2, 3, 1)
+
+
+def pack(array: NDArray[Any], origin: Format, storage: Storage | None) -> NDArray[Any]:
+    """`array` in `storage`: a C-ordered array of the shape that `stored_shape` gives.
+
+    Args:
+        array: the tensor, its axes in the order of `origin`.
+        origin: what the axes mean.
+        storage: where the elements go; None leaves them row by row.
+
+    Raises:
+        ImpossibleStorageError: such a tensor cannot lie in `storage`.
+    """
+    dtype = DType.from_numpy(array.dtype)
+    shape = closed_shape(stored_shape(array.shape, origin, storage, dtype))
+    if storage is None:
+        return np.ascontiguousarray(array).reshape(shape)
+    if _is_nhwc_map(origin, storage):
+        array = array.transpose(_TO_NCHW)
+    packer, _ = _ORDERS[_order(storage, array.ndim)]
+    return np.ascontiguousarray(packer(array, storage, c0_of(dtype))).reshape(shape)
+
+
+def unpack(
+    packed: NDArray[Any], shape: Shape, origin: Format, storage: Storage | None
+) -> NDArray[Any]:
+    """The tensor of `shape` that `pack` laid into `storage`: a C-ordered array of its own.
+
+    Padding is not looked at.
+
+    Args:
+        packed: elements in storage order, of any shape with the right number of them.
+        shape: extents of the tensor in `origin`.
+        origin: what the axes mean.
+        storage: where the elements are; None for row by row.
+
+    Raises:
+        ImpossibleStorageError: such a tensor cannot lie in `storage`.
+    """
+    dtype = DType.from_numpy(packed.dtype)
+    stored = closed_shape(stored_shape(shape, origin, storage, dtype))
+    packed = packed.reshape(stored)
+    if storage is None:
+        return np.array(packed)
+    is_nhwc = _is_nhwc_map(origin, storage)
+    logical = tuple(shape[axis] for axis in _TO_NCHW) if is_nhwc else shape
+    _, unpacker = _ORDERS[_order(storage, len(shape))]
+    array = unpacker(packed, logical, storage)
+    return np.array(array.transpose(_TO_NHWC) if is_nhwc else array, order="C")
+
+
+def _is_nhwc_map(origin: Format, storage: Storage) -> bool:
+    """Whether channels come last in a tensor whose storage tells the axes apart."""
+    return origin is Format.NHWC and storage.format is not Format.FRACTAL_NZ
+
+
+def _order(storage: Storage, rank: int) -> str:
+    """The row of `_ORDERS` for tensors of `rank` in `storage`."""
+    if storage.format is not Format.FRACTAL_Z:
+        name: str = storage.format.value
+        return name
+    if rank == MATRIX_RANK:
+        return "matrix"
+    return "filter" if storage.groups == 1 else "grouped filter"
+
+
+def _padded(array: Array, shape: Shape) -> Array:
+    """`array` with zeros behind its end along each axis, up to `shape`."""
+    if array.shape == shape:
+        return array
+    result = np.zeros(shape, array.dtype)
+    result[tuple(slice(extent) for extent in array.shape)] = array
+    return result
+
+
+def _cut(array: Array, shape: Shape) -> Array:
+    """The first elements of `array` along each axis."""
+    return array[tuple(slice(extent) for extent in shape)]
+
+
+def _pack_map(x: Array, _storage: Storage, c0: int) -> Array:
+    """[N, C, H, W] as [N, C1, H, W, C0]."""
+    batch, channels, height, width = x.shape
+    c1 = blocks_of(channels, c0)
+    blocked = _padded(x, (batch, c1 * c0, height, width)).reshape(batch, c1, c0, height, width)
+    ordered: Array = blocked.transpose(0, 1, 3, 4, 2)
+    return ordered
+
+
+def _unpack_map(packed: Array, shape: Shape, _storage: Storage) -> Array:
+    """The inverse of `_pack_map`."""
+    batch, c1, height, width, c0 = packed.shape
+    return _cut(packed.transpose(0, 1, 4, 2, 3).reshape(batch, c1 * c0, height, width), shape)
+
+
+def _pack_matrix(x: Array, _storage: Storage, c0: int) -> Array:
+    """[K, N] as [K1, N1, 16, C0]."""
+    k1, n1 = blocks_of(x.shape[0], c0), blocks_of(x.shape[1], FRACTAL_ROWS)
+    blocked = _padded(x, (k1 * c0, n1 * FRACTAL_ROWS)).reshape(k1, c0, n1, FRACTAL_ROWS)
+    ordered: Array = blocked.transpose(0, 2, 3, 1)
+    return ordered
+
+
+def _unpack_matrix(packed: Array, shape: Shape, _storage: Storage) -> Array:
+    """The inverse of `_pack_matrix`."""
+    k1, n1, rows, c0 = packed.shape
+    return _cut(packed.transpose(0, 3, 1, 2).reshape(k1 * c0, n1 * rows), shape)
+
+
+def _pack_diagonals(x: Array, c0: int) -> Array:
+    """[blocks, outputs, inputs, H, W] as [blocks, C1, H, W, N1, 16, C0]."""
+    blocks, outputs, inputs, height, width = x.shape
+    n1, c1 = blocks_of(outputs, FRACTAL_ROWS), blocks_of(inputs, c0)
+    padded = _padded(x, (blocks, n1 * FRACTAL_ROWS, c1 * c0, height, width))
+    blocked = padded.reshape(blocks, n1, FRACTAL_ROWS, c1, c0, height, width)
+    ordered: Array = blocked.transpose(0, 3, 5, 6, 1, 2, 4)
+    return ordered
+
+
+def _unpack_diagonals(packed: Array, shape: Shape) -> Array:
+    """The inverse of `_pack_diagonals`, from any shape with the same elements."""
+    blocks, _, inputs, height, width = shape
+    n1, rows, c0 = packed.shape[-3:]
+    c1 = blocks_of(inputs, c0)
+    blocked = packed.reshape(blocks, c1, height, width, n1, rows, c0)
+    ordered = blocked.transpose(0, 4, 5, 1, 6, 2, 3)
+    return _cut(ordered.reshape(blocks, n1 * rows, c1 * c0, height, width), shape)
+
+
+def _pack_filter(x: Array, _storage: Storage, c0: int) -> Array:
+    """[N, C, H, W] as [C1, H, W, N1, 16, C0]."""
+    return _pack_diagonals(x[None], c0)
+
+
+def _unpack_filter(packed: Array, shape: Shape, _storage: Storage) -> Array:
+    """The inverse of `_pack_filter`."""
+    (array,) = _unpack_diagonals(packed, (1, *shape))
+    return np.asarray(array)
+
+
+def _pack_grouped(x: Array, storage: Storage, c0: int) -> Array:
+    """[G cout, cin, H, W] on block diagonals of E groups each."""
+    groups, (channels, height, width) = storage.groups, x.shape[1:]
+    filters = x.shape[0] // groups
+    merged, blocks, _, _ = group_blocks(groups, channels, filters, c0)
+    split = x.reshape(groups, filters, channels, height, width)
+    whole = _padded(split, (blocks * merged, *split.shape[1:]))
+    whole = whole.reshape(blocks, merged, filters, channels, height, width)
+    square = np.zeros((blocks, merged, filters, merged, channels, height, width), x.dtype)
+    each = np.arange(merged)
+    square[:, each, :, each] = whole.swapaxes(0, 1)
+    return _pack_diagonals(
+        square.reshape(blocks, merged * filters, merged * channels, height, width), c0
+    )
+
+
+def _unpack_grouped(packed: Array, shape: Shape, storage: Storage) -> Array:
+    """The inverse of `_pack_grouped`."""
+    groups, (outputs, channels, height, width) = storage.groups, shape
+    filters = outputs // groups
+    merged, blocks, _, _ = group_blocks(groups, channels, filters, packed.shape[-1])
+    sides = (blocks, merged * filters, merged * channels, height, width)
+    square = _unpack_diagonals(packed, sides)
+    square = square.reshape(blocks, merged, filters, merged, channels, height, width)
+    each = np.arange(merged)
+    whole = square[:, each, :, each].swapaxes(0, 1)
+    split = whole.reshape(blocks * merged, filters, channels, height, width)
+    return _cut(split, (groups, *split.shape[1:])).reshape(shape)
+
+
+def _pack_nz(x: Array, _storage: Storage, c0: int) -> Array:
+    """[..., H, W] as [..., W1, H1, 16, C0]."""
+    *outer, height, width = x.shape
+    h1, w1 = blocks_of(height, FRACTAL_ROWS), blocks_of(width, c0)
+    padded = _padded(x, (*outer, h1 * FRACTAL_ROWS, w1 * c0))
+    blocked = padded.reshape(*outer, h1, FRACTAL_ROWS, w1, c0)
+    return np.moveaxis(blocked, -2, -4)
+
+
+def _unpack_nz(packed: Array, shape: Shape, _storage: Storage) -> Array:
+    """The inverse of `_pack_nz`."""
+    *outer, w1, h1, rows, c0 = packed.shape
+    return _cut(np.moveaxis(packed, -4, -2).reshape(*outer, h1 * rows, w1 * c0), shape)
+
+
+def _pack_depthwise(x: Array, storage: Storage, c0: int) -> Array:
+    """[C m, 1, H, W] as [C1, H, W, m, C0, C0], channels on the diagonal."""
+    channels, (height, width) = storage.groups, x.shape[2:]
+    multiplier = x.shape[0] // channels
+    c1 = blocks_of(channels, c0)
+    split = x.reshape(channels, multiplier, height, width)
+    blocked = _padded(split, (c1 * c0, *split.shape[1:])).reshape(c1, c0, *split.shape[1:])
+    square = np.zeros((c1, height, width, multiplier, c0, c0), x.dtype)
+    each = np.arange(c0)
+    square[..., each, each] = blocked.transpose(0, 3, 4, 2, 1)
+    return square
+
+
+def _unpack_depthwise(packed: Array, shape: Shape, storage: Storage) -> Array:
+    """The inverse of `_pack_depthwise`."""
+    c1, height, width, multiplier, c0, _ = packed.shape
+    each = np.arange(c0)
+    blocked = packed[..., each, each].transpose(0, 4, 3, 1, 2)
+    split = blocked.reshape(c1 * c0, multiplier, height, width)
+    return _cut(split, (storage.groups, *split.shape[1:])).reshape(shape)
+
+
+_ORDERS: dict[
+    str,
+    tuple[Callable[[Array, Storage, int], Array], Callable[[Array, Shape, Storage], Array]],
+] = {
+    Format.NC1HWC0.value: (_pack_map, _unpack_map),
+    Format.FRACTAL_NZ.value: (_pack_nz, _unpack_nz),
+    Format.C1HWNCOC0.value: (_pack_depthwise, _unpack_depthwise),
+    "matrix": (_pack_matrix, _unpack_matrix),
+    "filter": (_pack_filter, _unpack_filter),
+    "grouped filter": (_pack_grouped, _unpack_grouped),
+}
+"""How to pack and unpack, by blocked format; FRACTAL_Z has three."""

@@ -1,0 +1,313 @@
+"""Storage of a tensor: the blocked format in which its bytes lie, and the shape that this gives.
+
+The rules are those of CANN's storage formats; docs/layout.md has them with their sources. The
+extents of a tensor keep their meaning, storage says only where its elements are.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.formats import Format
+from atc_py.tensor.shapes import format_shape
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from atc_py.tensor.shapes import Dims
+
+__all__ = [
+    "BLOCKED_FORMATS",
+    "FRACTAL_ROWS",
+    "MATRIX_RANK",
+    "GroupBlocks",
+    "ImpossibleStorageError",
+    "Storage",
+    "blocks_of",
+    "c0_of",
+    "group_blocks",
+    "lies_like_rows",
+    "shows_same_bytes",
+    "stored_shape",
+    "why_impossible",
+]
+
+FRACTAL_ROWS = 16
+"""Rows of a fractal, and output channels of a filter block, whatever the dtype."""
+
+_C0 = {DType.INT8: 32, DType.UINT8: 32, DType.INT4: 64}
+_DEFAULT_C0 = 16
+
+MATRIX_RANK = 2
+"""Axes of a matrix, which FRACTAL_NZ cuts into fractals."""
+
+_IMAGE_RANK = 4
+_GROUPED = (Format.FRACTAL_Z, Format.C1HWNCOC0)
+
+
+class ImpossibleStorageError(ValueError):
+    """A tensor of that type cannot lie in that storage; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """How the elements of a tensor lie in memory, where they do not lie row by row.
+
+    Attributes:
+        format: a blocked format, one of `BLOCKED_FORMATS`.
+        groups: of the convolution that reads it, for a filter; 1 for all else.
+    """
+
+    format: Format
+    groups: int = 1
+
+    def __str__(self) -> str:
+        return self.format.value if self.groups == 1 else f"{self.format.value}({self.groups})"
+
+
+class GroupBlocks(NamedTuple):
+    """How the groups of a filter share the blocks of FRACTAL_Z.
+
+    Attributes:
+        merged: E, groups on one block diagonal.
+        blocks: block diagonals that all groups need, G / E rounded up.
+        channels: C1opt, blocks of input channels of one diagonal.
+        filters: N1opt, blocks of output channels of one diagonal.
+    """
+
+    merged: int
+    blocks: int
+    channels: int
+    filters: int
+
+
+def c0_of(dtype: DType) -> int:
+    """Elements of `dtype` in the innermost block: the depth of the cube unit for that dtype.
+
+    16 unless said otherwise: 32 for int8 and uint8, 64 for int4. It is 16 for float32 too, by
+    the platform's configuration, although 32 bytes hold 8 of them.
+    """
+    return _C0.get(dtype, _DEFAULT_C0)
+
+
+def blocks_of(extent: int, size: int) -> int:
+    """Blocks of `size` that hold `extent` elements, the last one perhaps padded."""
+    return -(-extent // size)
+
+
+def group_blocks(groups: int, channels: int, filters: int, c0: int) -> GroupBlocks:
+    """The block diagonals of a filter with `channels` and `filters` per group.
+
+    E = min(lcm(lcm(cin, C0) / cin, lcm(cout, 16) / cout), G), C1opt = E cin / C0 and
+    N1opt = E cout / 16, both rounded up.
+    """
+    fill = math.lcm(
+        math.lcm(channels, c0) // max(channels, 1),
+        math.lcm(filters, FRACTAL_ROWS) // max(filters, 1),
+    )
+    merged = min(max(fill, 1), groups)
+    return GroupBlocks(
+        merged,
+        blocks_of(groups, merged),
+        blocks_of(merged * channels, c0),
+        blocks_of(merged * filters, FRACTAL_ROWS),
+    )
+
+
+def why_impossible(dims: Dims, origin: Format, storage: Storage) -> str | None:
+    """Why a tensor of `dims` in `origin` cannot lie in `storage`, with what was found, or None.
+
+    Open extents are taken to be ones that fit.
+    """
+    rule = _RULES.get(storage.format)
+    if rule is None:
+        known = ", ".join(form.value for form in BLOCKED_FORMATS)
+        return f"storage must be one of {known}, found {storage.format.value}"
+    if storage.groups < 1:
+        return f"groups of a storage must be at least 1, found {storage.groups}"
+    if storage.groups > 1 and storage.format not in _GROUPED:
+        return f"{storage.format.value} has no groups, found {storage.groups}"
+    axes = _RANKS.get(origin)
+    if axes is not None and len(dims) != axes:
+        return f"{origin.value} has {axes} axes, found {format_shape(dims)}"
+    return rule.refuse(dims, origin, storage)
+
+
+def stored_shape(dims: Dims, origin: Format, storage: Storage | None, dtype: DType) -> Dims:
+    """Extents of the array in which a tensor lies, padding included, outermost first.
+
+    Args:
+        dims: extents of the tensor in `origin`; an open one leaves open what depends on it.
+        origin: what the axes of `dims` mean.
+        storage: None for row by row, which is `dims`.
+        dtype: of the elements; it fixes C0.
+
+    Raises:
+        ImpossibleStorageError: `why_impossible` has a reason.
+    """
+    if storage is None:
+        return dims
+    reason = why_impossible(dims, origin, storage)
+    if reason is not None:
+        raise ImpossibleStorageError(reason)
+    return _RULES[storage.format].shape(dims, origin, storage, c0_of(dtype))
+
+
+def lies_like_rows(dims: Dims, storage: Storage | None, dtype: DType) -> bool:
+    """Whether a tensor has the same bytes in `storage` as row by row.
+
+    So do NC1HWC0 of one pixel an image and whole blocks of channels, and FRACTAL_NZ of whole
+    fractals one below the other. `dims` are in the order of NCHW; a tensor that cannot lie in
+    `storage` at all has no such bytes.
+    """
+    if storage is None:
+        return True
+    c0 = c0_of(dtype)
+    if storage.format is Format.NC1HWC0 and len(dims) == _IMAGE_RANK:
+        channels = dims[1]
+        return dims[2:] == (1, 1) and channels is not None and channels % c0 == 0
+    if storage.format is Format.FRACTAL_NZ and len(dims) >= MATRIX_RANK:
+        height, width = dims[-MATRIX_RANK:]
+        return width == c0 and height is not None and height % FRACTAL_ROWS == 0
+    return False
+
+
+def shows_same_bytes(
+    before: tuple[Dims, Storage | None], after: tuple[Dims, Storage | None], dtype: DType
+) -> bool:
+    """Whether the second of two types shows the bytes of the first with its elements in order.
+
+    Between tensors that lie row by row any view does; stacks of equal matrices in FRACTAL_NZ may be
+    stacked otherwise.
+
+    Args:
+        before: extents and storage of what is shown.
+        after: extents and storage under which it is shown, of as many elements.
+        dtype: of both.
+    """
+    if all(lies_like_rows(dims, storage, dtype) for dims, storage in (before, after)):
+        return True
+    same = before[1] == after[1] is not None
+    if not same or before[1] is None or before[1].format is not Format.FRACTAL_NZ:
+        return same and before[0] == after[0]
+    return before[0][-MATRIX_RANK:] == after[0][-MATRIX_RANK:]
+
+
+def _ceil(extent: int | None, size: int) -> int | None:
+    """As `blocks_of`; an extent that only the run knows leaves their number open."""
+    return None if extent is None else blocks_of(extent, size)
+
+
+def _product(extents: Sequence[int | None]) -> int | None:
+    """The product as far as it is known: of an open extent and a zero it is zero."""
+    known = math.prod(extent for extent in extents if extent is not None)
+    return known if known == 0 or None not in extents else None
+
+
+def _as_nchw(dims: Dims, origin: Format) -> Dims:
+    """The extents in the order of NCHW."""
+    if origin is Format.NHWC:
+        batch, height, width, channels = dims
+        return batch, channels, height, width
+    return dims
+
+
+def _feature_map(dims: Dims, origin: Format, _storage: Storage, c0: int) -> Dims:
+    """NC1HWC0: [N, C / C0, H, W, C0]."""
+    batch, channels, height, width = _as_nchw(dims, origin)
+    return batch, _ceil(channels, c0), height, width, c0
+
+
+def _fractal_z(dims: Dims, origin: Format, storage: Storage, c0: int) -> Dims:
+    """FRACTAL_Z: [blocks C1 H W, N / 16, 16, C0] of a filter, [K / C0, N / 16, 16, C0] of K x N."""
+    if len(dims) == MATRIX_RANK:
+        return _ceil(dims[0], c0), _ceil(dims[1], FRACTAL_ROWS), FRACTAL_ROWS, c0
+    outputs, channels, height, width = _as_nchw(dims, origin)
+    if storage.groups == 1:
+        outer = [_ceil(channels, c0), height, width]
+        return _product(outer), _ceil(outputs, FRACTAL_ROWS), FRACTAL_ROWS, c0
+    if outputs is None or channels is None:
+        return None, None, FRACTAL_ROWS, c0
+    blocks = group_blocks(storage.groups, channels, outputs // storage.groups, c0)
+    outer = [blocks.blocks, blocks.channels, height, width]
+    return _product(outer), blocks.filters, FRACTAL_ROWS, c0
+
+
+def _fractal_nz(dims: Dims, _origin: Format, _storage: Storage, c0: int) -> Dims:
+    """FRACTAL_NZ: [..., W / C0, H / 16, 16, C0] of [..., H, W]."""
+    *outer, height, width = dims
+    return (*outer, _ceil(width, c0), _ceil(height, FRACTAL_ROWS), FRACTAL_ROWS, c0)
+
+
+def _depthwise(dims: Dims, _origin: Format, storage: Storage, c0: int) -> Dims:
+    """C1HWNCoC0: [C / C0, H, W, N / C, C0, C0] of a filter [N, 1, H, W] of C groups."""
+    outputs, _, height, width = dims
+    multiplier = None if outputs is None else outputs // storage.groups
+    return _ceil(storage.groups, c0), height, width, multiplier, c0, c0
+
+
+def _refuse_feature_map(dims: Dims, origin: Format, _storage: Storage) -> str | None:
+    """Images only."""
+    if origin in {Format.NCHW, Format.NHWC}:
+        return None
+    return f"NC1HWC0 is for NCHW or NHWC, found {origin.value} of {format_shape(dims)}"
+
+
+def _refuse_fractal_z(dims: Dims, origin: Format, storage: Storage) -> str | None:
+    """Filters whose groups are equal, and matrices."""
+    if origin is Format.ND and len(dims) == MATRIX_RANK:
+        if storage.groups == 1:
+            return None
+        return f"FRACTAL_Z of a matrix has no groups, found {storage.groups}"
+    if origin not in {Format.NCHW, Format.NHWC}:
+        return (
+            "FRACTAL_Z is for filters in NCHW or NHWC and for matrices in ND, "
+            f"found {origin.value} of {format_shape(dims)}"
+        )
+    return _refuse_outputs(dims[0], storage.groups)
+
+
+def _refuse_fractal_nz(dims: Dims, origin: Format, _storage: Storage) -> str | None:
+    """Stacked matrices."""
+    if origin in BLOCKED_FORMATS or len(dims) < MATRIX_RANK:
+        found = f"found {origin.value} of {format_shape(dims)}"
+        return f"FRACTAL_NZ is for row-by-row tensors of at least 2 axes, {found}"
+    return None
+
+
+def _refuse_depthwise(dims: Dims, origin: Format, storage: Storage) -> str | None:
+    """Filters with one input channel for each group."""
+    if origin is not Format.NCHW or dims[1] not in {1, None}:
+        found = f"found {origin.value} of {format_shape(dims)}"
+        return f"C1HWNCoC0 is for filters in NCHW with one input channel a group, {found}"
+    return _refuse_outputs(dims[0], storage.groups)
+
+
+def _refuse_outputs(outputs: int | None, groups: int) -> str | None:
+    """Output channels that do not divide among the groups."""
+    if outputs is None or outputs % groups == 0:
+        return None
+    return f"{outputs} output channels do not divide into {groups} groups"
+
+
+class _Rule(NamedTuple):
+    """What a blocked format asks of a tensor, and the shape that it gives."""
+
+    refuse: Callable[[Dims, Format, Storage], str | None]
+    shape: Callable[[Dims, Format, Storage, int], Dims]
+
+
+_RULES = {
+    Format.NC1HWC0: _Rule(_refuse_feature_map, _feature_map),
+    Format.FRACTAL_Z: _Rule(_refuse_fractal_z, _fractal_z),
+    Format.FRACTAL_NZ: _Rule(_refuse_fractal_nz, _fractal_nz),
+    Format.C1HWNCOC0: _Rule(_refuse_depthwise, _depthwise),
+}
+
+BLOCKED_FORMATS = tuple(_RULES)
+"""Formats that say how a tensor is stored, in the order of `Format`."""
+
+_RANKS = {Format.NCHW: _IMAGE_RANK, Format.NHWC: _IMAGE_RANK}
