@@ -18,7 +18,7 @@ from atc_py.system.atomic_files import atomic_write
 from atc_py.system.file_locks import create_held, take_over
 from atc_py.system.temp_folders import work_folder
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def killed(body: str, folder: Path) -> None:
