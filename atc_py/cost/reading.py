@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from atc_py.cost.operation import Engine, Launch, Operation, Source, Tensor, Transfer
 from atc_py.cost.work import bytes_read
+from atc_py.ir.launches import launch_positions
 from atc_py.package.stored import stored_dims
-from atc_py.target import find_operator
+from atc_py.target import find_operator, is_view
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def roots_of(model: OmModel) -> list[int]:
     roots = list(range(len(model.tensors)))
     for node in model.nodes:
         inputs = _present(node)
-        if _is_view(node) and inputs:
+        if is_view(node.op) and inputs:
             for output in node.outputs:
                 roots[output] = roots[inputs[0]]
     return roots
@@ -54,32 +55,9 @@ def roots_of(model: OmModel) -> list[int]:
 def launches_of(model: OmModel) -> list[PlacedLaunch]:
     """The launches of a model in order; nodes of one scope are one, and views are none."""
     reader = _Reader(model)
-    return [reader.launch(members) for members in _groups(model.nodes)]
-
-
-def _groups(nodes: Sequence[OmNode]) -> list[list[int]]:
-    """Positions of the nodes of each launch, at the place of its last node.
-
-    A scope that holds nothing but views launches nothing.
-    """
-    scopes: dict[int, list[int]] = {}
-    places: dict[int, list[int]] = {}
-    for position, node in enumerate(nodes):
-        if node.scope:
-            members = scopes.setdefault(node.scope, [])
-            members.append(position)
-            places.pop(members[-2], None) if len(members) > 1 else None
-            places[position] = members
-        elif not _is_view(node):
-            places[position] = [position]
-    groups = [places[position] for position in sorted(places)]
-    return [found for found in groups if not all(_is_view(nodes[at]) for at in found)]
-
-
-def _is_view(node: OmNode) -> bool:
-    """Whether a node launches nothing."""
-    row = find_operator(node.op)
-    return row is not None and not row.launches_kernel
+    groups = launch_positions(model.nodes).values()
+    launched = [at for at in groups if not all(is_view(model.nodes[each].op) for each in at)]
+    return [reader.launch(members) for members in launched]
 
 
 def _present(node: OmNode) -> list[int]:
@@ -110,7 +88,7 @@ class _Reader:
         touched: list[int] = []
         for node in nodes:
             touched += [*_present(node), *node.outputs]
-            if _is_view(node):
+            if is_view(node.op):
                 continue
             operation = self._operation(node)
             operations.append(operation)

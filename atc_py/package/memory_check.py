@@ -13,7 +13,7 @@ from atc_py.ir.placement_proof import prove
 from atc_py.package.schema import OmMemory
 from atc_py.package.stored import stored_dims
 from atc_py.package.stored_types import storage_of
-from atc_py.target import find_operator
+from atc_py.target import find_operator, is_view
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
@@ -120,6 +120,6 @@ def _placed(node: OmNode) -> PlacedNode:
         tuple(position for position in node.inputs if position >= 0),
         tuple(node.outputs),
         node.scope,
-        is_view=row is not None and not row.launches_kernel,
+        is_view=is_view(node.op),
         in_place=row is not None and row.in_place and node.engine == Engine.AICORE.value,
     )

@@ -20,7 +20,7 @@ from atc_py.emit.writing import write_kernels
 from atc_py.frontend.folding.survey import view_of
 from atc_py.frontend.reading.history import history
 from atc_py.frontend.reading.read import read_model
-from atc_py.ir import Engine
+from atc_py.ir.launches import launch_positions
 from atc_py.ir.printer import print_graph
 from atc_py.lowering.coverage import not_lowered
 from atc_py.lowering.lower import lower_model
@@ -40,7 +40,7 @@ from atc_py.report.model.fusions import FusionEffect
 from atc_py.report.model.memory_tables import memory_facts
 from atc_py.spec import specifications
 from atc_py.system.atomic_files import atomic_write
-from atc_py.target import find_operator, find_soc
+from atc_py.target import find_soc, is_view
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from atc_py.emit.kernels import KernelSet
     from atc_py.frontend.folding.model import SourceModel
     from atc_py.frontend.reading.onnx_file import OnnxFile
-    from atc_py.ir import Graph, Node
+    from atc_py.ir import Graph
     from atc_py.options.compile_options import CompileOptions
     from atc_py.passes.manager import PassRun
     from atc_py.passes.precision.controls import Controls
@@ -254,18 +254,9 @@ def _fusions(passed: _Passed) -> tuple[FusionEffect, ...]:
 
 
 def _launches(graph: Graph) -> int:
-    """Kernel launches of a run: nodes of one scope are one, and views are none."""
-    launched = [node for node in graph.nodes if _launches_kernel(node)]
-    merged = {node.scope for node in launched if node.scope}
-    return sum(not node.scope for node in launched) + len(merged)
-
-
-def _launches_kernel(node: Node) -> bool:
-    """Whether a node is a kernel; before dtypes are chosen its operator's row says so."""
-    if node.engine is not None:
-        return node.engine is not Engine.LOCAL
-    row = find_operator(node.op)
-    return row is None or row.launches_kernel
+    """Return the number of kernel launches of a run; views launch nothing."""
+    groups = launch_positions(graph.nodes).values()
+    return sum(any(not is_view(graph.nodes[each].op) for each in at) for at in groups)
 
 
 def _counted(names: Iterator[str]) -> dict[str, int]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from atc_py.target.row import TargetOp
 
-__all__ = ["find_operator", "operators"]
+__all__ = ["find_operator", "is_view", "operators"]
 
 
 def operators() -> tuple[TargetOp, ...]:
@@ -31,6 +31,12 @@ def operators() -> tuple[TargetOp, ...]:
 def find_operator(name: str) -> TargetOp | None:
     """The row of the operator called `name`, or None."""
     return _by_name().get(name)
+
+
+def is_view(op: str) -> bool:
+    """Return True if operator `op` shows its first input's data and launches no kernel."""
+    row = find_operator(op)
+    return row is not None and not row.launches_kernel
 
 
 @cache

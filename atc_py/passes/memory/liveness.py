@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from atc_py.ir.launches import launch_positions
 from atc_py.ir.memory_plan import Home
-from atc_py.target import find_operator
+from atc_py.target import is_view
 
 if TYPE_CHECKING:
     from atc_py.ir import Graph, Node, Value
@@ -64,7 +65,8 @@ def live_ranges(graph: Graph) -> Liveness:
     for values, home in ((graph.inputs, Home.INPUT), (graph.constants(), Home.WEIGHTS)):
         for value in values:
             block_of[value] = Block(value, 0, 0, home)
-    launches = _launches(graph)
+    positions = launch_positions(graph.nodes)
+    launches = {at: [graph.nodes[each] for each in found] for at, found in positions.items()}
     for moment, nodes in launches.items():
         for node in nodes:
             _read(node, moment, block_of)
@@ -73,15 +75,6 @@ def live_ranges(graph: Graph) -> Liveness:
     for block in blocks:
         block.home = _home(block, block in handed_out)
     return Liveness(tuple(dict.fromkeys(block_of.values())), block_of, launches)
-
-
-def _launches(graph: Graph) -> dict[int, list[Node]]:
-    """The nodes by moment, in order."""
-    ends = {node.scope: moment for moment, node in enumerate(graph.nodes) if node.scope}
-    launches: dict[int, list[Node]] = {}
-    for moment, node in enumerate(graph.nodes):
-        launches.setdefault(ends.get(node.scope, moment), []).append(node)
-    return dict(sorted(launches.items()))
 
 
 def _read(node: Node, moment: int, block_of: dict[Value, Block]) -> None:
@@ -94,8 +87,7 @@ def _read(node: Node, moment: int, block_of: dict[Value, Block]) -> None:
 
 def _write(node: Node, moment: int, block_of: dict[Value, Block]) -> list[Block]:
     """The blocks that begin with a node; a view joins the block of what it shows instead."""
-    row = find_operator(node.op)
-    if row is not None and not row.launches_kernel and node.present_inputs:
+    if is_view(node.op) and node.present_inputs:
         shown = block_of[node.present_inputs[0]]
         block_of.update(dict.fromkeys(node.outputs, shown))
         return []

@@ -8,7 +8,7 @@ from atc_py.ir import Engine
 from atc_py.ir.memory_plan import Home
 from atc_py.ir.placement import PlacedNode, PlacedTensor, Placement
 from atc_py.ir.placement_proof import prove
-from atc_py.target import find_operator
+from atc_py.target import find_operator, is_view
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -77,6 +77,6 @@ def _placed(node: Node, number: Mapping[Value, int]) -> PlacedNode:
         tuple(number[value] for value in node.present_inputs),
         tuple(number[value] for value in node.outputs),
         node.scope,
-        is_view=row is not None and not row.launches_kernel,
+        is_view=is_view(node.op),
         in_place=row is not None and row.in_place and node.engine is Engine.AICORE,
     )
