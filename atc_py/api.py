@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from atc_py.check.findings import CheckReport
     from atc_py.options.choices import PrecisionChoice
-    from atc_py.report.model.quantized_files import Quantisation
+    from atc_py.results.quantization import Quantisation
 
 __all__ = ["Model", "check_models", "convert", "load", "quantize_model"]
 

@@ -22,10 +22,10 @@ LEVELS = {
             "spec ir target source",
             "frontend check passes package",
             "cost",
-            "lowering emit device report",
+            "lowering emit device results",
             "pipeline running",
             "compare kernels",
-            "api",
+            "api report",
             "__init__ backend cli",
             "__main__",
         )

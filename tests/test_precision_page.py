@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from atc_py.passes.precision.implementations import IMPLEMENTATIONS
-from atc_py.report.layers.comparison import FLOAT16_CAP, GRIDS, ROUNDING_FACTOR
+from atc_py.results.comparison import FLOAT16_CAP, GRIDS, ROUNDING_FACTOR
 from atc_py.target import operators
 
 ROOT = Path(__file__).resolve().parents[1]

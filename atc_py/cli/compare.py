@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from atc_py.options.choices import PrecisionSettings
-    from atc_py.report.layers.record import LayerComparison
+    from atc_py.results.layers import LayerComparison
 
 __all__ = ["compare"]
 

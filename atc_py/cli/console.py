@@ -84,10 +84,10 @@ def print_tables(tables: Iterable[Table]) -> None:
 
 def print_diagnostics(diagnostics: Iterable[Diagnostic], *, as_json: bool) -> None:
     """Findings to standard error, the first of very many; or all, as JSON, to standard output."""
-    from atc_py.report.diagnostics import diagnostic_json, diagnostic_text
+    from atc_py.report.diagnostics import diagnostic_text
 
     if as_json:
-        print_json({"diagnostics": [diagnostic_json(found) for found in diagnostics]})
+        print_json({"diagnostics": [found.as_json() for found in diagnostics]})
         return
     findings = list(diagnostics)
     for found in findings[:_MOST_FINDINGS]:

@@ -118,7 +118,7 @@ def _write(texts: Mapping[str, str], output: str) -> None:
 def _list(opened: OfflineModel, form: str) -> None:
     """Print the list of kernels."""
     from atc_py.kernels.listing import read_kernels
-    from atc_py.kernels.tables import kernel_tables, summary
+    from atc_py.report.kernels.tables import kernel_tables, summary
 
     listed = read_kernels(opened)
     if form == "json":
@@ -132,9 +132,14 @@ def _verify(
     context: click.Context, opened: OfflineModel, form: str, *, sanitize: bool, seed: int
 ) -> None:
     """Verify the kernels, and end the command where one is wrong."""
-    from atc_py.kernels.tables import findings, verified_json, verified_summary, verified_tables
     from atc_py.kernels.toolchain import find_compiler
     from atc_py.kernels.verify import verify_kernels
+    from atc_py.report.kernels.tables import (
+        findings,
+        verified_json,
+        verified_summary,
+        verified_tables,
+    )
 
     compiler = find_compiler(sanitize=sanitize)
     with progress(quiet=form == "json") as on_stage:

@@ -102,7 +102,6 @@ def validate(*, paths: tuple[Path, ...], op_specs: Path | None, as_json: bool) -
     Without PATH and --op-specs, atc-py's own are looked at.
     """
     from atc_py.frontend.reading.history import history
-    from atc_py.report.diagnostics import diagnostic_json
     from atc_py.report.operators.listing import lint_line
     from atc_py.spec.lint import lint
     from atc_py.system.resources import op_specs_dir
@@ -112,7 +111,7 @@ def validate(*, paths: tuple[Path, ...], op_specs: Path | None, as_json: bool) -
     if result.errors:
         raise AtcError(*result.findings)
     if as_json:
-        findings = [diagnostic_json(found) for found in result.findings]
+        findings = [found.as_json() for found in result.findings]
         print_json({"specifications": result.count, "diagnostics": findings})
         return
     print_diagnostics(result.findings, as_json=False)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from atc_py.cost.calibration import Calibration
     from atc_py.options.choices import PrecisionChoice
-    from atc_py.report.profile.record import Profile
+    from atc_py.results.profile import Profile
 
 __all__ = ["profile"]
 

@@ -15,14 +15,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from atc_py.report.layers.record import BORN_FACTOR, NOISE, Birth, Layer
+from atc_py.results.layers import BORN_FACTOR, NOISE, Birth, Layer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from atc_py.compare.matching import Matching, SourceLike
     from atc_py.package.schema import OmModel, OmNode
-    from atc_py.report.layers.record import Figures
+    from atc_py.results.layers import Figures
 
 __all__ = ["trace_births"]
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from atc_py.report.layers.histogram import Histogram
+from atc_py.results.histogram import Histogram
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from atc_py.report.layers.record import Figures, Lost
+from atc_py.results.layers import Figures, Lost
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from atc_py.options.choices import PrecisionSettings
     from atc_py.package.reader import OfflineModel
     from atc_py.package.schema import OmModel
-    from atc_py.report.layers.record import LayerComparison
+    from atc_py.results.layers import LayerComparison
 
     Array = npt.NDArray[np.generic]
 

@@ -16,7 +16,7 @@ from atc_py.compare.measure import Measure
 from atc_py.device.sim.execution.session import SimModel
 from atc_py.diag import AtcError
 from atc_py.diag.codes import DEVICE_FAILED
-from atc_py.report.layers.record import NOISE, Alone, LayerComparison
+from atc_py.results.layers import NOISE, Alone, LayerComparison
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from atc_py.compare.reference import ReferenceModel
     from atc_py.device.backend import LoadedModel
-    from atc_py.report.layers.histogram import Histogram
+    from atc_py.results.histogram import Histogram
     from atc_py.running.model import Port
 
     Array = npt.NDArray[np.generic]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from atc_py.compare.trials import Trial, Trials
     from atc_py.package.schema import OmModel
-    from atc_py.report.layers.record import LayerComparison
+    from atc_py.results.layers import LayerComparison
 
 __all__ = ["LEAST_TRIALS", "search"]
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from atc_py.diag import Diagnostic
-    from atc_py.report.layers.record import Layer, LayerComparison
+    from atc_py.results.layers import Layer, LayerComparison
 
 __all__ = ["METRICS", "missed_by_all", "missed_targets", "reaches", "read_targets", "targets_text"]
 

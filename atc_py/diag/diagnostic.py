@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import Enum, IntEnum
 
 __all__ = ["AtcError", "Code", "Diagnostic", "ExitCode", "Place", "Severity"]
@@ -91,6 +91,20 @@ class Diagnostic:
     help: str | None = None
     rule: str | None = None
 
+    def as_json(self) -> dict[str, object]:
+        """Return the finding as JSON values."""
+        code, place = self.code, self.place
+        found = {} if place is None else {k: v for k, v in asdict(place).items() if v is not None}
+        return {
+            "code": code.id,
+            "name": code.name,
+            "severity": code.severity.value,
+            "message": self.message,
+            "place": found,
+            "rule": self.rule,
+            "help": self.help,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Code:
@@ -111,6 +125,17 @@ class Code:
     meaning: str
     remedy: str
     severity: Severity = Severity.ERROR
+
+    def as_json(self) -> dict[str, object]:
+        """Return the code as JSON values."""
+        return {
+            "code": self.id,
+            "name": self.name,
+            "severity": self.severity.value,
+            "exit": int(self.exit),
+            "meaning": self.meaning,
+            "remedy": self.remedy,
+        }
 
     def diagnostic(
         self,

@@ -35,9 +35,9 @@ from atc_py.passes.manager import PIPELINE, check_names, run_passes
 from atc_py.passes.precision.control_files import read_controls
 from atc_py.passes.precision.model_names import ModelNames, check_soc
 from atc_py.pipeline.rehearsal import rehearse
-from atc_py.report.model.conversion import Conversion, Facts, PassEffect, Stage
-from atc_py.report.model.fusions import FusionEffect
-from atc_py.report.model.memory_tables import memory_facts
+from atc_py.results.conversion import Conversion, Facts, PassEffect, Stage
+from atc_py.results.fusions import FusionEffect
+from atc_py.results.memory_facts import memory_facts
 from atc_py.spec import specifications
 from atc_py.system.atomic_files import atomic_write
 from atc_py.target import find_soc, is_view

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from atc_py.options.choices import ConvertChoice
-    from atc_py.report.model.conversion import Conversion
+    from atc_py.results.conversion import Conversion
 
 __all__ = ["convert"]
 

@@ -12,7 +12,7 @@ from atc_py.device.registry import find_backend
 from atc_py.diag import AtcError, ExitCode
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.pipeline.opened import opened_model
-from atc_py.report.profile.record import Profile, SocProfile
+from atc_py.results.profile import Profile, SocProfile
 from atc_py.target import find_soc
 
 if TYPE_CHECKING:

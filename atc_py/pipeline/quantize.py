@@ -8,7 +8,7 @@ from atc_py.diag.codes import BAD_OPTION
 from atc_py.frontend.reading.read import read_model
 from atc_py.frontend.rewriting.qdq.rewriting import FORMS, rewrite_file
 from atc_py.options.output_paths import rewritten_output
-from atc_py.report.model.quantized_files import Quantisation
+from atc_py.results.quantization import Quantisation
 
 if TYPE_CHECKING:
     import os

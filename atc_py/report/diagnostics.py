@@ -1,8 +1,7 @@
-"""Diagnostics as text and JSON, and the page that explains a code."""
+"""Diagnostics as text, and the page that explains a code."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from atc_py.report.escape import clipped
@@ -10,7 +9,7 @@ from atc_py.report.escape import clipped
 if TYPE_CHECKING:
     from atc_py.diag import Code, Diagnostic
 
-__all__ = ["code_json", "code_page", "diagnostic_json", "diagnostic_text"]
+__all__ = ["code_page", "diagnostic_text"]
 
 
 def diagnostic_text(diagnostic: Diagnostic) -> str:
@@ -29,33 +28,6 @@ def diagnostic_text(diagnostic: Diagnostic) -> str:
         lines.append(f"  rule: {clipped(diagnostic.rule)}")
     lines.append(f"  help: {clipped(diagnostic.help or code.remedy)}")
     return "\n".join(lines)
-
-
-def diagnostic_json(diagnostic: Diagnostic) -> dict[str, object]:
-    """The finding as JSON values."""
-    code, place = diagnostic.code, diagnostic.place
-    found = {} if place is None else {k: v for k, v in asdict(place).items() if v is not None}
-    return {
-        "code": code.id,
-        "name": code.name,
-        "severity": code.severity.value,
-        "message": diagnostic.message,
-        "place": found,
-        "rule": diagnostic.rule,
-        "help": diagnostic.help,
-    }
-
-
-def code_json(code: Code) -> dict[str, object]:
-    """A code as JSON values."""
-    return {
-        "code": code.id,
-        "name": code.name,
-        "severity": code.severity.value,
-        "exit": int(code.exit),
-        "meaning": code.meaning,
-        "remedy": code.remedy,
-    }
 
 
 def code_page(code: Code) -> list[str]:

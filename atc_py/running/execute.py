@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_OPTION, CANNOT_WRITE, NOT_FINITE, OUTPUT_MISMATCH
 from atc_py.package.npy import array_chunks, npy_header
-from atc_py.report.layers.comparison import compare, explained_share
-from atc_py.report.model.runs import Run
+from atc_py.results.comparison import compare, explained_share
+from atc_py.results.run import Run
 from atc_py.running.feeds import random_feeds, read_feeds
 from atc_py.system.atomic_files import atomic_write
 from atc_py.tensor.dtypes import DType
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from atc_py.diag import Diagnostic
-    from atc_py.report.layers.comparison import Comparison
+    from atc_py.results.comparison import Comparison
     from atc_py.running.model import Model
 
     Array = npt.NDArray[np.generic]

@@ -18,7 +18,7 @@ from tests.frontend.qdq.quantised_models import Sketch
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from atc_py.report.model.conversion import Conversion
+    from atc_py.results.conversion import Conversion
 
 I8, I16 = np.int8, np.int16
 

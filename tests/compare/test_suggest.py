@@ -20,8 +20,8 @@ from tests.compare.broken_networks import BROKEN, built, node, slow_drift, tiny_
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from atc_py.report.layers.record import LayerComparison
     from atc_py.report.layers.suggestion import Suggestion
+    from atc_py.results.layers import LayerComparison
 
     Array = np.ndarray
 

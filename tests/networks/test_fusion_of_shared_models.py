@@ -10,7 +10,7 @@ import pytest
 
 import atc_py
 from atc_py.passes.manager import PIPELINE
-from atc_py.report.layers.comparison import compare, explained_share
+from atc_py.results.comparison import compare, explained_share
 
 ROOT = Path(__file__).resolve().parents[2]
 MODELS = ROOT.parent / "shared" / "models"

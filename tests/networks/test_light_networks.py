@@ -10,7 +10,7 @@ import pytest
 from onnx import numpy_helper
 
 import atc_py
-from atc_py.report.layers.comparison import FLOAT32_TOLERANCE, compare, default_tolerance
+from atc_py.results.comparison import FLOAT32_TOLERANCE, compare, default_tolerance
 from tests.bench.models import LIGHT, randomised_light
 from tests.end_to_end import run_with_onnxruntime
 

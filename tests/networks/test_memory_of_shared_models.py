@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import atc_py
-from atc_py.report.model.memory_tables import memory_facts
+from atc_py.results.memory_facts import memory_facts
 from tests.networks.test_shared_models import CASES, MODELS
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import atc_py
-from atc_py.report.layers.comparison import compare, explained_share
+from atc_py.results.comparison import compare, explained_share
 
 MODELS = Path(__file__).resolve().parents[2].parent / "shared" / "models"
 SMALLEST_FLOAT16 = 2.0**-24

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import atc_py
-from atc_py.report.layers.comparison import GRIDS, compare, default_tolerance, explained_share
+from atc_py.results.comparison import GRIDS, compare, default_tolerance, explained_share
 from tests.networks.test_shared_models import MODELS
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from atc_py.compare.measure import Measure
 from atc_py.diag import AtcError
 from atc_py.report import page
 from atc_py.report.layers.formats import FORMATS, render_layers
-from atc_py.report.layers.record import Alone, Birth, Layer, LayerComparison
 from atc_py.report.layers.suggestion import Excluded, KeptNode, Suggestion
+from atc_py.results.layers import Alone, Birth, Layer, LayerComparison
 from atc_py.tensor.dtypes import DType
 
 

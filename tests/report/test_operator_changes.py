@@ -8,8 +8,8 @@ from itertools import pairwise
 import pytest
 
 from atc_py.frontend.reading.history import history
-from atc_py.report.operators.changes import changes
 from atc_py.source import AttributeSchema, FormalParameter, OperatorSchema
+from atc_py.source.schema_changes import changes
 
 FLOATS = frozenset({"float16", "float32"})
 

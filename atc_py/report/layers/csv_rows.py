@@ -10,7 +10,7 @@ from atc_py.report.escape import visible
 from atc_py.report.layers.text import number_text, origin_text
 
 if TYPE_CHECKING:
-    from atc_py.report.layers.record import Layer, LayerComparison
+    from atc_py.results.layers import Layer, LayerComparison
 
 __all__ = ["COLUMNS", "layers_csv"]
 

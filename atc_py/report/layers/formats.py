@@ -9,7 +9,7 @@ from atc_py.report.layers.csv_rows import layers_csv
 from atc_py.report.layers.text import layers_text
 
 if TYPE_CHECKING:
-    from atc_py.report.layers.record import LayerComparison
+    from atc_py.results.layers import LayerComparison
 
 __all__ = ["FORMATS", "render_layers"]
 

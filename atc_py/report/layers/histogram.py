@@ -1,4 +1,4 @@
-"""Histograms of a layer's magnitudes on both sides, and how they are drawn."""
+"""Histograms of a layer's magnitudes, drawn as marks of an SVG."""
 
 from __future__ import annotations
 
@@ -8,39 +8,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Bar", "Drawing", "Histogram", "Mark", "drawing"]
+    from atc_py.results.histogram import Histogram
+
+__all__ = ["Bar", "Drawing", "Mark", "drawing"]
 
 WIDTH, HEIGHT = 360.0, 130.0
 """Extents of the picture within its axes."""
 
 _EDGE = 30.0
 """Width of the bars for zeros, on the left, and for what is NaN or infinite, on the right."""
-
-
-@dataclass(frozen=True, slots=True)
-class Histogram:
-    """Shares of values by magnitude, on a logarithmic axis.
-
-    Attributes:
-        low: log2 of the smallest magnitude on the axis.
-        high: log2 of the largest one.
-        original: shares of the original's values from low to high.
-        device: shares of the device's.
-        zeros: shares of zeros, the original's and the device's.
-        lost: shares of what is NaN or infinite, likewise.
-        limits: log2 of the dtype's smallest number, smallest normal one and largest one, by what
-            they are called; those within the axis.
-        values: how many values were counted.
-    """
-
-    low: float
-    high: float
-    original: tuple[float, ...]
-    device: tuple[float, ...]
-    zeros: tuple[float, float]
-    lost: tuple[float, float]
-    limits: dict[str, float]
-    values: int
 
 
 @dataclass(frozen=True, slots=True)

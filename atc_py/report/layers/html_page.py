@@ -11,7 +11,7 @@ from atc_py.report.layers.text import layer_lines, number_text, origin_text
 from atc_py.report.page import render_page
 
 if TYPE_CHECKING:
-    from atc_py.report.layers.record import Layer, LayerComparison
+    from atc_py.results.layers import Layer, LayerComparison
 
 __all__ = ["layers_html"]
 

@@ -7,11 +7,11 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from atc_py.report.escape import visible
-from atc_py.report.layers.record import number_json
 from atc_py.report.tables import Table, plain_lines
+from atc_py.results.layers import number_json
 
 if TYPE_CHECKING:
-    from atc_py.report.layers.record import Figures, LayerComparison
+    from atc_py.results.layers import Figures, LayerComparison
 
 __all__ = ["Excluded", "KeptNode", "Suggestion", "suggestion_lines"]
 

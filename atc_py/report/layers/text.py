@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from atc_py.report.layers.record import BORN_FACTOR, Birth
 from atc_py.report.layers.suggestion import suggestion_lines
 from atc_py.report.tables import Table, format_bytes, format_seconds, plain_lines
+from atc_py.results.layers import BORN_FACTOR, Birth
 
 if TYPE_CHECKING:
-    from atc_py.report.layers.record import Layer, LayerComparison
+    from atc_py.results.layers import Layer, LayerComparison
 
 __all__ = ["growth_text", "layer_lines", "layers_text", "number_text", "origin_text"]
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from atc_py.check.findings import ModelCheck
     from atc_py.diag import Diagnostic
 
-__all__ = ["finding_json", "found_lines"]
+__all__ = ["found_lines"]
 
 
 def found_lines(check: ModelCheck, missing: Iterable[Diagnostic] = ()) -> list[str]:
@@ -30,8 +30,3 @@ def found_lines(check: ModelCheck, missing: Iterable[Diagnostic] = ()) -> list[s
     for diagnostic in missing:
         lines += ["", diagnostic_text(diagnostic)]
     return lines[1:]
-
-
-def finding_json(check: ModelCheck) -> dict[str, int]:
-    """Number of findings of each level."""
-    return {standing.value: count for standing, count in check.counts.items()}

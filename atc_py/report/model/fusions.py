@@ -1,100 +1,15 @@
-"""What fusion passes found: the `fusion_result` of a report, and the answer to --why-not."""
+"""The answer of `convert --why-not`: what fusion passes found, and where they nearly applied."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["FusionEffect", "fusions_json", "why_not_lines"]
+    from atc_py.results.fusions import FusionEffect
 
-
-class MissLike(Protocol):
-    """A place where a rule almost applied."""
-
-    @property
-    def reason(self) -> str:
-        """Why it does not apply."""
-        ...
-
-    @property
-    def node(self) -> str:
-        """The target node that is to blame."""
-        ...
-
-    @property
-    def origins(self) -> tuple[str, ...]:
-        """Names of the source nodes that it came from."""
-        ...
-
-    @property
-    def depth(self) -> int:
-        """Nodes of the pattern that were there."""
-        ...
-
-
-class RecordLike(Protocol):
-    """What one pass did."""
-
-    @property
-    def matched(self) -> int:
-        """Places where the pattern was."""
-        ...
-
-    @property
-    def effective(self) -> int:
-        """Places that were rewritten."""
-        ...
-
-    @property
-    def nearest(self) -> MissLike | None:
-        """The miss that had most of the pattern."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class FusionEffect:
-    """A pass that a user may switch off, and what it found.
-
-    Attributes:
-        name: the pass.
-        atc_names: what ATC calls it.
-        is_ub: it is one of ATC's UB fusions.
-        record: what it found.
-    """
-
-    name: str
-    atc_names: tuple[str, ...]
-    is_ub: bool
-    record: RecordLike
-
-
-def fusions_json(effects: Iterable[FusionEffect]) -> dict[str, object]:
-    """All passes in the two sections of ATC's fusion_result.json, with the nearest misses."""
-    sections: dict[bool, dict[str, object]] = {False: {}, True: {}}
-    for effect in effects:
-        sections[effect.is_ub][effect.name] = _effect_json(effect)
-    return {"graph_fusion": sections[False], "ub_fusion": sections[True]}
-
-
-def _effect_json(effect: FusionEffect) -> dict[str, object]:
-    """One pass."""
-    record, miss = effect.record, effect.record.nearest
-    found: dict[str, object] = {
-        "atc_names": list(effect.atc_names),
-        "match_times": record.matched,
-        "effect_times": record.effective,
-    }
-    if miss is not None:
-        found["nearest_miss"] = {
-            "reason": miss.reason,
-            "node": miss.node,
-            "from": list(miss.origins),
-            "depth": miss.depth,
-        }
-    return found
+__all__ = ["why_not_lines"]
 
 
 def why_not_lines(effects: Iterable[FusionEffect], wanted: Iterable[str]) -> Iterator[str]:

@@ -1,157 +1,18 @@
-"""What a model needs of the device's memory: figures, the widest moment, tables."""
+"""What a model needs of the device's memory, as tables."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from atc_py.package.memory_check import proof_of
-from atc_py.package.stored import stored_nbytes
-from atc_py.package.stored_types import storage_of
 from atc_py.report.tables import Table, format_bytes
-from atc_py.tensor.shapes import format_shape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from atc_py.results.memory_facts import MemoryFacts
 
-    from atc_py.package.schema import OmMemory, OmModel, OmTensor
-
-__all__ = ["ArenaTensor", "MemoryFacts", "memory_facts", "memory_row", "memory_tables"]
+__all__ = ["memory_row", "memory_tables"]
 
 _SHOWN = 12
 """Tensors of the widest moment that the table lists; JSON has all."""
-
-
-@dataclass(frozen=True, slots=True)
-class ArenaTensor:
-    """A tensor in the arena: name, type as text, offset and bytes with what aligns them."""
-
-    name: str
-    type: str
-    offset: int
-    nbytes: int
-
-    def as_json(self) -> dict[str, object]:
-        """The tensor as JSON values."""
-        return {
-            "name": self.name,
-            "type": self.type,
-            "offset": self.offset,
-            "bytes": self.nbytes,
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryFacts:
-    """What a planned model needs; sizes are bytes.
-
-    Attributes:
-        weights: of all constants.
-        inputs: of the buffers that the caller feeds.
-        outputs: of the buffers that the caller takes results from; those of known extents.
-        arena: what the values between share.
-        lower_bound: what is needed at the widest moment; no arena can be smaller.
-        workspace: what kernels need beside their operands.
-        alignment: what offsets are multiples of.
-        reuse: whether values share addresses.
-        shared: values in the arena.
-        on_chip: values that stay in the buffers of a core.
-        at_run: values whose extents only the run knows; nothing here counts them.
-        node: name of the node of the widest moment; empty where the arena is.
-        op: its operator.
-        tensors: what is needed at that moment, largest first.
-    """
-
-    weights: int
-    inputs: int
-    outputs: int
-    arena: int
-    lower_bound: int
-    workspace: int
-    alignment: int
-    reuse: bool
-    shared: int
-    on_chip: int
-    at_run: int
-    node: str
-    op: str
-    tensors: tuple[ArenaTensor, ...]
-
-    @property
-    def total(self) -> int:
-        """All of it."""
-        return self.weights + self.inputs + self.outputs + self.arena + self.workspace
-
-    @property
-    def ratio(self) -> float:
-        """The arena beside its lower bound; 1 where both are empty."""
-        return self.arena / self.lower_bound if self.lower_bound else 1.0
-
-    def as_json(self) -> dict[str, object]:
-        """The figures as JSON values."""
-        return {
-            "weights": self.weights,
-            "inputs": self.inputs,
-            "outputs": self.outputs,
-            "arena": self.arena,
-            "lower_bound": self.lower_bound,
-            "ratio": round(self.ratio, 4),
-            "workspace": self.workspace,
-            "total": self.total,
-            "alignment": self.alignment,
-            "reuse": self.reuse,
-            "values_in_arena": self.shared,
-            "values_on_chip": self.on_chip,
-            "values_of_open_extents": self.at_run,
-            "widest": {
-                "node": self.node,
-                "op": self.op,
-                "tensors": [tensor.as_json() for tensor in self.tensors],
-            },
-        }
-
-
-def memory_facts(model: OmModel) -> MemoryFacts | None:
-    """The figures of a model's memory plan; None where it has none."""
-    memory = model.memory
-    if memory is None:
-        return None
-    proof = proof_of(model, memory)
-    at = proof.widest.node
-    node = model.nodes[at] if at >= 0 else None
-    places = memory.places
-    return MemoryFacts(
-        weights=_nbytes(tensor for tensor in model.tensors if tensor.member is not None),
-        inputs=_nbytes(model.tensors[port.tensor] for port in model.inputs),
-        outputs=_nbytes(model.tensors[port.tensor] for port in model.outputs),
-        arena=memory.arena,
-        lower_bound=memory.lower_bound,
-        workspace=memory.workspace,
-        alignment=memory.alignment,
-        reuse=memory.reuse,
-        shared=len(proof.nbytes),
-        on_chip=places.count("chip"),
-        at_run=places.count("run"),
-        node="" if node is None else node.name,
-        op="" if node is None else node.op,
-        tensors=tuple(
-            _arena_tensor(model, memory, position, proof.nbytes[position])
-            for position in proof.widest.tensors
-        ),
-    )
-
-
-def _nbytes(tensors: Iterable[OmTensor]) -> int:
-    """Bytes of the tensors as stored; what has open extents counts nothing."""
-    return sum(stored_nbytes(tensor) for tensor in tensors)
-
-
-def _arena_tensor(model: OmModel, memory: OmMemory, position: int, nbytes: int) -> ArenaTensor:
-    """One of the tensors of the widest moment."""
-    tensor, place = model.tensors[position], memory.places[position]
-    storage = storage_of(tensor)
-    type_ = f"{tensor.dtype} {format_shape(tensor.shape)}" + (f" in {storage}" if storage else "")
-    return ArenaTensor(tensor.name, type_, int(place), nbytes)
 
 
 def memory_row(facts: MemoryFacts | None) -> tuple[tuple[str, str], ...]:

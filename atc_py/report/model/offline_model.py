@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from atc_py.report.model.memory_tables import memory_facts, memory_tables
+from atc_py.report.model.memory_tables import memory_tables
 from atc_py.report.tables import Table, format_bytes
+from atc_py.results.memory_facts import memory_facts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

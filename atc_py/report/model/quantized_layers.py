@@ -5,31 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from atc_py.source import Outcome
-
 if TYPE_CHECKING:
     from atc_py.check.findings import ModelCheck
 
-__all__ = ["quantised_json", "quantised_rows"]
-
-
-def quantised_json(check: ModelCheck) -> dict[str, object]:
-    """Number of layers, of those on int8, and the others with reasons; empty for other models."""
-    if not check.layers:
-        return {}
-    rest = [each for each in check.layers if each.outcome is Outcome.FLOAT]
-    floats = [
-        {
-            "node": each.index,
-            "name": each.name,
-            "op_type": each.op_type,
-            "reason": each.reason.en if each.reason else "",
-        }
-        for each in rest
-    ]
-    layers = len(check.layers)
-    found = {"layers": layers, "on_int8": layers - len(rest), "on_floats": floats}
-    return {"quantised": found}
+__all__ = ["quantised_rows"]
 
 
 def quantised_rows(check: ModelCheck) -> list[tuple[str, str]]:

@@ -1,71 +1,23 @@
-"""The record of one run, and its tables."""
+"""A run as tables and JSON."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
-from atc_py.report.diagnostics import diagnostic_json
-from atc_py.report.layers.comparison import comparison_table
+from atc_py.report.model.comparison import comparison_table
 from atc_py.report.tables import Table, format_bytes, format_seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
+    from collections.abc import Iterable
 
     import numpy as np
     import numpy.typing as npt
 
     from atc_py.diag import Diagnostic
-    from atc_py.report.layers.comparison import Comparison
+    from atc_py.results.run import NodeTime, Run
 
-__all__ = ["NodeTime", "Run", "run_json", "run_tables"]
-
-
-class NodeTime(Protocol):
-    """What a device says of one node of the last run."""
-
-    @property
-    def op(self) -> str:
-        """The operator."""
-        ...
-
-    @property
-    def engine(self) -> str:
-        """What executed it."""
-        ...
-
-    @property
-    def seconds(self) -> float:
-        """How long it took on this machine."""
-        ...
-
-    @property
-    def output_bytes(self) -> int:
-        """Bytes of its results."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """What a run gave.
-
-    Attributes:
-        seconds: time of the run on this machine, without loading.
-        outputs: the arrays by name.
-        files: where outputs were saved, by name.
-        comparisons: outputs held against expected data.
-        nodes: what each node took, where that was asked for.
-        warnings: what is odd about the outputs.
-    """
-
-    seconds: float
-    outputs: Mapping[str, npt.NDArray[np.generic]]
-    files: Mapping[str, Path]
-    comparisons: tuple[Comparison, ...]
-    nodes: tuple[NodeTime, ...] = ()
-    warnings: tuple[Diagnostic, ...] = ()
+__all__ = ["run_json", "run_tables"]
 
 
 def run_tables(done: Run) -> list[Table]:
@@ -94,8 +46,8 @@ def run_json(done: Run, findings: Iterable[Diagnostic] = ()) -> dict[str, object
         "nodes": [
             {"op": node.op, "engine": node.engine, "seconds": node.seconds} for node in done.nodes
         ],
-        "warnings": [diagnostic_json(found) for found in done.warnings],
-        "diagnostics": [diagnostic_json(found) for found in findings],
+        "warnings": [found.as_json() for found in done.warnings],
+        "diagnostics": [found.as_json() for found in findings],
     }
 
 

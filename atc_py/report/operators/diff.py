@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 from atc_py.diag import Words
 from atc_py.diag.codes import BAD_OPTION, UNKNOWN_NAME
-from atc_py.report.operators.changes import changes
 from atc_py.report.operators.history import SAME
 from atc_py.report.wrapping import wrap
+from atc_py.source.schema_changes import changes
 from atc_py.spec.names import folded
 
 if TYPE_CHECKING:
     from atc_py.frontend.reading.history import OnnxHistory
-    from atc_py.report.operators.changes import Change
     from atc_py.source import OperatorSchema
+    from atc_py.source.schema_changes import Change
 
 __all__ = ["OperatorDiff", "diff_json", "diff_lines", "operator_diff"]
 

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from atc_py.diag import SEMICOLON, Words
-from atc_py.report.operators.changes import changes
+from atc_py.source.schema_changes import changes
 from atc_py.spec.model import compressed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from atc_py.report.operators.changes import Change
     from atc_py.source import OperatorSchema, SchemaHistory
+    from atc_py.source.schema_changes import Change
     from atc_py.spec import OpSpec
 
 __all__ = ["SAME", "Step", "history_json", "history_rows", "steps"]

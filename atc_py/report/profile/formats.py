@@ -12,7 +12,7 @@ from atc_py.report.tables import plain_lines
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from atc_py.report.profile.record import Profile
+    from atc_py.results.profile import Profile
 
 __all__ = ["PROFILE_FORMATS", "render_profile"]
 

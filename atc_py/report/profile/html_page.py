@@ -26,7 +26,7 @@ from atc_py.report.tables import Table, format_bytes
 
 if TYPE_CHECKING:
     from atc_py.cost.network import Kernel, NetworkCost
-    from atc_py.report.profile.record import Profile
+    from atc_py.results.profile import Profile
 
 __all__ = ["profile_html"]
 

@@ -7,14 +7,13 @@ import io
 import json
 from typing import TYPE_CHECKING
 
-from atc_py.report.diagnostics import diagnostic_json
 from atc_py.report.escape import visible
 from atc_py.target.rates import device_memory
 
 if TYPE_CHECKING:
     from atc_py.cost.calibration import Calibration
     from atc_py.cost.network import Kernel, NetworkCost
-    from atc_py.report.profile.record import Profile, SocProfile
+    from atc_py.results.profile import Profile, SocProfile
 
 __all__ = ["calibration_json", "profile_csv", "profile_json"]
 
@@ -52,7 +51,7 @@ def calibration_json(done: Calibration) -> dict[str, object]:
 
 def _soc(each: SocProfile) -> dict[str, object]:
     """One SoC."""
-    refusals = [diagnostic_json(found) for found in each.refusals]
+    refusals = [found.as_json() for found in each.refusals]
     if each.cost is None:
         return {"soc": each.soc, "compiles": False, "verdict": each.verdict, "refusals": refusals}
     cost, span, memory = each.cost, each.cost.time, each.cost.footprint

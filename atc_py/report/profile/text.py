@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from atc_py.cost.calibration import Calibration
     from atc_py.cost.estimate import Estimate
     from atc_py.cost.network import Kernel, NetworkCost, Span
-    from atc_py.report.profile.record import Profile
+    from atc_py.results.profile import Profile
 
 __all__ = [
     "bound_text",

@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 
 import atc_py
-from atc_py.report.layers.comparison import compare, explained_share
+from atc_py.results.comparison import compare, explained_share
 from tests.end_to_end import run_with_onnxruntime
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_RUN_INPUT
-from atc_py.report.tables import Table
 from atc_py.target import find_operator
 from atc_py.tensor.dtypes import DType, UnknownDTypeError
 
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
     Array = npt.NDArray[np.generic]
 
-__all__ = ["Comparison", "compare", "comparison_table", "default_tolerance", "explained_share"]
+__all__ = ["Comparison", "compare", "default_tolerance", "explained_share"]
 
 FLOAT32_TOLERANCE = 1e-4
 """Share of the expected range that float32 arithmetic in another order may move an output."""
@@ -177,36 +176,6 @@ def explained_share(description: OmModel, name: str, expected: Array) -> float:
     if last is not None:
         allowed += last.half_spacing(magnitude)
     return allowed / unit
-
-
-def comparison_table(comparisons: Iterable[Comparison]) -> Table:
-    """What `run --expect` prints."""
-    rows = tuple(map(_compared, comparisons))
-    columns = (
-        "output",
-        "verdict",
-        "error/range>",
-        "tolerance>",
-        "max error>",
-        "cosine>",
-        "argmax",
-    )
-    return Table("Compared with the expected data", columns, rows)
-
-
-def _compared(row: Comparison) -> tuple[str, ...]:
-    """One output in the table."""
-    if row.other_shapes is not None:
-        return row.name, "FAILED", "-", "-", "-", "-", "-"
-    return (
-        row.name,
-        "ok" if row.passed else "FAILED",
-        f"{row.range_error:.2e}",
-        f"{row.tolerance:.2e}",
-        f"{row.max_error:.2e}",
-        f"{row.cosine:.6f}",
-        "same" if row.same_argmax else "differs",
-    )
 
 
 def _roundings(description: OmModel) -> tuple[float, Grid | None]:

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from atc_py.report.layers.histogram import Histogram
     from atc_py.report.layers.suggestion import Suggestion
+    from atc_py.results.histogram import Histogram
 
 __all__ = [
     "BAD_DISTANCE",

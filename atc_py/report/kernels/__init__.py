@@ -1,0 +1,1 @@
+"""Reports of kernel stubs and of their verification."""

@@ -1,0 +1,44 @@
+"""Outputs of a run compared with expected data, as a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.report.tables import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from atc_py.results.comparison import Comparison
+
+__all__ = ["comparison_table"]
+
+
+def comparison_table(comparisons: Iterable[Comparison]) -> Table:
+    """What `run --expect` prints."""
+    rows = tuple(map(_compared, comparisons))
+    columns = (
+        "output",
+        "verdict",
+        "error/range>",
+        "tolerance>",
+        "max error>",
+        "cosine>",
+        "argmax",
+    )
+    return Table("Compared with the expected data", columns, rows)
+
+
+def _compared(row: Comparison) -> tuple[str, ...]:
+    """One output in the table."""
+    if row.other_shapes is not None:
+        return row.name, "FAILED", "-", "-", "-", "-", "-"
+    return (
+        row.name,
+        "ok" if row.passed else "FAILED",
+        f"{row.range_error:.2e}",
+        f"{row.tolerance:.2e}",
+        f"{row.max_error:.2e}",
+        f"{row.cosine:.6f}",
+        "same" if row.same_argmax else "differs",
+    )

@@ -1,0 +1,1 @@
+"""Results: what commands found, as data; `report` renders it."""

@@ -1,0 +1,162 @@
+"""What a conversion did: files, stages, counts, sizes, memory and estimated time."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING
+
+from atc_py.results.fusions import fusions_json
+from atc_py.source import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from atc_py.check.findings import ModelCheck
+    from atc_py.cost.network import Span
+    from atc_py.diag import Diagnostic
+    from atc_py.results.fusions import FusionEffect
+    from atc_py.results.memory_facts import MemoryFacts
+
+__all__ = ["Conversion", "Facts", "PassEffect", "Stage"]
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A stage of compilation and how long it took, in seconds."""
+
+    name: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class PassEffect:
+    """A pass and how many changes it made."""
+
+    name: str
+    changes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What compilation made of a model; the same for every conversion of it with these options.
+
+    Attributes:
+        soc: the SoC that it is for.
+        precision_mode: how dtypes could change.
+        file_nodes: nodes in the ONNX file.
+        source_operators: ONNX operator to count, after constants were folded.
+        target_operators: target operator to count.
+        engines: engine to count of nodes.
+        kernels: number of distinct kernel stubs.
+        weights_in: bytes of weights in the ONNX file and the files beside it.
+        passes: in the order in which they ran.
+        precision: the dtypes of each node with the rule that chose them, and the casts, as JSON.
+        layout: how values are stored, and each TransData with its reason, as JSON.
+        fusions: what each pass found that a user may switch off.
+        launches: kernel launches of a run.
+        launches_unfused: kernels of the graph as it was lowered, before any pass.
+    """
+
+    soc: str
+    precision_mode: str
+    file_nodes: int
+    source_operators: Mapping[str, int]
+    target_operators: Mapping[str, int]
+    engines: Mapping[str, int]
+    kernels: int
+    weights_in: int
+    passes: tuple[PassEffect, ...]
+    precision: Mapping[str, object] = field(default_factory=dict)
+    layout: Mapping[str, object] = field(default_factory=dict)
+    fusions: tuple[FusionEffect, ...] = ()
+    launches: int = 0
+    launches_unfused: int = 0
+
+    def as_json(self) -> dict[str, object]:
+        """The facts as JSON values; this is the offline model's own report."""
+        return {
+            "soc": self.soc,
+            "precision_mode": self.precision_mode,
+            "file_nodes": self.file_nodes,
+            "source_operators": dict(self.source_operators),
+            "target_operators": dict(self.target_operators),
+            "engines": dict(self.engines),
+            "kernels": self.kernels,
+            "weights_in": self.weights_in,
+            "passes": {effect.name: effect.changes for effect in self.passes},
+            "precision": dict(self.precision),
+            "layout": dict(self.layout),
+            "launches": self.launches,
+            "launches_unfused": self.launches_unfused,
+            "fusion_result": fusions_json(self.fusions),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """What a conversion did.
+
+    Attributes:
+        model: the ONNX file.
+        output: the offline model that was written.
+        check: what holding the model against the operator list found.
+        facts: what compilation made of the model.
+        stages: in the order in which they ran.
+        weights_out: bytes of weights in the offline model.
+        file_bytes: size of the offline model.
+        warnings: what passes found that does not stop the conversion.
+        memory: what the model needs of the device's memory.
+        time: the estimated time of a run, in seconds.
+    """
+
+    model: Path
+    output: Path
+    check: ModelCheck
+    facts: Facts
+    stages: tuple[Stage, ...]
+    weights_out: int
+    file_bytes: int
+    warnings: tuple[Diagnostic, ...] = ()
+    memory: MemoryFacts | None = None
+    time: Span | None = None
+
+    def as_json(self) -> dict[str, object]:
+        """Everything, as JSON values; seconds are floats."""
+        return {
+            "model": str(self.model),
+            "output": str(self.output),
+            "findings": _findings_json(self.check),
+            "warnings": [each.as_json() for each in self.warnings],
+            **_quantized_json(self.check),
+            **self.facts.as_json(),
+            "stages": {stage.name: stage.seconds for stage in self.stages},
+            "weights_out": self.weights_out,
+            "file_bytes": self.file_bytes,
+            "memory": None if self.memory is None else self.memory.as_json(),
+            "estimated_time": None if self.time is None else asdict(self.time),
+        }
+
+
+def _findings_json(check: ModelCheck) -> dict[str, int]:
+    """Number of findings of each level."""
+    return {standing.value: count for standing, count in check.counts.items()}
+
+
+def _quantized_json(check: ModelCheck) -> dict[str, object]:
+    """Number of layers, of those on int8, and the others with reasons; empty for other models."""
+    if not check.layers:
+        return {}
+    rest = [each for each in check.layers if each.outcome is Outcome.FLOAT]
+    floats = [
+        {
+            "node": each.index,
+            "name": each.name,
+            "op_type": each.op_type,
+            "reason": each.reason.en if each.reason else "",
+        }
+        for each in rest
+    ]
+    layers = len(check.layers)
+    found = {"layers": layers, "on_int8": layers - len(rest), "on_floats": floats}
+    return {"quantised": found}

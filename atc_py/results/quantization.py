@@ -1,0 +1,75 @@
+"""What rewriting a quantized model into another form did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from atc_py.source import Outcome
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from atc_py.source import QuantisedNode
+
+__all__ = ["Quantisation"]
+
+
+@dataclass(frozen=True, slots=True)
+class Quantisation:
+    """What rewriting a quantised model did.
+
+    Attributes:
+        model: the ONNX file that was read.
+        output: the ONNX file that was written.
+        data: the file with its weights beside it; None where the model holds them itself.
+        form: `ascend` or `qdq`.
+        opset: the version of ONNX' operators that the written model imports.
+        nodes: what became of layers, and of nodes that have no counterpart.
+        bytes_before: size of the model that was read, weights included.
+        bytes_after: size of what was written.
+    """
+
+    model: Path
+    output: Path
+    data: Path | None
+    form: str
+    opset: int
+    nodes: tuple[QuantisedNode, ...]
+    bytes_before: int
+    bytes_after: int
+
+    @property
+    def integer_layers(self) -> int:
+        """Number of layers on int8."""
+        return sum(node.outcome is Outcome.INTEGER for node in self.nodes)
+
+    @property
+    def layers(self) -> int:
+        """Number of layers."""
+        return sum(node.outcome is not Outcome.KEPT for node in self.nodes)
+
+    def as_json(self) -> dict[str, object]:
+        """Everything, as JSON values."""
+        return {
+            "model": str(self.model),
+            "output": str(self.output),
+            "data": None if self.data is None else str(self.data),
+            "format": self.form,
+            "opset": self.opset,
+            "layers": {"integer": self.integer_layers, "all": self.layers},
+            "nodes": [_node_json(node) for node in self.nodes],
+            "bytes_before": self.bytes_before,
+            "bytes_after": self.bytes_after,
+        }
+
+
+def _node_json(node: QuantisedNode) -> dict[str, object]:
+    """A node as JSON values."""
+    return {
+        "node": node.index,
+        "name": node.name,
+        "operator": node.op_type,
+        "outcome": node.outcome.value,
+        "reason": None if node.reason is None else node.reason.as_json(),
+    }

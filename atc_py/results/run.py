@@ -1,0 +1,63 @@
+"""What a run gave: outputs, files, comparisons and times."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from atc_py.diag import Diagnostic
+    from atc_py.results.comparison import Comparison
+
+__all__ = ["NodeTime", "Run"]
+
+
+class NodeTime(Protocol):
+    """What a device says of one node of the last run."""
+
+    @property
+    def op(self) -> str:
+        """The operator."""
+        ...
+
+    @property
+    def engine(self) -> str:
+        """What executed it."""
+        ...
+
+    @property
+    def seconds(self) -> float:
+        """How long it took on this machine."""
+        ...
+
+    @property
+    def output_bytes(self) -> int:
+        """Bytes of its results."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a run gave.
+
+    Attributes:
+        seconds: time of the run on this machine, without loading.
+        outputs: the arrays by name.
+        files: where outputs were saved, by name.
+        comparisons: outputs held against expected data.
+        nodes: what each node took, where that was asked for.
+        warnings: what is odd about the outputs.
+    """
+
+    seconds: float
+    outputs: Mapping[str, npt.NDArray[np.generic]]
+    files: Mapping[str, Path]
+    comparisons: tuple[Comparison, ...]
+    nodes: tuple[NodeTime, ...] = ()
+    warnings: tuple[Diagnostic, ...] = ()
