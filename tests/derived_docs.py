@@ -51,6 +51,9 @@ def diagnostics_page() -> Iterator[str]:
         yield f"| {int(code)} | {meaning} |"
     for status, meaning in _SIGNALS.items():
         yield f"| {status} | {meaning} |"
+    yield ""
+    yield "A reader of standard output that leaves early (`| head`) does not change the status, and"
+    yield "neither does a closed stream (`>&-`). Standard output that is full is ATC2007, status 3."
     for row in all_codes():
         yield ""
         yield f"## {row.id} {row.name}"

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from atc_py.cli.streams import StdoutError, silence
 from atc_py.diag import ExitCode
 from atc_py.report.tables import plain_lines
 from atc_py.system.json_text import escaped
@@ -40,28 +39,23 @@ def print_line(text: str = "") -> None:
     """One line to standard output.
 
     Raises:
-        BrokenPipeError: nobody reads any more.
-        StdoutError: the system refuses it for another reason.
+        StdoutError: the system refuses it, though there is a reader.
     """
-    _echo(text, nl=True)
+    click.echo(text)
 
 
 def print_bytes(data: bytes) -> None:
     """Bytes to standard output, as they are: their format says how they are encoded.
 
     Raises:
-        BrokenPipeError: nobody reads any more.
-        StdoutError: the system refuses it for another reason.
+        StdoutError: the system refuses them, though there is a reader.
     """
-    _echo(data, nl=False)
+    click.echo(data, nl=False)
 
 
 def print_error(text: str) -> None:
-    """One line to standard error; where that fails there is nobody left to tell."""
-    try:
-        click.echo(text, err=True)
-    except OSError:
-        silence(sys.stderr)
+    """One line to standard error."""
+    click.echo(text, err=True)
 
 
 def print_json(value: object) -> None:
@@ -113,16 +107,6 @@ def progress(*, quiet: bool) -> Iterator[Callable[[str], None]]:
 
     with Console(stderr=True).status("starting") as status:
         yield status.update
-
-
-def _echo(content: str | bytes, *, nl: bool) -> None:
-    """Print, and tell the failures of standard output from others."""
-    try:
-        click.echo(content, nl=nl)
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise StdoutError(error.errno, error.strerror) from error
 
 
 def _print_table(table: Table) -> None:

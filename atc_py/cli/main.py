@@ -23,7 +23,7 @@ from atc_py.cli.profile import profile
 from atc_py.cli.quantize import quantize
 from atc_py.cli.run import run
 from atc_py.cli.signals import SignalledError, signals_as_exceptions
-from atc_py.cli.streams import prepare_streams, silence, stdout_failure
+from atc_py.cli.streams import StdoutError, guarded_streams
 from atc_py.diag import AtcError, ExitCode
 from atc_py.diag.codes import BAD_OPTION, CANNOT_WRITE, INTERNAL, MEMORY_LIMIT
 from atc_py.system.memory_limit import MEND_SYSTEM
@@ -36,7 +36,26 @@ if TYPE_CHECKING:
 __all__ = ["cli", "main"]
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]}, invoke_without_command=True)
+class _Commands(click.Group):
+    """The group of commands."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run the command that was given.
+
+        A broken pipe cannot be a standard stream's here. Click takes each for one, and would end
+        the command without a word.
+        """
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise RuntimeError(f"a pipe to another process broke: {error}") from error
+
+
+@click.group(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    invoke_without_command=True,
+)
 @click.version_option(__version__, prog_name="atc-py")
 @click.pass_context
 def cli(context: click.Context) -> None:
@@ -56,13 +75,13 @@ for _command in (convert, check, compare, run, info, kernels, profile, quantize,
 
 def main(args: Sequence[str] | None = None) -> None:
     """Run the command line and exit; errors become coded diagnostics, never tracebacks."""
-    prepare_streams()
     given = list(sys.argv[1:] if args is None else args)
-    try:
-        with signals_as_exceptions():
-            status = _guarded(given)
-    except (SignalledError, KeyboardInterrupt, click.Abort) as error:
-        status = _ended(error)
+    with guarded_streams():
+        try:
+            with signals_as_exceptions():
+                status = _guarded(given)
+        except (SignalledError, KeyboardInterrupt, click.Abort) as error:
+            status = _ended(error)
     sys.exit(status)
 
 
@@ -74,13 +93,10 @@ def _guarded(args: list[str]) -> int:
         sys.stdout.flush()
     except (AtcError, click.ClickException) as error:
         return _refused(error, as_json=as_json)
-    except SystemExit:  # click's answer to a reader that has gone (`| head`)
-        silence(sys.stdout)
-        return ExitCode.DONE
     except click.Abort:  # click's word for KeyboardInterrupt
         raise
-    except OSError as error:
-        return _unwritten(error, as_json=as_json)
+    except StdoutError as error:
+        return _unwritten(error)
     except Exception as error:  # noqa: BLE001  (the last net: a bug must not show a traceback)
         return _failed(error, as_json=as_json)
     return status if isinstance(status, int) else ExitCode.DONE
@@ -106,16 +122,10 @@ def _refused(error: AtcError | click.ClickException, *, as_json: bool) -> int:
     return _report([_usage_finding(error)], ExitCode.USAGE, as_json=as_json)
 
 
-def _unwritten(error: OSError, *, as_json: bool) -> int:
-    """The exit status after an error of the system that is standard output's, or else a bug."""
-    failure = stdout_failure(error)
-    if failure is None and not isinstance(error, BrokenPipeError):
-        return _failed(error, as_json=as_json)
-    silence(sys.stdout)
-    if failure is None or isinstance(failure, BrokenPipeError):
-        return ExitCode.DONE
+def _unwritten(error: StdoutError) -> int:
+    """The exit status after standard output took no more."""
     finding = CANNOT_WRITE.diagnostic(
-        f"cannot write standard output: {failure.strerror or failure}",
+        f"cannot write standard output: {error.strerror or error}",
         help="free space there, or send the output elsewhere",
     )
     return _report([finding], ExitCode.FILE, as_json=False)
@@ -126,9 +136,8 @@ def _report(findings: Sequence[Diagnostic], code: ExitCode, *, as_json: bool) ->
     try:
         print_diagnostics(findings, as_json=as_json)
         sys.stdout.flush()
-    except OSError as error:
-        silence(sys.stdout)
-        if as_json and not isinstance(error, BrokenPipeError):
+    except StdoutError:
+        if as_json:
             print_diagnostics(findings, as_json=False)
     return int(code)
 

@@ -2,52 +2,108 @@
 
 from __future__ import annotations
 
+import io
 import os
+import select
 import sys
-from contextlib import suppress
-from typing import TYPE_CHECKING
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
-    from typing import TextIO
+    from collections.abc import Iterator
 
-__all__ = ["StdoutError", "prepare_streams", "silence", "stdout_failure"]
+    from _typeshed import ReadableBuffer
+
+__all__ = ["StdoutError", "guarded_streams"]
 
 
 class StdoutError(OSError):
     """The system's refusal of something printed to standard output."""
 
 
-def prepare_streams() -> None:
-    """Make both streams take any text.
+@contextmanager
+def guarded_streams() -> Iterator[None]:
+    """Make both streams take any text in the block, also where nobody reads it.
 
-    What goes to a stream that was closed before the start (`>&-`) is lost, as the caller wants;
-    characters that a stream's encoding lacks are written as escapes.
+    What is printed after the reader has left (`| head`), or to a stream that was closed before the
+    start (`>&-`), is lost; the command goes on and ends with the status that it would have had.
+    Any other refusal of standard output is a StdoutError, once; standard error refuses nothing.
+    Characters that a stream's encoding lacks are written as escapes. A stream that is no file of
+    the system belongs to a program that calls `main`, and is left alone.
     """
-    for name in ("stdout", "stderr"):
-        stream = getattr(sys, name)
-        if stream is None:
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115
-        elif hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
-
-
-def stdout_failure(error: OSError) -> OSError | None:
-    """Why standard output does not take what was printed, None where `error` is another's.
-
-    What click prints by itself (help, version) is small enough to wait in the buffer, and fails
-    once more.
-    """
-    if isinstance(error, StdoutError):
-        return error
+    _open_descriptors()
+    before = sys.stdout, sys.stderr
+    sys.stdout = _guarded(before[0], _Stdout, 1)
+    sys.stderr = _guarded(before[1], _Stderr, 2)
     try:
-        sys.stdout.flush()
-    except OSError as again:
-        return again
-    return None
+        yield
+    finally:
+        with suppress(StdoutError):
+            sys.stdout.flush()
+        sys.stdout, sys.stderr = before
 
 
-def silence(stream: TextIO) -> None:
-    """Send what `stream` still holds, and all that follows, nowhere."""
-    # A stream without a descriptor belongs to a program that calls `main`; it is left alone.
-    with suppress(OSError, ValueError), open(os.devnull, "w", encoding="utf-8") as nowhere:  # noqa: PTH123
-        os.dup2(nowhere.fileno(), stream.fileno())
+class _Guard(io.FileIO):
+    """A standard stream that goes nowhere once a write has failed."""
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        """Write some of `data` and return how many bytes that were."""
+        try:
+            while (written := super().write(data)) is None:
+                # Another process has made the stream non-blocking, and its reader is slow.
+                select.select((), (self,), ())
+        except OSError as error:
+            self._silence()
+            self._refused(error)
+            return memoryview(data).nbytes
+        return written
+
+    def _refused(self, error: OSError) -> None:
+        """Say what the system says, where anybody wants to know."""
+
+    def _silence(self) -> None:
+        """Send what the buffers still hold, and all that follows, nowhere."""
+        with suppress(OSError), open(os.devnull, "wb") as nowhere:  # noqa: PTH123
+            os.dup2(nowhere.fileno(), self.fileno())
+
+
+class _Stdout(_Guard):
+    """Standard output."""
+
+    def _refused(self, error: OSError) -> None:
+        """Raise what is not the reader's own choice."""
+        if not isinstance(error, BrokenPipeError):
+            raise StdoutError(error.errno, error.strerror) from error
+
+
+class _Stderr(_Guard):
+    """Standard error: where it takes nothing, there is nobody left to tell."""
+
+
+def _open_descriptors() -> None:
+    """Open what is closed of the three standard descriptors.
+
+    The system gives a file that is opened the lowest number that is free. An output that got the
+    number of a closed stream would have in it what libraries print.
+    """
+    while (handle := os.open(os.devnull, os.O_RDWR)) <= 2:  # noqa: PLR2004  (the standard ones)
+        os.set_inheritable(handle, True)  # noqa: FBT003  (positional only)
+    os.close(handle)
+
+
+def _guarded(stream: TextIO | None, guard: type[_Guard], descriptor: int) -> TextIO:
+    """`stream` with a guard before its descriptor; a new one where it is None, closed."""
+    if stream is not None:
+        buffer = getattr(stream, "buffer", None)
+        raw = getattr(buffer, "raw", buffer)  # there is no buffer where Python runs with -u
+        if type(raw) is not io.FileIO or raw.fileno() != descriptor:
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="backslashreplace")
+            return stream
+        stream.flush()
+    return io.TextIOWrapper(
+        io.BufferedWriter(guard(descriptor, "wb", closefd=False)),
+        encoding="utf-8" if stream is None else stream.encoding,
+        errors="backslashreplace",
+        line_buffering=stream is not None and bool(stream.line_buffering),
+    )

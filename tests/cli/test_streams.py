@@ -74,6 +74,96 @@ def test_warnings_that_cannot_be_printed_do_not_stop_a_run(tmp_path: Path) -> No
     assert "Outputs" in done.stdout
 
 
+VERDICTS = {
+    "check bad.onnx": 1,
+    "check bad.onnx --format html": 1,
+    "check bad.onnx --json": 1,
+    "convert bad.onnx": 1,
+    "run small.om --random 0 --expect zeros.npy": 4,
+    "compare small.onnx --fail-under snr=1000": 4,
+    "kernels small.om --verify --trust": 4,
+    "ops validate bad.yaml": 3,
+    "ops show Cnov": 2,
+    "": 2,
+}
+"""Commands that fail on what they find, with their exit statuses."""
+
+
+@pytest.fixture(scope="module")
+def failing(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with what VERDICTS fail on."""
+    folder = tmp_path_factory.mktemp("failing")
+    onnx.save(small_model(), folder / "small.onnx")
+    onnx.save(small_model(operator="Strange"), folder / "bad.onnx")
+    np.save(folder / "zeros.npy", np.zeros((1, 4, 8, 8), np.float32))
+    (folder / "bad.yaml").write_text("op: 3\n", encoding="utf-8")
+    assert shell(folder, "atc-py convert small.onnx").returncode == 0
+    return folder
+
+
+@pytest.mark.parametrize("reader", ["| true", "2>&1 | true", "| head -c 1", ">&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("command", VERDICTS)
+def test_verdict_stays_where_nobody_reads_it(failing: Path, command: str, reader: str) -> None:
+    done = shell(failing, f"(sleep 0.1; exec atc-py {command}) {reader}", CXX="no-compiler")
+    assert done.returncode == VERDICTS[command]
+    assert "Traceback" not in done.stderr
+    assert "Exception ignored" not in done.stderr
+    if "2>" in reader or (command.startswith("check") and reader != ">&-"):
+        assert done.stderr == ""
+
+
+@needs_full
+@pytest.mark.parametrize("command", [each for each in VERDICTS if "check" in each])
+def test_verdict_that_cannot_be_printed_is_a_file_that_cannot_be_written(
+    failing: Path, command: str
+) -> None:
+    done = shell(failing, f"atc-py {command} >/dev/full")
+    assert done.returncode == 3
+    assert done.stderr.startswith("error[ATC2007 cannot-write-output]: cannot write standard out")
+    assert done.stderr.count("error[") == 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="sets the size of a pipe")
+def test_slow_reader_of_a_stream_without_waiting_gets_everything(tmp_path: Path) -> None:
+    small_pipe = "import fcntl, os, sys; fcntl.fcntl(1, fcntl.F_SETPIPE_SZ, 4096)"
+    code = f"{small_pipe}; os.set_blocking(1, False); os.execv(sys.argv[1], sys.argv[1:])"
+    start = f"{sys.executable} -c '{code}' {ATC} ops list --json"
+    done = shell(tmp_path, f"{start} | (sleep 3; cat)")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == shell(tmp_path, "atc-py ops list --json").stdout
+    assert len(done.stdout) > 4096
+
+
+def test_pipe_of_another_process_that_breaks_is_a_bug(tmp_path: Path) -> None:
+    code = (
+        "import atc_py.diag.codes as c\n"
+        "def broken():\n    raise BrokenPipeError(32, 'Broken pipe')\n"
+        "c.all_codes = broken\n"
+        "from atc_py.cli.main import main\nmain(['explain'])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path)},
+    )
+    assert (done.returncode, done.stderr[:14]) == (70, "error[ATC9001 ")
+
+
+def test_output_never_takes_the_place_of_a_closed_stream(tmp_path: Path) -> None:
+    code = (
+        "import os, sys\nfrom atc_py.cli.streams import guarded_streams\n"
+        "with guarded_streams():\n"
+        "    with open('file', 'w') as file:\n        assert file.fileno() > 2\n"
+        "        os.write(1, b'x')\n        os.write(2, b'x')\n        print('lost')\n"
+    )
+    done = shell(tmp_path, f'{sys.executable} -c "{code}" <&- >&- 2>&-')
+    assert done.returncode == 0
+    assert (tmp_path / "file").read_bytes() == b""
+
+
 def test_closed_stdout_loses_what_is_printed_and_nothing_else(tmp_path: Path) -> None:
     onnx.save(small_model(), tmp_path / "small.onnx")
     for command in ("convert small.onnx", "info small.om", "--help", "ops list --json"):
