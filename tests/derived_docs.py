@@ -14,6 +14,7 @@ from atc_py.diag.codes import all_codes
 from atc_py.passes.manager import PIPELINE
 from atc_py.target import Attribute, TargetOp, operators, socs
 from tests.derived_operators import operators_page, spec_notes_page
+from tests.json_documents import json_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,8 +67,10 @@ def diagnostics_page() -> Iterator[str]:
 
 
 def cli_page() -> Iterator[str]:
-    """The help text of every command."""
+    """The help text of every command, and what they print as JSON."""
     yield "# Command line"
+    yield ""
+    yield from json_lines()
     for context in _contexts(cli, "atc-py", None):
         yield ""
         yield f"## {context.command_path}"

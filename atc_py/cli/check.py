@@ -32,9 +32,7 @@ _LEVELS = ("error", "unknown", "rewrite", "aicpu", "accuracy")
 @options.precision_controls
 @options.SOC
 @options.INPUT_SHAPE
-@click.option(
-    "--format", "format_", type=click.Choice(_FORMATS), help="Form of the report; text by default."
-)
+@options.report_option(_FORMATS)
 @click.option("-o", "--output", type=click.Path(), help="File for the report.")
 @click.option(
     "--fail-on",
@@ -60,7 +58,7 @@ _LEVELS = ("error", "unknown", "rewrite", "aicpu", "accuracy")
 @options.MAX_MEMORY
 @options.LANG
 @click.option("--verbose", is_flag=True, help="Name every node, also in what a baseline knows.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON; short for --format json.")
+@options.REPORT_AS_JSON
 @click.pass_context
 def check(  # noqa: PLR0913  (one parameter an option)
     context: click.Context,
@@ -68,7 +66,7 @@ def check(  # noqa: PLR0913  (one parameter an option)
     models: tuple[str, ...],
     soc: str,
     input_shape: str,
-    format_: str | None,
+    form: str | None,
     output: str | None,
     fail_on: str,
     baseline: Path | None,
@@ -90,7 +88,7 @@ def check(  # noqa: PLR0913  (one parameter an option)
     from atc_py.report.check.json_document import check_document
     from atc_py.report.check.verdict import exit_status
 
-    form = _form(format_, as_json=as_json)
+    form = options.report_format(form, as_json=as_json)
     paths = [Path(model) for model in models]
     files = _files(output, check_report, paths)
     known = None if baseline is None else read_baseline(baseline)
@@ -100,24 +98,11 @@ def check(  # noqa: PLR0913  (one parameter an option)
     document = check_document(found, lang, known)
     limit = Standing(fail_on)
     _write(document, files, form, limit, verbose=verbose)
-    if "--output" not in files:
+    if "--output" in files and not as_json:
+        _print_lines(document, files["--output"])
+    else:
         _print(document, form, limit, verbose=verbose)
     context.exit(exit_status(document, limit))
-
-
-def _form(format_: str | None, *, as_json: bool) -> str:
-    """The format that both options ask for.
-
-    Raises:
-        AtcError: BAD_OPTION where they contradict each other.
-    """
-    from atc_py.diag.codes import BAD_OPTION
-
-    if as_json and format_ not in {None, "json"}:
-        raise BAD_OPTION.error(
-            f"--json and --format {format_} ask for two formats", help="give one of them"
-        )
-    return "json" if as_json else format_ or "text"
 
 
 def _files(output: str | None, check_report: str | None, models: list[Path]) -> dict[str, Path]:
@@ -145,11 +130,9 @@ def _files(output: str | None, check_report: str | None, models: list[Path]) -> 
 def _write(
     document: Document, files: dict[str, Path], form: str, limit: Standing, *, verbose: bool
 ) -> None:
-    """Write the files, none of them where one cannot be begun; say what was found."""
+    """Write the files, none of them where one cannot be begun."""
     from atc_py.report.check.atc_lines import check_atc
     from atc_py.report.check.formats import render_check
-    from atc_py.report.check.text import verdict_lines
-    from atc_py.report.escape import visible
     from atc_py.system.atomic_files import atomic_write
 
     texts = {}
@@ -161,9 +144,15 @@ def _write(
         for option, text in texts.items():
             file = stack.enter_context(atomic_write(files[option]))
             file.write(text.encode("utf-8"))
-    if "--output" in files:
-        for line in [*verdict_lines(document), visible(f"report: {files['--output']}")]:
-            print_line(line)
+
+
+def _print_lines(document: Document, path: Path) -> None:
+    """What was found, in a few lines, and where the report is."""
+    from atc_py.report.check.text import verdict_lines
+    from atc_py.report.escape import visible
+
+    for line in [*verdict_lines(document), visible(f"report: {path}")]:
+        print_line(line)
 
 
 def _print(document: Document, form: str, limit: Standing, *, verbose: bool) -> None:

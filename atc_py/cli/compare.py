@@ -44,10 +44,7 @@ _FORMATS = ("text", "json", "csv", "html")
 @options.INPUT_SHAPE
 @options.OP_SPECS
 @options.MAX_MEMORY
-@click.option(
-    "--format", "form", type=click.Choice(_FORMATS), default="text", show_default=True,
-    help="Form of the report; csv has the columns of Ascend's msit first.",
-)  # fmt: skip
+@options.report_option(_FORMATS, "csv has the columns of Ascend's msit first")
 @click.option("-o", "--output", type=click.Path(), help="File for the report.")
 @click.option(
     "--fail-under", "targets", multiple=True, metavar="FIGURE=NUMBER",
@@ -62,6 +59,7 @@ _FORMATS = ("text", "json", "csv", "html")
     "--suggest-trials", type=click.IntRange(min=4), default=60, show_default=True,
     help="How often --suggest may compile the model.",
 )  # fmt: skip
+@options.REPORT_AS_JSON
 @click.pass_context
 def compare(  # noqa: PLR0913  (one parameter an option)
     context: click.Context,
@@ -74,11 +72,12 @@ def compare(  # noqa: PLR0913  (one parameter an option)
     precision_mode: str | None,
     input_shape: str,
     op_specs: Path | None,
-    form: str,
+    form: str | None,
     output: str | None,
     targets: tuple[str, ...],
     suggest: str | None,
     suggest_trials: int,
+    as_json: bool,
     **precision: Unpack[PrecisionSettings],
 ) -> None:
     """Compile MODEL, an ONNX file, and hold each layer against the original.
@@ -93,7 +92,9 @@ def compare(  # noqa: PLR0913  (one parameter an option)
     """
     import atc_py
     from atc_py.compare.targets import missed_by_all, missed_targets, read_targets
+    from atc_py.report.layers.formats import render_layers
 
+    form = options.report_format(form, as_json=as_json)
     least = read_targets(targets)
     path, keep = _files(model, output, suggest)
     with progress(quiet=form == "json") as on_stage:
@@ -104,11 +105,18 @@ def compare(  # noqa: PLR0913  (one parameter an option)
             histograms=form == "html", on_stage=on_stage, **precision,
         )  # fmt: skip
     written = _suggestion_line(done, keep)
-    _report(done, form, path)
-    if written and (form == "text" or path is not None):
-        print_line(written)
     findings = [*missed_targets(done, least), *missed_by_all(done)]
-    print_diagnostics(findings, as_json=False)
+    text = render_layers(form, done, findings)
+    if path is not None:
+        _write(text, path)
+    if path is None or as_json:
+        _print(text, form)
+    else:
+        _print_lines(done, path)
+    if written and not as_json and (form == "text" or path is not None):
+        print_line(written)
+    if not as_json:
+        print_diagnostics(findings, as_json=False)
     if findings:
         context.exit(findings[0].code.exit)
 
@@ -138,31 +146,34 @@ def _suggestion_line(done: LayerComparison, keep: Path | None) -> str:
 
 def _write_suggestion(done: LayerComparison, path: Path) -> bool:
     """Write the nodes to keep; False where there are none."""
-    from atc_py.system.atomic_files import atomic_write
-
     if done.suggestion is None or not done.suggestion.kept:
         return False
-    with atomic_write(path) as file:
-        file.write(done.suggestion.text.encode("utf-8"))
+    _write(done.suggestion.text, path)
     return True
 
 
-def _report(done: LayerComparison, form: str, path: Path | None) -> None:
-    """Print the report, or write it and print its first lines."""
-    from atc_py.report.escape import visible
-    from atc_py.report.layers.formats import render_layers
-    from atc_py.report.layers.text import layer_lines
+def _write(text: str, path: Path) -> None:
+    """Write a report or a suggestion."""
     from atc_py.system.atomic_files import atomic_write
 
-    text = render_layers(form, done)
-    if path is None and form != "text":
+    with atomic_write(path) as file:
+        file.write(text.encode("utf-8"))
+
+
+def _print(text: str, form: str) -> None:
+    """The report to standard output."""
+    if form != "text":
         print_bytes(text.encode("utf-8"))
         return
-    lines = text.splitlines()
-    if path is not None:
-        with atomic_write(path) as file:
-            file.write(text.encode("utf-8"))
-        lines = layer_lines(done)
-        lines = [*lines[: lines.index("")], visible(f"report: {path}")]
-    for line in lines:
+    for line in text.splitlines():
+        print_line(line)
+
+
+def _print_lines(done: LayerComparison, path: Path) -> None:
+    """The report's first lines, and where it is."""
+    from atc_py.report.escape import visible
+    from atc_py.report.layers.text import layer_lines
+
+    lines = layer_lines(done)
+    for line in [*lines[: lines.index("")], visible(f"report: {path}")]:
         print_line(line)

@@ -11,7 +11,7 @@ import click
 
 from atc_py.diag import ExitCode
 from atc_py.report.tables import plain_lines
-from atc_py.system.json_text import escaped
+from atc_py.system.json_text import escaped, finite
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -59,12 +59,16 @@ def print_error(text: str) -> None:
 
 
 def print_json(value: object) -> None:
-    """A JSON document to standard output, in ASCII where its encoding lacks a character."""
-    text = escaped(json.dumps(value, indent=2, ensure_ascii=False))
+    """A JSON document to standard output, in ASCII where its encoding lacks a character.
+
+    Numbers that are infinite or NaN become null.
+    """
+    value = finite(value)
+    text = escaped(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
     try:
         text.encode(sys.stdout.encoding or "utf-8")
     except UnicodeEncodeError:
-        text = json.dumps(value, indent=2)
+        text = json.dumps(value, indent=2, allow_nan=False)
     print_line(text)
 
 

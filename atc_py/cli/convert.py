@@ -25,11 +25,24 @@ _FILE = click.Path(path_type=Path)
 
 def _list_passes(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
     """Print the passes and stop."""
-    if not wanted:
+    if not wanted or context.resilient_parsing:
         return
     from atc_py.passes.manager import PIPELINE
     from atc_py.report.tables import Table
 
+    if context.params.get("as_json"):
+        print_json(
+            [
+                {
+                    "name": row.name,
+                    "optional": row.optional,
+                    "summary": row.summary,
+                    "atc_names": list(row.atc_names),
+                }
+                for row in PIPELINE
+            ]
+        )
+        context.exit()
     rows = [
         (
             row.name,
@@ -73,7 +86,7 @@ def _list_passes(context: click.Context, _option: click.Parameter, wanted: bool)
 @options.MAX_MEMORY
 @click.option("--verify", is_flag=True, help="Check the graph after every pass.")
 @click.option(
-    "--passes", is_flag=True, is_eager=True, expose_value=False, callback=_list_passes,
+    "--passes", is_flag=True, expose_value=False, callback=_list_passes,
     help="List the passes and stop.",
 )  # fmt: skip
 @options.AS_JSON

@@ -52,10 +52,8 @@ __all__ = ["kernels"]
 @options.OP_SPECS
 @options.MAX_MEMORY
 @options.TEMPLATES
-@click.option(
-    "--format", "form", type=click.Choice(("text", "json")), default="text", show_default=True,
-    help="Form of the list.",
-)  # fmt: skip
+@options.report_option(("text", "json"))
+@options.AS_JSON
 @click.pass_context
 def kernels(  # noqa: PLR0913  (one parameter an option)
     context: click.Context,
@@ -70,7 +68,8 @@ def kernels(  # noqa: PLR0913  (one parameter an option)
     input_shape: str,
     op_specs: Path | None,
     templates: Path | None,
-    form: str,
+    form: str | None,
+    as_json: bool,
     **precision: Unpack[PrecisionChoice],
 ) -> None:
     """List the kernels of MODEL, an offline model, or an ONNX model that is compiled for it.
@@ -85,6 +84,7 @@ def kernels(  # noqa: PLR0913  (one parameter an option)
     from atc_py.kernels.trust import check_trust
     from atc_py.pipeline.opened import opened_model
 
+    form = options.report_format(form, as_json=as_json)
     for name, given in (("sanitize", sanitize), ("trust", trust)):
         if given and not verify:
             raise click.UsageError(f"--{name} concerns what --verify builds: give that too")
@@ -148,7 +148,7 @@ def _verify(
         )
     found = findings(checked)
     if form == "json":
-        print_json(verified_json(checked))
+        print_json(verified_json(checked, found))
     else:
         print_tables(verified_tables(checked))
         print_line(verified_summary(checked))

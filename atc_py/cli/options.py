@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING
 import click
 
 from atc_py.diag import LANGUAGES
+from atc_py.diag.codes import BAD_OPTION
 from atc_py.options.compile_options import PrecisionMode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
+
+    from click.decorators import FC
 
 __all__ = [
     "AS_JSON",
@@ -19,11 +22,14 @@ __all__ = [
     "LANG",
     "MAX_MEMORY",
     "OP_SPECS",
+    "REPORT_AS_JSON",
     "SOC",
     "TEMPLATES",
     "precision_controls",
     "precision_mode",
     "refuse_compiling",
+    "report_format",
+    "report_option",
 ]
 
 SOC = click.option(
@@ -80,7 +86,39 @@ MAX_MEMORY = click.option(
     "machine leaves this process.",
 )
 
-AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+AS_JSON = click.option(
+    "--json", "as_json", is_flag=True, is_eager=True, help="Print one JSON document."
+)
+
+REPORT_AS_JSON = click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print one JSON document, the report; with --output the file gets the same.",
+)
+
+
+def report_option(formats: Sequence[str], remark: str = "") -> Callable[[FC], FC]:
+    """The option for the form of a report, one of `formats`; None tells that it was not given."""
+    return click.option(
+        "--format",
+        "form",
+        type=click.Choice(formats),
+        help=f"Form of the report; text by default{remark and f'; {remark}'}.",
+    )
+
+
+def report_format(given: str | None, *, as_json: bool) -> str:
+    """The format that --format and --json ask for together.
+
+    Raises:
+        AtcError: BAD_OPTION where they contradict each other.
+    """
+    if as_json and given not in {None, "json"}:
+        raise BAD_OPTION.error(
+            f"--json and --format {given} ask for two formats", help="give one of them"
+        )
+    return "json" if as_json else given or "text"
 
 
 _PATH = click.Path(path_type=Path)
@@ -124,7 +162,7 @@ _CONTROLS = (
 )  # fmt: skip
 
 
-def precision_controls(command: click.decorators.FC) -> click.decorators.FC:
+def precision_controls(command: FC) -> FC:
     """The options that refine a precision mode."""
     for option in reversed(_CONTROLS):
         command = option(command)
@@ -134,7 +172,7 @@ def precision_controls(command: click.decorators.FC) -> click.decorators.FC:
 def precision_mode(
     modes: Iterable[PrecisionMode],
     default: str | None = PrecisionMode.FORCE_FP16.value,
-) -> Callable[[click.decorators.FC], click.decorators.FC]:
+) -> Callable[[FC], FC]:
     """The option for one of `modes`; a `default` of None tells that it was not given."""
     return click.option(
         "--precision-mode",

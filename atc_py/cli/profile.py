@@ -44,15 +44,13 @@ _FORMATS = ("text", "json", "csv", "html")
 )  # fmt: skip
 @click.option("--save-factors", type=click.Path(), metavar="FILE", help="Keep refitted factors.")
 @click.option("--factors", type=_FILE, metavar="FILE", help="Estimate with factors that were kept.")
-@click.option(
-    "--format", "form", type=click.Choice(_FORMATS), default="text", show_default=True,
-    help="Form of the report; html has the graph, a timeline, a roofline and memory over time.",
-)  # fmt: skip
+@options.report_option(_FORMATS, "html has the graph, a timeline, a roofline and memory over time")
 @click.option("-o", "--output", type=click.Path(), help="File for the report.")
 @click.option(
     "--trace", type=click.Path(), metavar="FILE",
     help="File for a trace in Chrome's format, which ui.perfetto.dev opens.",
 )  # fmt: skip
+@options.REPORT_AS_JSON
 @click.pass_context
 def profile(  # noqa: PLR0913  (one parameter an option)
     context: click.Context,
@@ -64,9 +62,10 @@ def profile(  # noqa: PLR0913  (one parameter an option)
     calibrate: Path | None,
     save_factors: str | None,
     factors: Path | None,
-    form: str,
+    form: str | None,
     output: str | None,
     trace: str | None,
+    as_json: bool,
     **precision: Unpack[PrecisionChoice],
 ) -> None:
     """Estimate the time and memory of MODEL, an ONNX file or an offline model.
@@ -79,6 +78,7 @@ def profile(  # noqa: PLR0913  (one parameter an option)
     """
     from atc_py.pipeline.profile import calibration_of, fit_of, profile_model
 
+    form = options.report_format(form, as_json=as_json)
     if model is not None:
         options.refuse_compiling(context, model)
     report, kept, traced = _outputs(model, socs, output, save_factors, trace, calibrate)
@@ -96,7 +96,7 @@ def profile(  # noqa: PLR0913  (one parameter an option)
     )
     if traced is not None:
         _write_trace(found, traced)
-    _show(found, form, report)
+    _show(found, form, report, as_json=as_json)
 
 
 def _outputs(
@@ -160,8 +160,8 @@ def _write_trace(done: Profile, path: Path) -> None:
         file.write(trace_json(done.costs[0]).encode())
 
 
-def _show(done: Profile, form: str, path: Path | None) -> None:
-    """Print the report, or write it and print where it is."""
+def _show(done: Profile, form: str, path: Path | None, *, as_json: bool) -> None:
+    """Print the report, or write it and print where it is; as JSON it is printed in any case."""
     from atc_py.report.escape import visible
     from atc_py.report.profile.formats import render_profile
     from atc_py.report.profile.text import comparison_table, profile_tables, time_text
@@ -171,11 +171,12 @@ def _show(done: Profile, form: str, path: Path | None) -> None:
         print_tables(profile_tables(done))
         return
     data = render_profile(form, done).encode("utf-8")
-    if path is None:
+    if path is not None:
+        with atomic_write(path) as file:
+            file.write(data)
+    if path is None or as_json:
         print_bytes(data)
         return
-    with atomic_write(path) as file:
-        file.write(data)
     if len(done.socs) > 1:
         print_tables([comparison_table(done)])
     else:

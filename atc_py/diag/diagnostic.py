@@ -102,7 +102,7 @@ class Diagnostic:
             "message": self.message,
             "place": found,
             "rule": self.rule,
-            "help": self.help,
+            "help": self.help or code.remedy,
         }
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
-__all__ = ["MAX_DEPTH", "escaped", "format_json", "is_deep"]
+__all__ = ["MAX_DEPTH", "escaped", "finite", "format_json", "is_deep"]
 
 MAX_DEPTH = 64
 """Nesting of documents that are read and printed again; what prints them takes a call a level."""
@@ -32,6 +33,15 @@ def escaped(document: str) -> str:
         return document
     # Outside of strings a document has no character but those of ASCII that are printable.
     return document.translate({ord(char): json.dumps(char)[1:-1] for char in odd})
+
+
+def finite(value: Any) -> Any:
+    """`value` with None for each number that JSON cannot name: infinities and NaN."""
+    if isinstance(value, dict):
+        return {name: finite(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(inner) for inner in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def is_deep(value: Any) -> bool:

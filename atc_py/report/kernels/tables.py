@@ -11,7 +11,7 @@ from atc_py.kernels.verify import Verdict
 from atc_py.report.tables import Table, format_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from atc_py.diag import Diagnostic
     from atc_py.kernels.listing import KernelList
@@ -131,8 +131,8 @@ def verified_summary(checked: Sequence[Checked]) -> str:
     return ", ".join(listed) or "the model has no kernels"
 
 
-def verified_json(checked: Sequence[Checked]) -> dict[str, Any]:
-    """The results as JSON."""
+def verified_json(checked: Sequence[Checked], found: Iterable[Diagnostic] = ()) -> dict[str, Any]:
+    """The results as JSON, with what was found wrong."""
     return {
         "kernels": [
             {
@@ -144,7 +144,8 @@ def verified_json(checked: Sequence[Checked]) -> dict[str, Any]:
                 "text": each.text,
             }
             for each in checked
-        ]
+        ],
+        "diagnostics": [each.as_json() for each in found],
     }
 
 

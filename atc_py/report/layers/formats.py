@@ -9,6 +9,9 @@ from atc_py.report.layers.csv_rows import layers_csv
 from atc_py.report.layers.text import layers_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from atc_py.diag import Diagnostic
     from atc_py.results.layers import LayerComparison
 
 __all__ = ["FORMATS", "render_layers"]
@@ -17,10 +20,18 @@ FORMATS = ("text", "json", "csv", "html")
 """Names of the formats."""
 
 
-def render_layers(name: str, done: LayerComparison) -> str:
-    """The comparison as text of the format `name`, one of FORMATS."""
+def render_layers(name: str, done: LayerComparison, findings: Iterable[Diagnostic] = ()) -> str:
+    """The comparison as text.
+
+    Args:
+        name: the format, one of FORMATS.
+        done: the comparison.
+        findings: why the command fails; JSON has them too.
+    """
     if name == "json":
-        return json.dumps(done.as_json(), indent=2, allow_nan=False) + "\n"
+        listed = [found.as_json() for found in findings]
+        document = {**done.as_json(), "diagnostics": listed}
+        return json.dumps(document, indent=2, allow_nan=False) + "\n"
     if name == "csv":
         return layers_csv(done)
     if name == "html":

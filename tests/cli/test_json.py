@@ -1,0 +1,171 @@
+"""`--json` on every command: standard output is exactly one JSON document, whatever happens."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import numpy as np
+import onnx
+import pytest
+
+from atc_py.cli.main import cli
+from tests.cli.conftest import small_model
+from tests.cli.test_faults_of_files import CALIBRATION, quantised
+from tests.json_documents import DOCUMENTS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tests.cli.conftest import Result
+
+    Atc = Callable[..., Result]
+
+Line = tuple[str, ...]
+
+GOOD: dict[str, Line] = {
+    "check": ("check", "small.onnx"),
+    "compare": ("compare", "small.onnx"),
+    "convert": ("convert", "small.onnx"),
+    "convert --passes": ("convert", "--passes"),
+    "explain": ("explain",),
+    "info": ("info", "old.om"),
+    "info --precision": ("info", "--precision", "old.om"),
+    "info --layout": ("info", "--layout", "old.om"),
+    "kernels": ("kernels", "old.om"),
+    "kernels --verify": ("kernels", "--verify", "small.onnx"),
+    "ops diff": ("ops", "diff", "Softmax", "11", "13"),
+    "ops list": ("ops", "list", "--group", "nn"),
+    "ops show": ("ops", "show", "Conv"),
+    "ops validate": ("ops", "validate"),
+    "profile": ("profile", "small.onnx"),
+    "profile --calibrate": ("profile", "--calibrate", "cal.csv"),
+    "quantize": ("quantize", "int8.onnx"),
+    "run": ("run", "old.om", "--random", "0", "--profile"),
+}
+"""A command line that is done, for each document."""
+
+FAILING: dict[str, tuple[tuple[int, Line], ...]] = {
+    "check": ((1, ("bad.onnx",)), (3, ("gone.onnx",)), (3, ("small.onnx", "-o", "gone/report"))),
+    "compare": (
+        (1, ("bad.onnx",)),
+        (3, ("gone.onnx",)),
+        (4, ("small.onnx", "--fail-under", "snr=1000")),
+    ),
+    "convert": ((1, ("bad.onnx",)), (3, ("gone.onnx",)), (3, ("old.om", "-o", "new"))),
+    "explain": ((2, ("nothing",)),),
+    "info": ((3, ("gone.om",)), (3, ("small.onnx",)), (3, ("cut.om",))),
+    "kernels": ((1, ("bad.onnx",)), (3, ("gone.om",)), (2, ("old.om", "--verify"))),
+    "ops diff": ((2, ("Softmax", "11", "x")), (2, ("Cnov", "11", "13"))),
+    "ops list": ((2, ("--opset", "0")), (3, ("--op-specs", "gone"))),
+    "ops show": ((2, ("Cnov",)),),
+    "ops validate": ((3, ("bad.yaml",)), (3, ("gone",))),
+    "profile": ((1, ("bad.onnx",)), (2, ()), (3, ("gone.onnx",))),
+    "quantize": ((3, ("gone.onnx",)), (1, ("small.onnx",))),
+    "run": (
+        (2, ("old.om",)),
+        (3, ("gone.om",)),
+        (4, ("old.om", "--random", "0", "--expect", "zeros.npy")),
+    ),
+}
+"""Arguments with which each command fails, with its exit status."""
+
+
+def commands(group: click.Group, *before: str) -> Iterator[str]:
+    """Every command that is no group."""
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            yield from commands(command, *before, name)
+        else:
+            yield " ".join((*before, name))
+
+
+@pytest.fixture
+def workshop(atc: Atc, tmp_path: Path) -> Atc:
+    """The command in a folder with what GOOD and FAILING name."""
+    onnx.save(small_model(), tmp_path / "small.onnx")
+    onnx.save(small_model(operator="Strange"), tmp_path / "bad.onnx")
+    quantised(tmp_path / "int8.onnx")
+    np.save(tmp_path / "zeros.npy", np.zeros((1, 4, 8, 8), np.float32))
+    (tmp_path / "cal.csv").write_text(CALIBRATION)
+    (tmp_path / "bad.yaml").write_text("op: 3\n")
+    assert atc("convert", "small.onnx", "-o", "old.om").status == 0
+    (tmp_path / "cut.om").write_bytes(Path("old.om").read_bytes()[:1000])
+    return atc
+
+
+def document(done: Result) -> Any:
+    """Standard output as strict JSON; nothing is on standard error."""
+
+    def refuse(constant: str) -> None:
+        raise AssertionError(constant)
+
+    assert done.err == ""
+    return json.loads(done.out, parse_constant=refuse)
+
+
+def test_tables_name_every_command() -> None:
+    walked = set(commands(cli))
+    assert {line.partition(" --")[0] for line in GOOD} == walked
+    assert set(FAILING) == walked
+    assert list(GOOD) == list(DOCUMENTS)
+
+
+@pytest.mark.parametrize("command", GOOD)
+def test_result_is_one_document_with_the_names_that_are_documented(
+    workshop: Atc, command: str
+) -> None:
+    done = workshop(*GOOD[command], "--json")
+    assert done.status == 0
+    found = document(done)
+    text = DOCUMENTS[command]
+    names = set(text.strip("[]").split(", "))
+    each = found if text.startswith("[") else [found]
+    assert isinstance(found, list) == text.startswith("[")
+    assert each
+    assert all(set(one) == names for one in each)
+
+
+@pytest.mark.parametrize("command", FAILING)
+def test_failure_is_one_document_with_codes(workshop: Atc, command: str) -> None:
+    for status, arguments in ((2, ("--no-such-option",)), *FAILING[command]):
+        done = workshop(*command.split(), *arguments, "--json")
+        plain = workshop(*command.split(), *arguments)
+        assert (done.status, plain.status) == (status, status), arguments
+        found = document(done)
+        if command == "check" and "models" in found:
+            (model,) = found["models"]
+            assert [each["code"][:3] for each in (*model["faults"], *model["findings"])] == ["ATC"]
+            continue
+        assert found["diagnostics"]
+        for each in found["diagnostics"]:
+            assert each["code"].startswith("ATC")
+            assert each["help"]
+            assert f"{each['severity']}[{each['code']} {each['name']}]" in plain.err
+
+
+@pytest.mark.parametrize("command", ["check", "compare", "profile"])
+def test_report_in_a_file_leaves_one_document_on_standard_output(
+    workshop: Atc, command: str
+) -> None:
+    done = workshop(command, "small.onnx", "--json", "-o", "report.json")
+    assert (done.status, done.out) == (0, Path("report.json").read_text(encoding="utf-8"))
+    done = workshop(command, "small.onnx", "--format", "json", "-o", "report.json")
+    assert done.status == 0
+    assert "report: report.json" in done.out
+
+
+@pytest.mark.parametrize("command", ["check", "compare", "kernels", "profile"])
+def test_two_formats_are_refused(workshop: Atc, command: str) -> None:
+    done = workshop(command, "small.onnx", "--json", "--format", "text")
+    assert (done.status, document(done)["diagnostics"][0]["code"]) == (2, "ATC1001")
+    assert workshop(command, "small.onnx", "--json", "--format", "json").status == 0
+
+
+def test_numbers_that_json_cannot_name_are_null(workshop: Atc) -> None:
+    np.save("nan.npy", np.full((1, 4, 8, 8), np.nan, np.float32))
+    done = workshop("run", "old.om", "--random", "0", "--expect", "nan.npy", "--json")
+    assert done.status == 4
+    assert document(done)["comparisons"][0]["range_error"] is None

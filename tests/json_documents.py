@@ -1,0 +1,58 @@
+"""The JSON document that each command prints: a table for docs/cli.md, which a test holds."""
+
+from __future__ import annotations
+
+__all__ = ["DOCUMENTS", "json_lines"]
+
+DOCUMENTS: dict[str, str] = {
+    "check": "version, tool, verdict, models, counts, precision_mode, soc, options, lang, baseline",
+    "compare": "model, soc, precision_mode, samples, engines, stopped, first_bad, outputs, layers, "
+    "device_alone, original_alone, suggestion, seconds, bytes, diagnostics",
+    "convert": "model, output, soc, precision_mode, findings, warnings, file_nodes, "
+    "source_operators, target_operators, engines, kernels, launches, launches_unfused, passes, "
+    "fusion_result, precision, layout, stages, weights_in, weights_out, file_bytes, memory, "
+    "estimated_time",
+    "convert --passes": "[name, optional, summary, atc_names]",
+    "explain": "[code, name, severity, exit, meaning, remedy]",
+    "info": "name, producer, format_version, soc, options, inputs, outputs, operators, members, "
+    "file_bytes, memory, report",
+    "info --precision": "nodes, casts",
+    "info --layout": "values, trans_data",
+    "kernels": "soc, buffers, kernels",
+    "kernels --verify": "kernels, diagnostics",
+    "ops diff": "op, opsets, between, versions, changes",
+    "ops list": "[op, group, opsets, dtypes, summary, custom, compiles, file]",
+    "ops show": "op, group, opsets, summary, custom, file, inputs, outputs, attributes, rules, "
+    "constraints, quantised, restated_since, versions, example, notes",
+    "ops validate": "specifications, diagnostics",
+    "profile": "model, calibration, socs",
+    "profile --calibrate": "soc, measurements, factors, error_before, error_after, operators",
+    "quantize": "model, output, data, format, opset, layers, nodes, bytes_before, bytes_after",
+    "run": "outputs, comparisons, nodes, seconds, warnings, diagnostics",
+}
+"""Names in the document of each command that is done, in brackets those of each of a list."""
+
+
+def json_lines() -> list[str]:
+    """The section on --json."""
+    rows = [f"| `{command}` | {names} |" for command, names in DOCUMENTS.items()]
+    return [
+        "## --json",
+        "",
+        "Every command takes `--json`. Standard output is then exactly one JSON document, in UTF-8",
+        "or ASCII, also where the command fails. A command that cannot do its work prints an object",
+        "with `diagnostics`: a list of findings, each with `code`, `name`, `severity`, `message`,",
+        "`place`, `rule` and `help`. `check` has a document of its own also for models that break",
+        "rules and for files that cannot be read; [its schema](check-report.schema.json) is",
+        "published. Where `run --expect`, `compare --fail-under` and `kernels --verify` do their",
+        "work and find a difference, it is in `diagnostics` of their document. The exit status is",
+        "the same as without `--json`. Infinities and NaN are `null`. `--help` and `--version` print",
+        "text; a command that a signal ends prints nothing.",
+        "",
+        "With `--output`, the report goes to the file and to standard output. `--format json` says",
+        "what the report is; beside `--output`, standard output then has text.",
+        "",
+        "| command | names in the document; in brackets, of each member of a list |",
+        "| --- | --- |",
+        *rows,
+    ]
