@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING
 import click
 
 from atc_py.cli import options
-from atc_py.cli.console import print_error, print_json, print_line, print_tables, progress
+from atc_py.cli.console import (
+    print_diagnostics,
+    print_error,
+    print_json,
+    print_line,
+    print_tables,
+    progress,
+)
+from atc_py.diag import AtcError
 from atc_py.options.compile_options import PrecisionMode
 
 if TYPE_CHECKING:
@@ -107,12 +115,10 @@ def convert(  # noqa: PLR0913  (one parameter an option)
 ) -> None:
     """Compile MODEL, an ONNX file, to an offline model."""
     import atc_py
-    from atc_py.check.refusal import RulesBrokenError
     from atc_py.passes.manager import find_passes
-    from atc_py.report.model.conversion_check import found_lines
 
-    find_passes(why_not)
     try:
+        find_passes(why_not)
         with progress(quiet=as_json) as on_stage:
             done = atc_py.convert(
                 model,
@@ -125,16 +131,29 @@ def convert(  # noqa: PLR0913  (one parameter an option)
                 on_stage=on_stage,
                 **choice,
             )
-    except RulesBrokenError as error:
+    except AtcError as error:
         if as_json:
             raise
-        for line in found_lines(error.check, error.missing):
-            print_error(line)
+        _print_refusal(error)
         context.exit(error.exit_code)
     if as_json:
         print_json(done.as_json())
         return
     _print_conversion(done, why_not)
+
+
+def _print_refusal(error: AtcError) -> None:
+    """Print why there is no offline model, the errors last, and how many they are."""
+    from atc_py.check.refusal import RulesBrokenError
+    from atc_py.report.model.conversion_check import closing_line, refusal_lines
+
+    if isinstance(error, RulesBrokenError):
+        for line in refusal_lines(error.check, error.missing):
+            print_error(line)
+    else:
+        print_diagnostics(error.diagnostics, as_json=False)
+    print_error("")
+    print_error(closing_line(error.diagnostics))
 
 
 def _print_conversion(done: Conversion, why_not: tuple[str, ...]) -> None:

@@ -157,6 +157,34 @@ def test_findings_that_do_not_stand_in_the_way_are_printed_before_the_tables(atc
     assert findings in checked.out
 
 
+def test_failed_conversion_ends_with_the_errors_and_their_number(atc: Atc) -> None:
+    model = small_model()
+    model.opset_import[0].version = 17
+    for name in ("a", "b"):
+        model.graph.node.append(onnx.helper.make_node("Strange", ["c"], [name], name=name))
+        model.graph.output.append(onnx.ValueInfoProto(name=name))
+    onnx.save(model, "model.onnx")
+    done = atc("convert", "model.onnx")
+    assert done.status == 1
+    lines = done.err.splitlines()
+    heads = [line.partition("[")[0] for line in lines if line.startswith(("error[", "rewrite["))]
+    assert heads == ["rewrite", "error"]
+    assert lines[-3].startswith("  help: ONNX has no operator of that name")
+    assert lines[-2:] == ["", "not converted: 2 errors"]
+    (found,) = (each for each in atc("check", "model.onnx", "--json").json["models"])
+    assert found["counts"]["error"] == 2
+
+
+def test_failed_conversion_of_any_kind_says_that_nothing_was_converted(
+    atc: Atc, model: Path
+) -> None:
+    for arguments in (("gone.onnx",), (model, "--soc", "none"), (model, "-o", "gone/small.om")):
+        done = atc("convert", *arguments)
+        assert done.err.startswith("error[")
+        assert done.err.endswith("\n\nnot converted: 1 error\n")
+        assert "not converted" not in atc("convert", *arguments, "--json").out
+
+
 def test_free_dimension_is_named_with_a_text_to_paste(atc: Atc) -> None:
     onnx.save(small_model(free=True), "free.onnx")
     refused(atc("convert", "free.onnx"), 1, "ATC3004", "batch", "x:1,3,8,8")

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atc_py.check.findings import CheckReport
+from msgspec.structs import replace
+
+from atc_py.check.findings import CheckReport, Standing
+from atc_py.diag import Severity
 from atc_py.report.check.json_document import check_document
 from atc_py.report.check.text import finding_lines
 from atc_py.report.diagnostics import diagnostic_text
@@ -14,19 +17,42 @@ if TYPE_CHECKING:
 
     from atc_py.check.findings import ModelCheck
     from atc_py.diag import Diagnostic
+    from atc_py.report.check.document import Model
 
-__all__ = ["found_lines"]
+__all__ = ["closing_line", "found_lines", "refusal_lines"]
 
 
-def found_lines(check: ModelCheck, missing: Iterable[Diagnostic] = ()) -> list[str]:
-    """The findings by rule, the worst first, and operators that do not compile yet.
+def found_lines(check: ModelCheck) -> list[str]:
+    """The findings of a model that compiles, by rule, the worst first."""
+    return [*finding_lines(_document(check), "en")][1:]
+
+
+def refusal_lines(check: ModelCheck, missing: Iterable[Diagnostic] = ()) -> list[str]:
+    """The findings of a model that does not compile, by rule, the errors last.
 
     Args:
         check: of the model.
         missing: operators that are on the list and do not compile yet.
     """
-    (model,) = check_document(CheckReport((check,), "", "")).models
-    lines = [*finding_lines(model, "en")]
+    model = _document(check)
+    errors = tuple(each for each in model.findings if each.level == Standing.ERROR.value)
+    others = tuple(each for each in model.findings if each.level != Standing.ERROR.value)
+    lines = [
+        *finding_lines(replace(model, faults=(), findings=others), "en"),
+        *finding_lines(replace(model, findings=errors), "en"),
+    ]
     for diagnostic in missing:
         lines += ["", diagnostic_text(diagnostic)]
     return lines[1:]
+
+
+def closing_line(diagnostics: Iterable[Diagnostic]) -> str:
+    """`not converted: 6 errors`."""
+    count = sum(each.code.severity is Severity.ERROR for each in diagnostics)
+    return f"not converted: {count} {'error' if count == 1 else 'errors'}"
+
+
+def _document(check: ModelCheck) -> Model:
+    """The one model of the check's report."""
+    (model,) = check_document(CheckReport((check,), "", "")).models
+    return model
