@@ -7,7 +7,7 @@ __all__ = ["DOCUMENTS", "json_lines"]
 DOCUMENTS: dict[str, str] = {
     "check": "version, tool, verdict, models, counts, precision_mode, soc, options, lang, baseline",
     "compare": "model, soc, precision_mode, samples, engines, stopped, first_bad, outputs, layers, "
-    "device_alone, original_alone, suggestion, seconds, bytes, diagnostics",
+    "device_alone, original_alone, suggestion, seconds, bytes, warnings, diagnostics",
     "convert": "model, output, soc, precision_mode, findings, warnings, file_nodes, "
     "source_operators, target_operators, engines, kernels, launches, launches_unfused, passes, "
     "fusion_result, precision, layout, stages, weights_in, weights_out, file_bytes, memory, "

@@ -116,7 +116,7 @@ def compare(  # noqa: PLR0913  (one parameter an option)
     if written and not as_json and (form == "text" or path is not None):
         print_line(written)
     if not as_json:
-        print_diagnostics(findings, as_json=False)
+        print_diagnostics((*done.warnings, *findings), as_json=False)
     if findings:
         context.exit(findings[0].code.exit)
 

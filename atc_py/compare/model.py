@@ -12,9 +12,10 @@ from atc_py.compare.recording import Recording
 from atc_py.compare.reference import ReferenceRun, open_reference
 from atc_py.compare.suggest import LEAST_TRIALS, search
 from atc_py.compare.trials import Compilation, Trial, Trials
+from atc_py.diag import Sink
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.package.reader import open_model
-from atc_py.running.feeds import read_feeds
+from atc_py.running.feeds import odd_feeds, read_feeds
 from atc_py.running.model import Port
 from atc_py.system.memory_limit import require_own_memory
 from atc_py.system.temp_folders import work_folder
@@ -93,7 +94,8 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
     ):
         session = _Session(compilation, package, inputs, samples, seed)
         session.histograms = histograms
-        return session.suggested(suggest, suggest_trials, folder, on_stage)
+        done = session.suggested(suggest, suggest_trials, folder, on_stage)
+        return replace(done, warnings=session.warnings)
 
 
 def _check_counts(samples: int, trials: int) -> None:
@@ -121,6 +123,7 @@ class _Session:
 
     Attributes:
         histograms: whether samples of all layers' values are taken.
+        warnings: what is odd about data from files.
     """
 
     histograms = False
@@ -137,7 +140,13 @@ class _Session:
         self._package = package
         self._reference = open_reference(compilation.model)
         ports = _ports(package.description)
-        given = dict(inputs) if isinstance(inputs, Mapping) else read_feeds(inputs, ports)
+        sink = Sink()
+        if isinstance(inputs, Mapping):
+            given = dict(inputs)
+        else:
+            given = read_feeds(inputs, ports, sink)
+            sink.extend(odd_feeds(given))
+        self.warnings = tuple(sink.diagnostics)
         if samples > 1 and len(given) == len(ports):
             raise BAD_OPTION.error(
                 f"{samples} samples of data that are all given would be the same",

@@ -44,8 +44,8 @@ class Original(Protocol):
 
     Attributes:
         seconds: time that it took so far.
-        peak: most bytes of results that were held at once.
-        total: bytes of all results so far.
+        peak: most bytes of inputs and results that were held at once.
+        total: bytes of all inputs, and of all results so far.
     """
 
     seconds: float

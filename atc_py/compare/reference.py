@@ -172,8 +172,8 @@ class ReferenceRun:
 
     Attributes:
         seconds: time in the pieces so far.
-        peak: most bytes that were held at once.
-        total: bytes of all results so far.
+        peak: most bytes of inputs and results that were held at once.
+        total: bytes of all inputs, and of all results so far.
     """
 
     def __init__(self, model: ReferenceModel, feeds: Mapping[str, NDArray[Any]]) -> None:
@@ -184,8 +184,7 @@ class ReferenceRun:
         self._reads = Counter(name for piece in model.pieces for name in piece.reads)
         self._failed: set[str] = set()
         self.seconds = 0.0
-        self.peak = 0
-        self.total = 0
+        self.peak = self.total = sum(array.nbytes for array in self._held.values())
 
     def expect(self, names: Mapping[str, int]) -> None:
         """Keep each of `names` until it has been released that many times."""

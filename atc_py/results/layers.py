@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from atc_py.diag import Diagnostic
+    from atc_py.report.layers.histogram import Histogram
     from atc_py.report.layers.suggestion import Suggestion
     from atc_py.results.histogram import Histogram
 
@@ -233,11 +235,12 @@ class LayerComparison:
         reference_seconds: time of the original.
         device_seconds: time of the device's kernels.
         seconds: time of the whole, without compilation.
-        peak_bytes: most bytes of the original's results that were held at once.
-        total_bytes: bytes of all its results in one run.
+        peak_bytes: most bytes of the original's inputs and results that were held at once.
+        total_bytes: bytes of all its inputs and results in one run.
         stopped: why the device did not come to the end; empty where it did.
         suggestion: what to keep in float32, where that was searched.
         histograms: of the worst layers, by their positions, where samples were taken.
+        warnings: what is odd about the data that was given.
     """
 
     model: Path
@@ -257,6 +260,7 @@ class LayerComparison:
     stopped: str = ""
     suggestion: Suggestion | None = None
     histograms: Mapping[int, Histogram] = field(default_factory=dict)
+    warnings: tuple[Diagnostic, ...] = ()
 
     @property
     def first_bad(self) -> Layer | None:
@@ -300,6 +304,7 @@ class LayerComparison:
             },
             "bytes": {"held": self.peak_bytes, "all": self.total_bytes},
             "suggestion": None if self.suggestion is None else self.suggestion.as_json(),
+            "warnings": [each.as_json() for each in self.warnings],
         }
 
     def _layer_json(self, layer: Layer) -> dict[str, object]:

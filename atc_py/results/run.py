@@ -52,7 +52,7 @@ class Run:
         files: where outputs were saved, by name.
         comparisons: outputs held against expected data.
         nodes: what each node took, where that was asked for.
-        warnings: what is odd about the outputs.
+        warnings: what is odd about the data and the outputs.
     """
 
     seconds: float

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from atc_py.diag import Place
+from atc_py.diag import Place, Sink
 from atc_py.diag.codes import BAD_OPTION, CANNOT_WRITE, NOT_FINITE, OUTPUT_MISMATCH
 from atc_py.package.npy import array_chunks, npy_header
 from atc_py.results.comparison import compare, explained_share
 from atc_py.results.run import Run
-from atc_py.running.feeds import random_feeds, read_feeds
+from atc_py.running.feeds import count_odd_values, odd_feeds, random_feeds, read_feeds
 from atc_py.system.atomic_files import atomic_write
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import format_shape
@@ -65,8 +65,10 @@ def execute(model: Model, options: RunOptions) -> Run:
             `mismatches`.
     """
     tolerance = _tolerance(model, options)
-    feeds = read_feeds(options.inputs, model.inputs)
-    expected = read_feeds(options.expect, model.outputs)
+    sink = Sink()
+    feeds = read_feeds(options.inputs, model.inputs, sink)
+    expected = read_feeds(options.expect, model.outputs, sink)
+    sink.extend(odd_feeds(feeds))
     if options.seed is not None:
         feeds = {**random_feeds(model.inputs, options.seed), **feeds}
     started = time.perf_counter()
@@ -78,7 +80,8 @@ def execute(model: Model, options: RunOptions) -> Run:
     )
     files = {} if options.output is None else _save(outputs, options.output)
     nodes = tuple(model.profile()) if options.profile else ()
-    return Run(seconds, outputs, files, comparisons, nodes, tuple(_not_finite(feeds, outputs)))
+    sink.extend(_not_finite(feeds, outputs))
+    return Run(seconds, outputs, files, comparisons, nodes, tuple(sink.diagnostics))
 
 
 def _tolerance(model: Model, options: RunOptions) -> Callable[[str, Array], float]:
@@ -101,10 +104,10 @@ def mismatches(done: Run) -> tuple[Diagnostic, ...]:
 
 def _not_finite(feeds: Mapping[str, Array], outputs: Mapping[str, Array]) -> Iterator[Diagnostic]:
     """A warning for each output with infinities or NaN that no input had."""
-    if any(_odd_values(array) for array in feeds.values()):
+    if any(count_odd_values(array) for array in feeds.values()):
         return
     for name, array in outputs.items():
-        count = _odd_values(array)
+        count = count_odd_values(array)
         if count:
             yield NOT_FINITE.diagnostic(
                 f"{count} of {array.size} values of {name} are infinite or NaN",
@@ -112,15 +115,6 @@ def _not_finite(feeds: Mapping[str, Array], outputs: Mapping[str, Array]) -> Ite
                 help="with float16, a value on the way was beyond 65504; compare with "
                 "--precision-mode must_keep_origin_dtype",
             )
-
-
-def _odd_values(array: Array) -> int:
-    """How many elements are infinite or NaN."""
-    import numpy as np
-
-    if not DType.from_numpy(array.dtype).is_float:
-        return 0
-    return int(array.size - np.isfinite(array).sum())
 
 
 def _mismatch(row: Comparison) -> Diagnostic:

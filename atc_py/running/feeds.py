@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from atc_py.diag import AtcError, Place
-from atc_py.diag.codes import BAD_RUN_INPUT
+from atc_py.diag import AtcError, Place, Sink
+from atc_py.diag.codes import ARRAY_OF_OTHER_NAME, BAD_RUN_INPUT, INPUT_NOT_FINITE
 from atc_py.running.array_files import broken_file, is_raw_pair, read_npy, read_npz
 from atc_py.system.input_files import opened
 from atc_py.system.memory_limit import require_memory
@@ -17,15 +17,23 @@ from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import closed_shape, element_count, format_shape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import numpy.typing as npt
 
+    from atc_py.diag import Diagnostic
     from atc_py.running.model import Port
 
     Array = npt.NDArray[np.generic]
 
-__all__ = ["random_array", "random_feeds", "read_feeds", "require_feeds"]
+__all__ = [
+    "count_odd_values",
+    "odd_feeds",
+    "random_array",
+    "random_feeds",
+    "read_feeds",
+    "require_feeds",
+]
 
 _DRAWN = 8
 """Bytes of a number as it is drawn, before it gets its dtype."""
@@ -33,12 +41,22 @@ _DRAWN = 8
 _UNREAD = 64 << 20
 """Bytes of an array that are read whatever the model takes."""
 
+_MOST_NAMES = 20
+"""Names that a message lists."""
+
 _INTEGER_SPAN = 16
 """Random integers lie in [0, 16): small enough to be indices, large enough to differ."""
 
 
-def read_feeds(given: Iterable[str], ports: Sequence[Port]) -> dict[str, Array]:
+def read_feeds(
+    given: Iterable[str], ports: Sequence[Port], sink: Sink | None = None
+) -> dict[str, Array]:
     """Arrays from `name=file` texts, or `file` alone for a model with one port or an .npz.
+
+    Args:
+        given: the texts.
+        ports: the inputs, or the outputs, that the data may be for.
+        sink: takes ARRAY_OF_OTHER_NAME where a lone array is taken for a lone port.
 
     Raises:
         AtcError: a file cannot be read, names something that is not among the ports, or is the
@@ -49,7 +67,7 @@ def read_feeds(given: Iterable[str], ports: Sequence[Port]) -> dict[str, Array]:
         name, path = _split(text, ports)
         if not path:
             raise BAD_RUN_INPUT.error(f"{text!r} names no file", help="write FILE or NAME=FILE")
-        arrays = _read(Path(path), name, ports)
+        arrays = _read(Path(path), name, ports, Sink() if sink is None else sink)
         for twice in arrays.keys() & feeds.keys():
             raise BAD_RUN_INPUT.error(
                 f"data for {twice} are given twice, the second time in {path}",
@@ -57,6 +75,29 @@ def read_feeds(given: Iterable[str], ports: Sequence[Port]) -> dict[str, Array]:
             )
         feeds.update(arrays)
     return feeds
+
+
+def odd_feeds(feeds: Mapping[str, Array]) -> Iterator[Diagnostic]:
+    """INPUT_NOT_FINITE for each array with NaN or infinities."""
+    for name, array in feeds.items():
+        count = count_odd_values(array)
+        if count:
+            nans = int(np.isnan(array).sum())
+            found = [f"{nans} NaN"] * bool(nans) + [f"{count - nans} infinite"] * (count > nans)
+            at = int(np.argmin(np.isfinite(array)))
+            first = [int(each) for each in np.unravel_index(at, array.shape)]
+            yield INPUT_NOT_FINITE.diagnostic(
+                f"input {name} has {' and '.join(found)} of {array.size} values, "
+                f"the first at index {first}: {array[tuple(first)]}",
+                place=Place(field=f"input {name}"),
+            )
+
+
+def count_odd_values(array: Array) -> int:
+    """Count the elements that are infinite or NaN."""
+    if not DType.from_numpy(array.dtype).is_float:
+        return 0
+    return int(array.size - np.isfinite(array).sum())
 
 
 def random_feeds(ports: Iterable[Port], seed: int) -> dict[str, Array]:
@@ -112,10 +153,14 @@ def _split(text: str, ports: Sequence[Port]) -> tuple[str | None, str]:
     return None, text
 
 
-def _read(path: Path, name: str | None, ports: Sequence[Port]) -> dict[str, Array]:
+def _read(path: Path, name: str | None, ports: Sequence[Port], sink: Sink) -> dict[str, Array]:
     """The arrays in `path`, by port name."""
     if path.suffix == ".npz":
-        picked = _pick(read_npz(path, _most(ports)), name, ports, path)
+        arrays = read_npz(path, _most(ports))
+        if name is None:
+            picked = _pick_all(arrays, ports, path, sink)
+        else:
+            picked = _picked(arrays, _port(name, ports, path), path)
         return {
             port.name: _meant(picked[port.name], port, path)
             for port in ports
@@ -158,19 +203,49 @@ def _port(name: str | None, ports: Sequence[Port], path: Path) -> Port:
     return ports[0]
 
 
-def _pick(
-    arrays: Mapping[str, Array], name: str | None, ports: Sequence[Port], path: Path
+def _picked(arrays: Mapping[str, Array], port: Port, path: Path) -> dict[str, Array]:
+    """The array of an .npz for `port`, which the user named: that of its name, or a lone one."""
+    if port.name in arrays:
+        return {port.name: arrays[port.name]}
+    if len(arrays) == 1:
+        return {port.name: next(iter(arrays.values()))}
+    raise BAD_RUN_INPUT.error(
+        f'{path} has no array "{port.name}"; it has {_listed(arrays)}',
+        place=Place(str(path)),
+        help=f"save the array as {port.name}, or in a file of its own",
+    )
+
+
+def _pick_all(
+    arrays: Mapping[str, Array], ports: Sequence[Port], path: Path, sink: Sink
 ) -> dict[str, Array]:
-    """The arrays of an .npz by port name; a lone array fits a lone port under any name."""
-    if name is not None or (len(arrays) == 1 and len(ports) == 1):
-        port = _port(name, ports, path)
-        if port.name in arrays or len(arrays) == 1:
-            return {port.name: arrays.get(port.name, next(iter(arrays.values())))}
-        raise _unknown(port.name, ports, str(path))
-    unknown = sorted(set(arrays) - {port.name for port in ports})
-    if unknown:
-        raise _unknown(unknown[0], ports, str(path))
-    return dict(arrays)
+    """The arrays of an .npz by port name; a lone array is taken for a lone port, with a warning."""
+    names = [port.name for port in ports]
+    unknown = sorted(set(arrays) - set(names))
+    if not unknown:
+        return dict(arrays)
+    if len(arrays) > 1 or len(ports) > 1:
+        raise BAD_RUN_INPUT.error(
+            f"{path} has arrays that the model has no place for: {_listed(unknown)}",
+            place=Place(str(path)),
+            help=f"names are {_listed(names)}; save the arrays under them, "
+            f"or write NAME={path} for a file with one array",
+        )
+    sink.add(
+        ARRAY_OF_OTHER_NAME.diagnostic(
+            f'{path} has one array, "{unknown[0]}"; it is taken for "{names[0]}"',
+            place=Place(str(path)),
+            help=f"write {names[0]}={path} where that is meant",
+        )
+    )
+    return {names[0]: arrays[unknown[0]]}
+
+
+def _listed(names: Iterable[str]) -> str:
+    """`a, b, c`; of very many the first."""
+    rows = list(names)
+    more = f" and {len(rows) - _MOST_NAMES} more" if len(rows) > _MOST_NAMES else ""
+    return ", ".join(rows[:_MOST_NAMES]) + more
 
 
 def _meant(array: Array, port: Port, path: Path) -> Array:

@@ -48,6 +48,11 @@ def test_text_names_the_first_bad_layer_first(atc: Atc, overflow: tuple[str, ...
     assert "were held at once" in done.out
 
 
+def test_no_more_is_held_than_there_is(atc: Atc, model: Path) -> None:
+    held = atc("compare", model, "--json").json["bytes"]
+    assert 0 < held["held"] <= held["all"]
+
+
 def test_json_has_every_layer(atc: Atc, overflow: tuple[str, ...]) -> None:
     done = atc(*overflow, "--format", "json").json
     layers = {layer["source"]: layer for layer in done["layers"]}

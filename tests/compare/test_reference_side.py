@@ -52,7 +52,7 @@ def test_pieces_give_what_one_run_gives_and_hold_little(tmp_path: Path) -> None:
     found = run.value("y")
     assert found is not None
     np.testing.assert_array_equal(found, run_with_onnxruntime(model, feeds)["y"])
-    assert run.total == (LENGTH + 1) * 4000
+    assert run.total == (LENGTH + 2) * 4000
     assert run.peak < run.total / 2
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from atc_py.diag.codes.table import add_code
-from atc_py.diag.diagnostic import ExitCode
+from atc_py.diag.diagnostic import ExitCode, Severity
 
 __all__ = [
+    "ARRAY_OF_OTHER_NAME",
     "BAD_INPUT_SHAPE",
     "BAD_OPTION",
     "BAD_RUN_INPUT",
+    "INPUT_NOT_FINITE",
     "MISSING_RUN_INPUT",
     "NOT_IN_MODEL",
     "NOT_TRUSTED",
@@ -107,4 +109,22 @@ NOT_TRUSTED = add_code(
     "the file carries and can do all that its user can.",
     "Give --trust where you know who wrote the file, or verify the ONNX model, whose kernels come "
     "from atc-py's own templates.",
+)
+ARRAY_OF_OTHER_NAME = add_code(
+    1030,
+    "array-of-other-name",
+    ExitCode.DONE,
+    "An .npz file was given without a name, and its only array is not called as the model's only "
+    "input or output is. It was taken all the same.",
+    "Check that it is the file that you mean; NAME=FILE says so, or save the array under that name.",
+    Severity.WARNING,
+)
+INPUT_NOT_FINITE = add_code(
+    1031,
+    "input-not-finite",
+    ExitCode.DONE,
+    "Data given for an input hold NaN or infinities. The run is done with them; what comes out is "
+    "most likely NaN or infinite for that reason alone.",
+    "Look at the element that the message names, and at what made the file.",
+    Severity.WARNING,
 )

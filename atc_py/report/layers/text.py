@@ -146,7 +146,7 @@ def _cost(done: LayerComparison) -> list[str]:
         f"device {format_seconds(done.device_seconds)}, all {format_seconds(done.seconds)}"
     )
     memory = (
-        f"of the original's results at most {format_bytes(done.peak_bytes)} of "
+        f"of the original's inputs and results at most {format_bytes(done.peak_bytes)} of "
         f"{format_bytes(done.total_bytes)} were held at once"
     )
     return [times, memory]
