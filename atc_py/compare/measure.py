@@ -213,6 +213,8 @@ class Measure:
             return math.nan
         if not self._found2 or not self._wanted2:
             return float(self._found2 == self._wanted2)
+        if not self._error2:
+            return 1.0  # what follows rounds
         cosine = self._dot / math.sqrt(self._found2) / math.sqrt(self._wanted2)
         return max(-1.0, min(1.0, cosine))
 

@@ -11,6 +11,7 @@ from atc_py.compare.paired_run import Pair, sample_feeds
 from atc_py.compare.recording import Recording
 from atc_py.compare.reference import ReferenceRun, open_reference
 from atc_py.compare.suggest import LEAST_TRIALS, search
+from atc_py.compare.targets import check_targets
 from atc_py.compare.trials import Compilation, Trial, Trials
 from atc_py.diag import Sink
 from atc_py.diag.codes import BAD_OPTION
@@ -85,6 +86,7 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
         AtcError: what `convert` raises; data that do not fit; REFERENCE_FAILED, DEVICE_FAILED.
     """
     _check_counts(samples, suggest_trials if suggest is not None else LEAST_TRIALS)
+    check_targets(suggest or {})
     compilation = Compilation(
         Path(model), soc, input_shape, op_specs, {"precision_mode": precision_mode, **precision}
     )

@@ -14,19 +14,31 @@ if TYPE_CHECKING:
     from atc_py.diag import Diagnostic
     from atc_py.results.layers import Layer, LayerComparison
 
-__all__ = ["METRICS", "missed_by_all", "missed_targets", "reaches", "read_targets", "targets_text"]
+__all__ = [
+    "METRICS",
+    "check_targets",
+    "missed_by_all",
+    "missed_targets",
+    "reaches",
+    "read_targets",
+    "targets_text",
+]
 
 METRICS = ("cosine", "snr")
 """Figures of which more is better."""
+
+_RANGES = {"cosine": (-1.0, 1.0), "snr": (-math.inf, math.inf)}
+_EXAMPLES = {"cosine": "0.99", "snr": "40"}
 
 
 def read_targets(given: Iterable[str]) -> dict[str, float]:
     """Least values by figure, from `figure=number` texts.
 
     Raises:
-        AtcError: BAD_OPTION for a figure that is not among METRICS, or no finite number.
+        AtcError: BAD_OPTION for a figure that is not among METRICS or comes twice, and for what is
+            no finite number that the figure can have.
     """
-    found = {}
+    found: dict[str, float] = {}
     for text in given:
         name, _, number = text.partition("=")
         if name not in METRICS:
@@ -34,16 +46,45 @@ def read_targets(given: Iterable[str]) -> dict[str, float]:
                 f"--fail-under {text!r} names none of {', '.join(METRICS)}",
                 help="write --fail-under cosine=0.99",
             )
+        if name in found:
+            raise BAD_OPTION.error(
+                f"--fail-under gives {name} twice, the second time as {text!r}",
+                help="give each figure one number",
+            )
         try:
             found[name] = float(number)
         except ValueError:
             found[name] = math.nan
-        if not math.isfinite(found[name]):
-            raise BAD_OPTION.error(
-                f"--fail-under {text!r} needs a finite number after the `=`",
-                help=f"write --fail-under {name}=0.99",
-            )
+        _check_range(name, found[name], f"--fail-under {text!r}", f"--fail-under {name}=")
     return found
+
+
+def check_targets(targets: Mapping[str, float]) -> None:
+    """Refuse targets that make no sense.
+
+    Raises:
+        AtcError: BAD_OPTION for a figure that is not among METRICS, and for what is no finite
+            number that the figure can have.
+    """
+    for name, least in targets.items():
+        if name not in METRICS:
+            raise BAD_OPTION.error(
+                f"the target {name!r} is none of {', '.join(METRICS)}",
+                help='give targets such as {"cosine": 0.99}',
+            )
+        _check_range(name, least, f"the target {name}={least}", f"{name}=")
+
+
+def _check_range(name: str, least: float, found: str, start: str) -> None:
+    """Refuse a least value that `name` cannot have."""
+    low, high = _RANGES[name]
+    if math.isfinite(least) and low <= least <= high:
+        return
+    allowed = f" from {low:g} to {high:g}" if math.isfinite(high) else ""
+    raise BAD_OPTION.error(
+        f"{found}: {name} must be a finite number{allowed}",
+        help=f"write {start}{_EXAMPLES[name]}",
+    )
 
 
 def reaches(done: LayerComparison, targets: Mapping[str, float]) -> bool:
@@ -64,7 +105,7 @@ def targets_text(targets: Mapping[str, float]) -> str:
     if not targets:
         return "no output is bad"
     return ", ".join(
-        f"{name} of every output at least {least:g}" for name, least in targets.items()
+        f"{name} of every output at least {_least(least)}" for name, least in targets.items()
     )
 
 
@@ -82,8 +123,9 @@ def missed_targets(done: LayerComparison, targets: Mapping[str, float]) -> list[
         for metric, value in _misses(layer, targets).items():
             findings.append(
                 BELOW_TARGET.diagnostic(
-                    f"{metric} of {name} is {_shown(value, layer.figures.lost_share)}, "
-                    f"at least {targets[metric]:g} passes",
+                    f"{metric} of {name} is "
+                    f"{_shown(value, targets[metric], layer.figures.lost_share)}, "
+                    f"at least {_least(targets[metric])} passes",
                     place=Place(field=f"output {name}"),
                     help=_way_out(done),
                 )
@@ -123,6 +165,14 @@ def _misses(layer: Layer, targets: Mapping[str, float]) -> dict[str, float]:
     }
 
 
-def _shown(value: float, lost: float) -> str:
-    """A figure, with what it leaves out."""
-    return f"{value:.6g}" + (f" with {lost:.3%} of the values NaN or infinite" if lost else "")
+def _least(value: float) -> str:
+    """A target in as few digits as tell it from others."""
+    return repr(float(value)).removesuffix(".0")
+
+
+def _shown(value: float, least: float, lost: float) -> str:
+    """A figure, so exact that it reads as below `least` where it is, with what it leaves out."""
+    exact = f"{value:.6g}"
+    if value < least <= float(exact):
+        exact = repr(value)
+    return exact + (f" with {lost:.3%} of the values NaN or infinite" if lost else "")

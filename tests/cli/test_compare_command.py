@@ -96,7 +96,7 @@ def test_several_samples_are_summed_up(atc: Atc, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "status"), [("cosine=0.99", 0), ("snr=40", 0), ("snr=400", 4), ("cosine=1.5", 4)]
+    ("target", "status"), [("cosine=0.99", 0), ("snr=40", 0), ("snr=400", 4), ("cosine=-1", 0)]
 )
 def test_target_sets_the_exit_status(atc: Atc, tmp_path: Path, target: str, status: int) -> None:
     x = np.ones((2, 3), np.float32)
@@ -104,6 +104,14 @@ def test_target_sets_the_exit_status(atc: Atc, tmp_path: Path, target: str, stat
     done = atc("compare", "model.onnx", "--fail-under", target)
     assert done.status == status
     assert done.err.startswith("error[ATC7006 ") == (status == 4)
+
+
+def test_figure_that_misses_by_little_is_shown_in_full(atc: Atc, model: Path) -> None:
+    done = atc("compare", model, "--fail-under", "cosine=0.9999999999999")
+    assert done.status == 4
+    found = re.search(r"cosine of y is (0\.\d+), at least 0\.9999999999999 passes", done.err)
+    assert found is not None
+    assert float(found[1]) < 0.9999999999999
 
 
 def test_input_that_is_fed_as_float16_is_the_original_s_float32(atc: Atc, tmp_path: Path) -> None:
@@ -171,14 +179,12 @@ def test_model_that_misses_fails_and_is_told_of_the_suggestion(
     assert "keep the nodes of the suggestion in float32" in done.err
 
 
-def test_target_that_nothing_reaches_fails_with_the_best_written(
-    atc: Atc, overflow: tuple[str, ...]
-) -> None:
-    done = atc(*overflow, "--fail-under", "cosine=1.5", "--suggest", "keep.txt")
+def test_target_that_nothing_reaches_fails_with_the_best_written(atc: Atc, model: Path) -> None:
+    done = atc("compare", model, "--fail-under", "snr=400", "--suggest", "keep.txt")
     assert done.status == 4
     assert "no set of nodes reaches the target" in done.out
     assert "no set of nodes kept in float32 reaches the target" in done.err
-    assert "n_sum\n" in Path("keep.txt").read_text(encoding="utf-8")
+    assert "conv\n" in Path("keep.txt").read_text(encoding="utf-8")
 
 
 def test_nothing_to_keep_writes_no_file(atc: Atc, tmp_path: Path) -> None:
@@ -202,6 +208,10 @@ def test_most_trials_are_those_of_the_interface() -> None:
         (("--fail-under", "grace=1"), "ATC1001", "cosine, snr"),
         (("--fail-under", "cosine"), "ATC1001", "finite number"),
         (("--fail-under", "cosine=nan"), "ATC1001", "finite number"),
+        (("--fail-under", "cosine=1.5"), "ATC1001", "cosine must be a finite number from -1 to 1"),
+        (("--fail-under", "cosine=-1.001"), "ATC1001", "write --fail-under cosine=0.99"),
+        (("--fail-under", "snr=inf"), "ATC1001", "write --fail-under snr=40"),
+        (("--fail-under", "snr=9", "--fail-under", "snr=8"), "ATC1001", "gives snr twice"),
         (("--samples", "0"), "ATC1001", "0"),
         (("--samples", "2"), "ATC1001", "would be the same"),
         (("--input", "z=x.npy"), "ATC1007", "names are x"),

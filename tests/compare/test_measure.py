@@ -122,3 +122,9 @@ def test_nothing_finite_leaves_no_cosine() -> None:
 )
 def test_limits_of_dtypes(dtype: DType, limit: float) -> None:
     assert dtype_limit(dtype) == limit
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_cosine_of_equal_values_is_one(seed: int) -> None:
+    values = np.random.default_rng(seed).standard_normal(1 + seed).astype(np.float32)
+    assert figures(values, values, DType.FLOAT32).cosine == 1

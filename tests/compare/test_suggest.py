@@ -263,3 +263,9 @@ def test_exported_network_that_float16_ruins_is_brought_to_its_target() -> None:
     assert found.reached
     assert found.after.layers[found.after.outputs["output"]].figures.cosine >= 0.99
     assert found.trials <= 16
+
+
+@pytest.mark.parametrize("targets", [{"cosine": 1.5}, {"cosine": float("nan")}, {"grace": 1.0}])
+def test_targets_without_sense_are_refused(tmp_path: Path, targets: dict[str, float]) -> None:
+    with pytest.raises(atc_py.AtcError, match="ATC1001"):
+        atc_py.compare_model(tmp_path / "gone.onnx", suggest=targets)
