@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["convert"]
 
-_FOLDER = click.Path(file_okay=False)
+_FOLDER = click.Path()
 _FILE = click.Path(path_type=Path)
 
 
@@ -71,9 +71,14 @@ def _list_passes(context: click.Context, _option: click.Parameter, wanted: bool)
 @options.precision_mode(PrecisionMode, default=None)
 @options.precision_controls
 @options.INPUT_SHAPE
-@click.option("--kernels", type=_FOLDER, help="Folder for a copy of the kernel stubs.")
+@click.option(
+    "--kernels", type=_FOLDER, metavar="DIRECTORY", help="Folder for a copy of the kernel stubs."
+)
 @options.TEMPLATES
-@click.option("--dump-ir", type=_FOLDER, help="Folder for the graph's text after each stage.")
+@click.option(
+    "--dump-ir", type=_FOLDER, metavar="DIRECTORY",
+    help="Folder for the graph's text after each stage.",
+)  # fmt: skip
 @click.option("--disable-pass", multiple=True, metavar="NAME", help="Leave out an optional pass.")
 @click.option(
     "--fusion-switch-file",

@@ -12,8 +12,6 @@ from atc_py.cli.console import print_diagnostics, print_json, print_line, print_
 from atc_py.options.compile_options import PrecisionMode
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from typing_extensions import Unpack
 
     from atc_py.options.choices import PrecisionChoice
@@ -25,7 +23,7 @@ __all__ = ["kernels"]
 @click.command()
 @click.argument("model", type=click.Path(path_type=Path))
 @click.option(
-    "-o", "--output", type=click.Path(file_okay=False),
+    "-o", "--output", type=click.Path(), metavar="DIRECTORY",
     help="Folder for the kernels and the headers that let them run on the host.",
 )  # fmt: skip
 @click.option(
@@ -80,8 +78,10 @@ def kernels(  # noqa: PLR0913  (one parameter an option)
     cannot be read or written, 4 with --verify a kernel is not built, runs into a fault or computes
     other numbers than the simulator, or there is no C++ compiler.
     """
+    from atc_py.emit.writing import write_kernels
     from atc_py.kernels.listing import kernel_texts
     from atc_py.kernels.trust import check_trust
+    from atc_py.options.output_paths import output_folder
     from atc_py.pipeline.opened import opened_model
 
     form = options.report_format(form, as_json=as_json)
@@ -95,24 +95,17 @@ def kernels(  # noqa: PLR0913  (one parameter an option)
         "templates": templates,
         **precision,
     }
+    folder = None if output is None else output_folder("--output", output)
     options.refuse_compiling(context, model, "soc", "templates")
     if verify:
         check_trust(model, trusted=trust)
     with opened_model(model, **compiled) as opened:
-        if output is not None:
-            _write(kernel_texts(opened), output)
+        if folder is not None:
+            write_kernels(kernel_texts(opened), folder)
         if verify:
             _verify(context, opened, form, sanitize=sanitize, seed=seed)
         else:
             _list(opened, form)
-
-
-def _write(texts: Mapping[str, str], output: str) -> None:
-    """Write the kernels to the folder `output`."""
-    from atc_py.emit.writing import write_kernels
-    from atc_py.options.output_paths import output_folder
-
-    write_kernels(texts, output_folder("--output", output))
 
 
 def _list(opened: OfflineModel, form: str) -> None:

@@ -32,7 +32,7 @@ _FOREIGN_TIMEOUT = 600.0
     help="Random data for the other inputs.",
 )
 @click.option(
-    "-o", "--output", type=click.Path(file_okay=False),
+    "-o", "--output", type=click.Path(), metavar="DIRECTORY",
     help="Folder for the outputs, one .npy each.",
 )  # fmt: skip
 @click.option(

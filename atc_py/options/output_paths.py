@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +23,12 @@ _NO_NAMES = {"", ".", ".."}
 _STANDARD_OUTPUT = "-"
 """What other programs take for standard output; here a file would get that name."""
 
+_STREAMS = re.compile(r"/dev|/proc/\d+(/task/\d+)?/fd")
+"""Folders of devices and of what a process has open."""
+
+_LINKS = 40
+"""Links of which one leads to the next that systems follow."""
+
 
 def default_output(model: Path, output: str | os.PathLike[str] | None = None) -> Path:
     """Where the offline model of `model` goes when the user says `output` or nothing.
@@ -35,9 +42,11 @@ def default_output(model: Path, output: str | os.PathLike[str] | None = None) ->
         raise BAD_OPTION.error(
             f"the output {given!r} names no file", help="give a file name such as model.om"
         )
-    _refuse_no_file(Path(given), model)
     path = _with_suffix(Path(given))
-    _refuse_no_file(path, model)
+    for each in (Path(given), path):
+        name = f"{model.stem}{_SUFFIX}"
+        example = each / name if stat.S_ISDIR(_mode(each)) else name
+        _refuse_no_file(each, f"give the name of a file, such as {example}")
     if _is_same(path, model):
         raise BAD_OPTION.error(
             f"the output {path} is the model itself",
@@ -73,14 +82,7 @@ def rewritten_output(
             f"the output {os.fspath(output)!r} names no file",
             help=f"give a file name such as {default.name}",
         )
-    mode = _mode(path)
-    if mode and not stat.S_ISREG(mode):
-        what = "a folder" if stat.S_ISDIR(mode) else "a device, a pipe or a socket, not a file"
-        raise CANNOT_WRITE.error(
-            f"cannot write {path}: it is {what}",
-            place=Place(str(path)),
-            help=f"give the name of a file, such as {default.name}",
-        )
+    _refuse_no_file(path, f"give the name of a file, such as {default.name}")
     if _is_same(path, model):
         raise BAD_OPTION.error(
             f"the output {path} is the model itself",
@@ -102,13 +104,27 @@ def output_folder(option: str, given: str | os.PathLike[str]) -> Path:
     """The folder that the user names with `option`.
 
     Raises:
-        AtcError: BAD_OPTION for an empty name, which would be the current folder.
+        AtcError: BAD_OPTION for an empty name, which would be the current folder, and for `-`;
+            CANNOT_WRITE for what is there and no folder.
     """
     if not os.fspath(given):
         raise BAD_OPTION.error(
             f"{option} is empty and names no folder", help="write `.` for the current folder"
         )
-    return Path(given)
+    if os.fspath(given) == _STANDARD_OUTPUT:
+        raise BAD_OPTION.error(
+            f"{option} {_STANDARD_OUTPUT!r} names no folder",
+            help="several files are written, which standard output cannot take; name a folder",
+        )
+    path = Path(given)
+    kind = _kind(path)
+    if kind not in {"", "a folder"}:
+        raise CANNOT_WRITE.error(
+            f"cannot write to {path}: it is {kind}, not a folder",
+            place=Place(str(path)),
+            help="give the name of a folder, or a new name",
+        )
+    return path
 
 
 def report_output(option: str, given: str, inputs: Iterable[Path]) -> Path:
@@ -120,17 +136,11 @@ def report_output(option: str, given: str, inputs: Iterable[Path]) -> Path:
     """
     if _names_no_file(given):
         raise BAD_OPTION.error(
-            f"{option} {given!r} names no file", help="give a file name such as report.json"
+            f"{option} {given!r} names no file",
+            help=f"give a file name such as report.json{_also(option)}",
         )
     path = Path(given)
-    mode = _mode(path)
-    if mode and not stat.S_ISREG(mode):
-        what = "a folder" if stat.S_ISDIR(mode) else "a device, a pipe or a socket, not a file"
-        raise CANNOT_WRITE.error(
-            f"cannot write {path}: it is {what}",
-            place=Place(str(path)),
-            help="give the name of a file",
-        )
+    _refuse_no_file(path, f"give the name of a file{_also(option)}")
     if any(_is_same(path, each) for each in inputs):
         raise BAD_OPTION.error(
             f"{option} {path} is a model that is to be checked",
@@ -145,20 +155,48 @@ def _with_suffix(path: Path) -> Path:
     return path if path.suffix == _SUFFIX else path.with_name(f"{path.name}{_SUFFIX}")
 
 
-def _refuse_no_file(path: Path, model: Path) -> None:
+def _also(option: str) -> str:
+    """The way to see a report without a file."""
+    return ", or leave --output out to print the report" if option == "--output" else ""
+
+
+def _refuse_no_file(path: Path, mend: str) -> None:
     """Refuse `path` where it is something else than a file."""
+    kind = _kind(path)
+    if kind not in {"", "a file"}:
+        other = "" if kind == "a folder" else ", not a file"
+        raise CANNOT_WRITE.error(
+            f"cannot write {path}: it is {kind}{other}", place=Place(str(path)), help=mend
+        )
+
+
+def _kind(path: Path) -> str:
+    """What is at `path`, in words; empty where there is nothing."""
     mode = _mode(path)
     if stat.S_ISDIR(mode):
-        what, name = "a folder", f"{path / model.stem}{_SUFFIX}"
-    elif mode and not stat.S_ISREG(mode):
-        what, name = "a device, a pipe or a socket, not a file", f"{model.stem}{_SUFFIX}"
-    else:
-        return
-    raise CANNOT_WRITE.error(
-        f"cannot write {path}: it is {what}",
-        place=Place(str(path)),
-        help=f"give the name of a file, such as {name}",
-    )
+        return "a folder"
+    if mode and not stat.S_ISREG(mode):
+        return "a device, a pipe or a socket"
+    if _is_stream(path):
+        return "a name for a device or an open stream"
+    return "a file" if mode else ""
+
+
+def _is_stream(path: Path) -> bool:
+    """Whether a path, or a link on its way, names a device or what a process has open.
+
+    What /dev/stdout leads to may be a file (`> log`): a new one would take its place.
+    """
+    try:
+        for _ in range(_LINKS):
+            if _STREAMS.fullmatch(os.path.realpath(path.parent)):
+                return True
+            if not path.is_symlink():
+                return False
+            path = path.parent / path.readlink()
+    except (OSError, ValueError):
+        return False
+    return False
 
 
 def _mode(path: Path) -> int:

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from atc_py.diag import Diagnostic
-    from atc_py.report.layers.histogram import Histogram
     from atc_py.report.layers.suggestion import Suggestion
     from atc_py.results.histogram import Histogram
 

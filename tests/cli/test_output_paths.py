@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import atc_py
+from tests.cli.test_faults_of_files import CALIBRATION
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,15 +31,49 @@ def test_output_that_names_no_file_is_refused(atc: Atc, model: Path, output: str
     assert sorted(Path().rglob("*")) == before
 
 
-def test_no_file_is_called_as_standard_output_is(atc: Atc, model: Path) -> None:
-    for arguments in (
-        ("check", model, "--output", "-"),
-        ("profile", model, "-o", "-"),
-        ("quantize", model, "-o", "-"),
-    ):
-        done = atc(*arguments)
-        assert done.status == 2, arguments
-    assert not Path("-").exists()
+WRITERS: dict[str, tuple[object, ...]] = {
+    "convert": ("convert", "small.onnx", "-o"),
+    "convert --kernels": ("convert", "small.onnx", "-o", "n.om", "--kernels"),
+    "convert --dump-ir": ("convert", "small.onnx", "-o", "n.om", "--dump-ir"),
+    "check": ("check", "small.onnx", "-o"),
+    "check --check-report": ("check", "small.onnx", "--check-report"),
+    "compare": ("compare", "small.onnx", "-o"),
+    "compare --suggest": ("compare", "small.onnx", "--suggest"),
+    "kernels": ("kernels", "small.om", "-o"),
+    "profile": ("profile", "small.onnx", "-o"),
+    "profile --trace": ("profile", "small.onnx", "--trace"),
+    "profile --save-factors": ("profile", "--calibrate", "cal.csv", "--save-factors"),
+    "quantize": ("quantize", "small.onnx", "-o"),
+    "run": ("run", "small.om", "--random", 0, "-o"),
+}
+"""Command lines that end before the name of a file or folder to write."""
+
+
+@pytest.mark.parametrize("command", WRITERS)
+def test_standard_streams_and_devices_are_no_outputs(atc: Atc, om: Path, command: str) -> None:
+    assert om.exists()
+    Path("cal.csv").write_text(CALIBRATION)
+    Path("log").write_text("older")
+    Path("link.om").symlink_to("/dev/stdout")
+    os.mkfifo("pipe")
+    before = sorted(Path().rglob("*"))
+    with Path("log").open() as log:
+        for output, status in (
+            ("-", 2),
+            ("/dev/stdout", 3),
+            ("/dev/stderr", 3),
+            ("/dev/null", 3),
+            (f"/dev/fd/{log.fileno()}", 3),
+            (f"/proc/self/fd/{log.fileno()}", 3),
+            ("link.om", 3),
+            ("pipe", 3),
+        ):
+            done = atc(*WRITERS[command], output)
+            code = "ATC1001 bad-option-value" if status == 2 else "ATC2007 cannot-write-output"
+            assert (done.status, done.err.partition("]")[0]) == (status, f"error[{code}"), output
+            assert output in done.err
+    assert sorted(Path().rglob("*")) == before
+    assert Path("log").read_text() == "older"
 
 
 @pytest.mark.parametrize("output", ["sub", "sub.om", "/dev/null", "pipe"])
