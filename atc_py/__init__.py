@@ -33,6 +33,11 @@ __all__ = [
 __version__ = "0.1.0"
 
 
+def __dir__() -> list[str]:
+    """List what is public too, also before it is imported."""
+    return sorted({*globals(), *__all__})
+
+
 def __getattr__(name: str) -> Any:
     """Import the public names when they are first used, so that `import atc_py` is instant."""
     if name in {"Model", "check_models", "convert", "load", "quantize_model"}:

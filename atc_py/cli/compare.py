@@ -12,8 +12,11 @@ from atc_py.cli.console import print_bytes, print_diagnostics, print_line, progr
 from atc_py.options.compile_options import PrecisionMode
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from typing_extensions import Unpack
 
+    from atc_py.diag import Diagnostic
     from atc_py.options.choices import PrecisionSettings
     from atc_py.results.layers import LayerComparison
 
@@ -92,7 +95,6 @@ def compare(  # noqa: PLR0913  (one parameter an option)
     """
     import atc_py
     from atc_py.compare.targets import missed_by_all, missed_targets, read_targets
-    from atc_py.report.layers.formats import render_layers
 
     form = options.report_format(form, as_json=as_json)
     least = read_targets(targets)
@@ -106,17 +108,10 @@ def compare(  # noqa: PLR0913  (one parameter an option)
         )  # fmt: skip
     written = _suggestion_line(done, keep)
     findings = [*missed_targets(done, least), *missed_by_all(done)]
-    text = render_layers(form, done, findings)
-    if path is not None:
-        _write(text, path)
-    if path is None or as_json:
-        _print(text, form)
-    else:
-        _print_lines(done, path)
+    _report(done, findings, form, path, as_json=as_json)
     if written and not as_json and (form == "text" or path is not None):
         print_line(written)
-    if not as_json:
-        print_diagnostics((*done.warnings, *findings), as_json=False)
+    print_diagnostics(() if as_json else (*done.warnings, *findings), as_json=False)
     if findings:
         context.exit(findings[0].code.exit)
 
@@ -160,13 +155,27 @@ def _write(text: str, path: Path) -> None:
         file.write(text.encode("utf-8"))
 
 
-def _print(text: str, form: str) -> None:
-    """The report to standard output."""
-    if form != "text":
+def _report(
+    done: LayerComparison,
+    findings: Iterable[Diagnostic],
+    form: str,
+    path: Path | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Print the report, or write it and print its first lines; as JSON it is printed in any case."""
+    from atc_py.report.layers.formats import render_layers
+
+    text = render_layers(form, done, findings)
+    if path is not None:
+        _write(text, path)
+    if path is not None and not as_json:
+        _print_lines(done, path)
+    elif form != "text":
         print_bytes(text.encode("utf-8"))
-        return
-    for line in text.splitlines():
-        print_line(line)
+    else:
+        for line in text.splitlines():
+            print_line(line)
 
 
 def _print_lines(done: LayerComparison, path: Path) -> None:

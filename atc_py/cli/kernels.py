@@ -88,18 +88,13 @@ def kernels(  # noqa: PLR0913  (one parameter an option)
     for name, given in (("sanitize", sanitize), ("trust", trust)):
         if given and not verify:
             raise click.UsageError(f"--{name} concerns what --verify builds: give that too")
-    compiled = {
-        "soc": soc,
-        "input_shape": input_shape,
-        "op_specs": op_specs,
-        "templates": templates,
-        **precision,
-    }
     folder = None if output is None else output_folder("--output", output)
     options.refuse_compiling(context, model, "soc", "templates")
     if verify:
         check_trust(model, trusted=trust)
-    with opened_model(model, **compiled) as opened:
+    with opened_model(
+        model, soc=soc, input_shape=input_shape, op_specs=op_specs, templates=templates, **precision
+    ) as opened:
         if folder is not None:
             write_kernels(kernel_texts(opened), folder)
         if verify:

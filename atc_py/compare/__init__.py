@@ -10,6 +10,11 @@ if TYPE_CHECKING:
 __all__ = ["compare_model"]
 
 
+def __dir__() -> list[str]:
+    """List what is public too, also before it is imported."""
+    return sorted({*globals(), *__all__})
+
+
 def __getattr__(name: str) -> Any:
     """Import what is public when it is first used: it brings numpy."""
     if name == "compare_model":

@@ -85,8 +85,7 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
     Raises:
         AtcError: what `convert` raises; data that do not fit; REFERENCE_FAILED, DEVICE_FAILED.
     """
-    _check_counts(samples, suggest_trials if suggest is not None else LEAST_TRIALS)
-    check_targets(suggest or {})
+    _check_wishes(samples, suggest, suggest_trials)
     compilation = Compilation(
         Path(model), soc, input_shape, op_specs, {"precision_mode": precision_mode, **precision}
     )
@@ -96,16 +95,16 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
     ):
         session = _Session(compilation, package, inputs, samples, seed)
         session.histograms = histograms
-        done = session.suggested(suggest, suggest_trials, folder, on_stage)
-        return replace(done, warnings=session.warnings)
+        return session.suggested(suggest, suggest_trials, folder, on_stage)
 
 
-def _check_counts(samples: int, trials: int) -> None:
-    """Refuse counts that make no sense."""
+def _check_wishes(samples: int, targets: Mapping[str, float] | None, trials: int) -> None:
+    """Refuse counts and targets that make no sense."""
     if samples < 1:
         raise BAD_OPTION.error(f"samples must be 1 or more, found {samples}")
-    if trials < LEAST_TRIALS:
+    if targets is not None and trials < LEAST_TRIALS:
         raise BAD_OPTION.error(f"a search needs {LEAST_TRIALS} trials, found {trials}")
+    check_targets(targets or {})
 
 
 def _compiled(
@@ -159,7 +158,8 @@ class _Session:
     def compared(self) -> LayerComparison:
         """The model beside its original, which is run in step."""
         pair = Pair(self._reference, self._package, histograms=self.histograms)
-        return pair.compared((each, ReferenceRun(self._reference, each)) for each in self._feeds)
+        runs = ((each, ReferenceRun(self._reference, each)) for each in self._feeds)
+        return replace(pair.compared(runs), warnings=self.warnings)
 
     def suggested(
         self,
@@ -179,7 +179,8 @@ class _Session:
         done = pair.compared(recorded)
         first = Trial(frozenset(), self._package.description, done)
         trials = Trials(self._compilation, self._reference, recorded, folder)
-        return replace(done, suggestion=search(trials, first, targets, limit, on_stage))
+        found = search(trials, first, targets, limit, on_stage)
+        return replace(done, suggestion=found, warnings=self.warnings)
 
 
 def _ports(model: OmModel) -> list[Port]:

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shlex
 import struct
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from atc_py.diag import Place
 from atc_py.diag.codes import NOT_OM, OM_MEMBER
+from atc_py.package.foreign import is_onnx
 from atc_py.package.records import (
     Entry,
     directory,
@@ -49,6 +51,8 @@ def read_directory(data: mmap, file: str) -> tuple[list[Entry], str]:
     tail = data[-_TAIL:]
     if data[:4] == b"IMOD":
         raise _foreign(file, "its first bytes are those of Huawei's own format")
+    if is_onnx(data):
+        raise _onnx_model(file)
     if not is_directory_end(tail):
         zipped = data[:4] == b"PK\x03\x04"
         start = "it begins as a zip archive" if zipped else "it does not begin as a zip archive"
@@ -112,6 +116,17 @@ def _damaged(member: str, file: str, part: str) -> Diagnostic:
         f"{member} in {file} is damaged: {part} does not match its digest",
         place=Place(file=file, field=member),
         help="copy the file again, or convert the ONNX model again",
+    )
+
+
+def _onnx_model(file: str) -> AtcError:
+    """An ONNX model in the place of an offline model."""
+    name = shlex.quote(file)
+    return NOT_OM.error(
+        f"{file} is an ONNX model, not an offline model",
+        place=Place(file=file),
+        help=f"compile it with `atc-py convert {name}` and give the .om file that is written; "
+        f"`atc-py check {name}` looks at the ONNX model itself",
     )
 
 

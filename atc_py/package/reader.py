@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import mmap
-import stat
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from atc_py.diag import Place
-from atc_py.diag.codes import FILE_NOT_FOUND, FILE_UNREADABLE, NOT_OM, OM_CONTENT
+from atc_py.diag.codes import NOT_OM, OM_CONTENT
 from atc_py.package.npy import npy_header, view_array
 from atc_py.package.verify import Verified, verify
+from atc_py.system.input_files import check_name, check_regular, read_refusal
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import closed_shape
 
@@ -124,26 +124,16 @@ def open_model(path: Path) -> OfflineModel:
 
 def _map_file(path: Path) -> mmap.mmap:
     """The file's bytes, mapped read-only."""
+    check_name(path)
     try:
-        if not stat.S_ISREG(path.stat().st_mode):
-            raise _unopened(path, "it is a folder" if path.is_dir() else "it is not a file")
+        check_regular(path.stat().st_mode)
         with path.open("rb") as file:
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except OSError as error:
-        raise _unopened(path, error.strerror or str(error), error) from error
+        raise read_refusal(path, error) from error
     except ValueError as error:
         raise NOT_OM.error(
             f"{path} is not an offline model: it is empty",
             place=Place(file=str(path)),
             help="convert the ONNX model with `atc-py convert`",
         ) from error
-
-
-def _unopened(path: Path, reason: str, error: OSError | None = None) -> AtcError:
-    """A file that the system does not hand out."""
-    missing = isinstance(error, FileNotFoundError | NotADirectoryError) or path.is_dir()
-    return (FILE_NOT_FOUND if missing else FILE_UNREADABLE).error(
-        f"cannot read {path}: {reason}",
-        place=Place(file=str(path)),
-        help="check the path" if missing else "check what the path leads to and its permissions",
-    )

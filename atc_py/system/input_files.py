@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import stat
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING
 
@@ -12,7 +14,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["opened", "read_bytes", "read_text"]
+    from atc_py.diag import AtcError
+
+__all__ = ["check_name", "check_regular", "opened", "read_bytes", "read_refusal", "read_text"]
+
+_NO_FILE = "it is a pipe, a device or a socket, not a file"
 
 
 @contextmanager
@@ -22,15 +28,49 @@ def opened(path: Path) -> Iterator[IO[bytes]]:
     Raises:
         AtcError: FILE_NOT_FOUND or FILE_UNREADABLE, also for reads in the block.
     """
+    check_name(path)
     try:
         with path.open("rb") as file:
             yield file
     except OSError as error:
-        missing = isinstance(error, FileNotFoundError | IsADirectoryError | NotADirectoryError)
-        code = FILE_NOT_FOUND if missing else FILE_UNREADABLE
-        raise code.error(
-            f"cannot read {path}: {error.strerror or error}", place=Place(str(path))
-        ) from None
+        raise read_refusal(path, error) from None
+
+
+def check_name(path: Path) -> None:
+    """Refuse a name that no file can have.
+
+    Raises:
+        AtcError: FILE_NOT_FOUND for a NUL byte in it.
+    """
+    if "\0" in str(path):
+        raise FILE_NOT_FOUND.error("a path cannot hold a NUL byte", place=Place(str(path)))
+
+
+def check_regular(mode: int) -> None:
+    """Refuse what has no bytes that could be mapped into memory.
+
+    Args:
+        mode: of the file, as the system gives it.
+
+    Raises:
+        OSError: for `read_refusal` to tell.
+    """
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, "it is a folder")
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.ENODEV, _NO_FILE)
+
+
+def read_refusal(path: Path, error: OSError) -> AtcError:
+    """FILE_NOT_FOUND or FILE_UNREADABLE for a file that cannot be read, with the reason."""
+    code, mend = FILE_UNREADABLE, "check what the path leads to and its permissions"
+    if isinstance(error, FileNotFoundError | IsADirectoryError | NotADirectoryError):
+        code, mend = FILE_NOT_FOUND, "check the path, which starts at the current folder"
+    if error.errno == errno.ENODEV:
+        mend = "save what comes through it as a file, and give that"
+    return code.error(
+        f"cannot read {path}: {error.strerror or error}", place=Place(str(path)), help=mend
+    )
 
 
 def read_bytes(path: Path, most: int) -> bytes:

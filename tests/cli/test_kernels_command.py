@@ -206,13 +206,32 @@ def test_folder_of_templates_that_is_not_there_is_refused(
     assert "there is no folder of templates 'nowhere'" in done.err
 
 
-@pytest.mark.parametrize("command", ["kernels", "profile", "info", "run"])
+COMMANDS = ("check", "convert", "compare", "kernels", "profile", "quantize", "info", "run")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("name", ["pipe.om", "pipe.onnx"])
 def test_pipe_is_refused_unopened(atc: Atc, tmp_path: Path, command: str, name: str) -> None:
     os.mkfifo(tmp_path / name)
+    done = atc(command, name, *(("-o", "new") if command == "convert" else ()))
+    assert done.status == 3
+    told = done.out if command == "check" else done.err
+    assert "error[ATC2002" in told
+    assert f"cannot read {name}: it is a pipe, a device or a socket, not a file" in told
+    assert "help: save what comes through it as a file" in told
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("name", ["gone.onnx", "folder", "file/below.onnx"])
+def test_missing_file_has_one_code_in_every_command(
+    atc: Atc, tmp_path: Path, command: str, name: str
+) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("")
     done = atc(command, name)
     assert done.status == 3
-    assert name in done.err
+    assert "error[ATC2001" in (done.out if command == "check" else done.err)
+    assert f"cannot read {name}: " in done.out + done.err
 
 
 def test_file_that_is_no_model_is_refused(atc: Atc, tmp_path: Path) -> None:

@@ -198,3 +198,13 @@ def test_offline_model_is_an_ordinary_zip_with_ordinary_arrays(om: Path, atc: At
     assert np.load(name).dtype == np.float16
     assert atc("info", om).status == 0
     assert onnx.__version__
+
+
+@pytest.mark.parametrize("command", ["info", "run"])
+def test_onnx_model_is_told_from_other_files(atc: Atc, model: Path, command: str) -> None:
+    small = model.rename("my net.onnx")
+    done = atc(command, small)
+    assert (done.status, done.err[:14]) == (3, "error[ATC5001 ")
+    assert "my net.onnx is an ONNX model, not an offline model" in done.err
+    assert "compile it with `atc-py convert 'my net.onnx'`" in done.err
+    assert "zip" not in done.err

@@ -28,7 +28,9 @@ def refused(folder: Path, *entries: dict[str, str]) -> str:
 
 def test_pipe_is_refused_and_never_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "w.bin")
-    assert "'w.bin' cannot be read: not a regular file" in refused(tmp_path, {"location": "w.bin"})
+    assert "'w.bin' cannot be read: it is a pipe, a device or a socket" in refused(
+        tmp_path, {"location": "w.bin"}
+    )
 
 
 def test_socket_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -43,7 +45,9 @@ def test_device_is_refused(tmp_path: Path) -> None:
         os.mknod(tmp_path / "w.bin", stat.S_IFCHR | 0o600, os.makedev(1, 5))  # /dev/zero
     except PermissionError:
         pytest.skip("only root makes devices")
-    assert "'w.bin' cannot be read: not a regular file" in refused(tmp_path, {"location": "w.bin"})
+    assert "'w.bin' cannot be read: it is a pipe, a device or a socket" in refused(
+        tmp_path, {"location": "w.bin"}
+    )
 
 
 @pytest.mark.parametrize("target", ["/dev/zero", "/proc/self/mem", "/etc/passwd", "/"])

@@ -39,7 +39,8 @@ FILE_UNREADABLE = add_code(
     2002,
     "file-unreadable",
     ExitCode.FILE,
-    "The system refused to read a file.",
+    "The system refused to read a file, or it is a pipe, a device or a socket where a file is "
+    "needed.",
     "Check the permissions of the file and of the folders above it.",
 )
 NOT_ONNX = add_code(

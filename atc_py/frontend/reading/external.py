@@ -63,8 +63,7 @@ class ExternalFiles:
             try:
                 self._files[path] = MappedFile(path)
             except OSError as error:
-                reason = error.strerror or "not a regular file"
-                message = f"the weight file {location!r} cannot be read: {reason}"
+                message = f"the weight file {location!r} cannot be read: {error.strerror or error}"
                 raise EXTERNAL_DATA_MISSING.error(message, place=place) from error
         return self._files[path]
 

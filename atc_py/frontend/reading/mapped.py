@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import mmap
 import os
-import stat
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from atc_py.diag import Place
-from atc_py.diag.codes import FILE_NOT_FOUND, FILE_UNREADABLE
+from atc_py.system.input_files import check_name, check_regular, read_refusal
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import element_count
 
@@ -49,8 +47,7 @@ class MappedFile:
         handle = os.open(path, _READ)
         try:
             status = os.fstat(handle)
-            if not stat.S_ISREG(status.st_mode):
-                raise IsADirectoryError(f"{path} is not a regular file")
+            check_regular(status.st_mode)
             self.size = status.st_size
             self.data: mmap.mmap | bytes = b""
             if self.size:
@@ -100,11 +97,10 @@ def open_model_file(path: Path) -> MappedFile:
     """The file at `path`, mapped.
 
     Raises:
-        AtcError: FILE_NOT_FOUND where there is no regular file, FILE_UNREADABLE where it must not
-            be read.
+        AtcError: FILE_NOT_FOUND where there is no file, FILE_UNREADABLE where it must not be read
+            or is a pipe or a device.
     """
-    if "\0" in str(path):
-        raise FILE_NOT_FOUND.error("a path cannot hold a NUL byte", place=Place(file=str(path)))
+    check_name(path)
     with reading_errors(path):
         return MappedFile(path)
 
@@ -116,13 +112,7 @@ def reading_errors(path: Path) -> Iterator[None]:
     Raises:
         AtcError: FILE_NOT_FOUND where there is no file, FILE_UNREADABLE where it must not be read.
     """
-    place = Place(file=str(path))
     try:
         yield
-    except (FileNotFoundError, NotADirectoryError) as error:
-        raise FILE_NOT_FOUND.error("there is no such file", place=place) from error
-    except IsADirectoryError as error:
-        raise FILE_NOT_FOUND.error("this is not a regular file", place=place) from error
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise FILE_UNREADABLE.error(f"the file cannot be read: {reason}", place=place) from error
+        raise read_refusal(path, error) from error

@@ -1,0 +1,48 @@
+"""What a file is that is no offline model, where its first bytes tell."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mmap import mmap
+
+__all__ = ["is_onnx"]
+
+_VARINT, _BYTES = 0, 2
+_FIELDS = {1: _VARINT, 5: _VARINT, **dict.fromkeys((2, 3, 4, 6, 7, 8, 14, 20, 25, 26), _BYTES)}
+"""Numbers of the fields of ONNX's ModelProto with their kinds."""
+
+_IR_VERSION = b"\x08"
+"""First byte of the field that stands first in every model."""
+
+_GRAPH = 7
+_LONGEST_VARINT = 10
+
+
+def is_onnx(data: mmap | bytes) -> bool:
+    """Whether bytes begin as an ONNX model does: with fields of its own up to the graph."""
+    if data[:1] != _IR_VERSION:
+        return False
+    at: int | None = 0
+    while at is not None and at < len(data):
+        tag, at = _varint(data, at)
+        field, kind = tag >> 3, tag & 7
+        if _FIELDS.get(field) != kind:
+            return False
+        if field == _GRAPH:
+            return True
+        value, at = _varint(data, at)
+        if kind == _BYTES and at is not None:
+            at += value
+    return False
+
+
+def _varint(data: mmap | bytes, at: int | None) -> tuple[int, int | None]:
+    """The number at a place and the place after it, which is None where there is no number."""
+    value = 0
+    for count, byte in enumerate(data[at : at + _LONGEST_VARINT] if at is not None else b""):
+        value |= (byte & 0x7F) << 7 * count
+        if byte < 0x80:  # noqa: PLR2004  (the bit that says that more follows)
+            return value, (at or 0) + count + 1
+    return value, None
