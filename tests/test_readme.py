@@ -1,52 +1,102 @@
-"""The README's examples run, in the order in which they stand."""
+"""The README's blocks run as printed, in the order in which they stand, in one fresh folder."""
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
-from atc_py.cli.main import main
-
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-README = Path(__file__).resolve().parent.parent / "README.md"
-BLOCK = re.compile(r"^```(?P<kind>python|console)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+    Shell = Callable[[str], subprocess.CompletedProcess[str]]
+
+ROOT = Path(__file__).resolve().parent.parent
+README = ROOT / "README.md"
+BLOCK = re.compile(r"^```(?P<kind>\S*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-def commands(text: str) -> Iterator[tuple[list[str], str]]:
-    """(arguments of atc-py, the output that the README shows) for each command of a block."""
-    for part in text.split("$ ")[1:]:
+def commands(text: str) -> Iterator[tuple[str, str]]:
+    """(command line, the output that the README shows) for each command of a console block."""
+    assert text.startswith("$ ")
+    for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
         line, _, shown = part.partition("\n")
-        words = shlex.split(line)
-        assert words[0] == "atc-py"
-        yield words[1:], shown
+        yield line, shown
 
 
-def test_examples_run_and_print_what_the_readme_shows(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    names: dict[str, Any] = {}
+@pytest.fixture
+def shell(tmp_path: Path) -> Shell:
+    """Runs a command line as a reader's shell does: both streams together, in one folder."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (tmp_path / "work").mkdir()
+    for name, module in (("python", ""), ("atc-py", "-m atc_py")):
+        program = programs / name
+        program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {module} "$@"\n')
+        program.chmod(0o755)
+    settings = {"PATH": f"{programs}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+
+    def run(line: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            ["/bin/sh", "-c", line],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+            cwd=tmp_path / "work",
+            env={**os.environ, **settings},
+        )
+
+    return run
+
+
+def test_blocks_run_and_print_what_the_readme_shows(shell: Shell, tmp_path: Path) -> None:
     kinds = []
-    for block in BLOCK.finditer(README.read_text(encoding="utf-8")):
+    for position, block in enumerate(BLOCK.finditer(README.read_text(encoding="utf-8"))):
         kinds.append(block["kind"])
-        if block["kind"] == "python":
-            exec(compile(block["text"], str(README), "exec"), names)  # noqa: S102  (our own README)
-            continue
-        for arguments, shown in commands(block["text"]):
-            capsys.readouterr()
-            with pytest.raises(SystemExit) as exit_:
-                main(arguments)
-            printed = capsys.readouterr()
-            if shown:
-                assert printed.out + printed.err == shown
-            else:
-                assert exit_.value.code == 0, (arguments, printed.err)
+        if block["kind"] == "console":
+            for line, shown in commands(block["text"]):
+                done = shell(line)
+                if shown:
+                    assert done.stdout == shown, line
+                else:
+                    assert done.returncode == 0, (line, done.stdout)
+        elif block["kind"] == "python":
+            script = tmp_path / f"block{position}.py"
+            script.write_text(block["text"], encoding="utf-8")
+            done = shell(f"python {shlex.quote(str(script))}")
+            assert done.returncode == 0, (block["text"], done.stdout)
+        else:
+            assert block["kind"] == "sh"
+            assert_targets_are_made(block["text"])
+    assert kinds.count("sh") == 1
     assert kinds.count("python") == 2
     assert kinds.count("console") >= 4
-    assert names["scores"].shape == (1, 8, 1, 1)
+    scores = np.load(tmp_path / "work" / "results" / "scores.npy")
+    assert scores.shape == (1, 8, 1, 1)
+
+
+def assert_targets_are_made(text: str) -> None:
+    """Run a block of `make` in the checkout; make tells what it would do and does nothing.
+
+    One target runs these tests, another takes minutes.
+    """
+    done = subprocess.run(
+        ["/bin/sh", "-e", "-c", text],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+        cwd=ROOT,
+        env={**os.environ, "MAKEFLAGS": "n"},
+    )
+    assert done.returncode == 0, done.stdout
+    for part in ("docs/demo.py", "-m pytest"):
+        assert part in done.stdout
