@@ -11,9 +11,9 @@ from atc_py.check.bound_node import BoundNode, Conditions
 from atc_py.check.conditions import ask, concerns
 from atc_py.check.findings import ModelCheck, NodeCount, NodeRow, Standing, worst
 from atc_py.check.findings_builder import Conclusions, operator_label
-from atc_py.check.predicate import predicate_of
 from atc_py.check.quantized import QuantisedModel
 from atc_py.check.restating import Placement, place_node
+from atc_py.check.sentences import predicate_of
 from atc_py.source import INTERNAL_PREFIX
 from atc_py.spec.implied import rules_of
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from atc_py.check.answers import State
 from atc_py.check.findings import Finding, Standing
-from atc_py.check.predicate import filled
 from atc_py.check.rules.wording import shown
+from atc_py.check.sentences import filled
 from atc_py.check.unlisted import way_out
 from atc_py.diag import SEMICOLON, Place, Words
 from atc_py.diag.codes import (

@@ -1,9 +1,8 @@
-"""Families whose kernels move boxes: what they share."""
+"""The kind of families whose kernels move boxes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from atc_py.emit.box_tiling import box_buffers, box_tiling
@@ -14,7 +13,7 @@ from atc_py.emit.plan import KernelFacts, Launch, Plan
 if TYPE_CHECKING:
     from atc_py.ir import AttrValue
 
-__all__ = ["MakeBoxes", "box_family", "number", "numbers_of"]
+__all__ = ["BoxFamily", "MakeBoxes", "number", "numbers_of"]
 
 MakeBoxes: TypeAlias = Callable[[Launch], Iterable[Box]]
 
@@ -29,33 +28,32 @@ def number(value: AttrValue | None) -> int:
     return value if isinstance(value, int) else 0
 
 
-def _in_order(_kernel: KernelFacts) -> Mapping[str, Any]:
-    """The context of kernels that may have to put elements in order, and fill nothing in."""
-    return {"gathers": True, "fill": None}
+class BoxFamily(Family):
+    """A family whose kernels move boxes; template `move.cpp.j2` writes them.
 
-
-def box_family(
-    name: str,
-    boxes: Mapping[str, MakeBoxes],
-    context: Callable[[KernelFacts], Mapping[str, Any]] = _in_order,
-) -> Family:
-    """A family whose kernels template `move.cpp.j2` writes.
-
-    Args:
-        name: of the family.
-        boxes: by operator, what its nodes move; as many boxes for every set of shapes. Where
-            there are several inputs or outputs, box n is that of the n-th.
-        context: `gathers`, whether elements may have to be put in another order, and `fill`, the
-            constant of boxes without a source.
+    What its nodes move is given by operator: as many boxes for every set of shapes. Where there are
+    several inputs or outputs, box n is that of the n-th.
     """
-    return Family(name, "move", frozenset(boxes), partial(_plan, boxes=boxes), context=context)
 
+    template = "move"
 
-def _plan(launch: Launch, boxes: Mapping[str, MakeBoxes]) -> Plan:
-    """Boxes, cut into tiles; what is filled in is not read."""
-    itemsize = launch.kernel.outputs[0].dtype.itemsize
-    merged = [box.merged() for box in boxes[launch.kernel.op](launch)]
-    tiling = box_tiling(merged, itemsize, launch.soc)
-    read = sum(box.elements for box in merged if not box.filled) * itemsize
-    written = sum(box.elements for box in merged) * itemsize
-    return Plan(tiling, tiling.core_num, box_buffers(tiling, itemsize), (read, written))
+    def __init__(self, name: str, boxes: Mapping[str, MakeBoxes]) -> None:
+        self.name = name
+        self.operators = frozenset(boxes)
+        self._boxes = boxes
+
+    def plan(self, launch: Launch) -> Plan:
+        """Cut boxes into tiles; what is filled in is not read."""
+        itemsize = launch.kernel.outputs[0].dtype.itemsize
+        merged = [box.merged() for box in self._boxes[launch.kernel.op](launch)]
+        tiling = box_tiling(merged, itemsize, launch.soc)
+        read = sum(box.elements for box in merged if not box.filled) * itemsize
+        written = sum(box.elements for box in merged) * itemsize
+        return Plan(tiling, tiling.core_num, box_buffers(tiling, itemsize), (read, written))
+
+    def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
+        """Return `gathers`, True if elements may have to be put in order, and `fill`.
+
+        `fill` is the constant of boxes without a source.
+        """
+        return {"gathers": True, "fill": None}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from atc_py.emit.box_tile import Way, box_tile, offset_bytes, way_of
-from atc_py.emit.plan import Buffer, by_operand, narrow, numbers
+from atc_py.emit.fields import by_operand, narrow, numbers
+from atc_py.emit.plan import Buffer
 from atc_py.emit.tiling import DEPTH, vector_cores
 
 if TYPE_CHECKING:
@@ -20,17 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["BoxTiling", "box_buffers", "box_tiling"]
 
 
-def _signed(doc: str, pad: int) -> Any:
-    """As `numbers`, of elements that may be negative."""
-    return field(metadata={"doc": doc, "ctype": "int64_t", "pad": pad})
-
-
-def _signed_by_box(doc: str) -> Any:
-    """A signed number for each box."""
-    return field(metadata={"doc": doc, "ctype": "int64_t", "by_operand": True})
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BoxTiling:
     """Boxes cut into tiles; every array has an element for each box."""
 
@@ -47,17 +38,21 @@ class BoxTiling:
     row_pitch: tuple[int, ...] = by_operand("elements from row to row in the buffer")
     runs: tuple[int, ...] = by_operand("runs that a tile is loaded in")
     run_length: tuple[int, ...] = by_operand("elements of a run")
-    run_step: tuple[int, ...] = _signed_by_box("elements from run to run in the source")
+    run_step: tuple[int, ...] = by_operand("elements from run to run in the source", signed=True)
     run_pitch: tuple[int, ...] = by_operand("elements from run to run in the buffer")
     first: tuple[int, ...] = by_operand("where the buffer has element (0, 0) of a tile")
     next_row: tuple[int, ...] = by_operand("elements from there to the next row's")
-    next_column: tuple[int, ...] = _signed_by_box("elements from there to the next column's")
-    source_start: tuple[int, ...] = _signed_by_box("where the first tile is loaded from")
+    next_column: tuple[int, ...] = by_operand(
+        "elements from there to the next column's", signed=True
+    )
+    source_start: tuple[int, ...] = by_operand("where the first tile is loaded from", signed=True)
     target_start: tuple[int, ...] = by_operand("where the first tile goes")
     counts: tuple[tuple[int, ...], ...] = numbers("tiles along each axis", pad=1)
     lengths: tuple[tuple[int, ...], ...] = numbers("elements of a tile along each axis", pad=1)
     last: tuple[tuple[int, ...], ...] = numbers("where the last tile of an axis starts", pad=0)
-    source: tuple[tuple[int, ...], ...] = _signed("elements along each axis of the source", pad=0)
+    source: tuple[tuple[int, ...], ...] = numbers(
+        "elements along each axis of the source", pad=0, signed=True
+    )
     target: tuple[tuple[int, ...], ...] = numbers("elements along each axis of the target", pad=0)
 
 

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from atc_py.diag import Place
 from atc_py.diag.codes import BROKEN_INVARIANT
 from atc_py.emit.cpp import C_TYPES, HOST_TYPES, identifier
-from atc_py.emit.family import family_of
 from atc_py.emit.joining import stored_operands, with_link
 from atc_py.emit.keys import KernelKey, PortKey, kernel_key, kernel_name
-from atc_py.emit.plan import KernelFacts, Launch, Port
+from atc_py.emit.plan import KernelFacts, Launch
+from atc_py.emit.ports import Port
+from atc_py.emit.registry import family_of
 from atc_py.ir import Engine
 from atc_py.target import find_operator
 

@@ -11,8 +11,11 @@ from dataclasses import dataclass
 from math import isqrt
 from typing import TYPE_CHECKING, Any
 
-from atc_py.emit.links import Reach, link_scratch
-from atc_py.emit.plan import Buffer, narrow, wide
+from atc_py.emit.family import Family
+from atc_py.emit.fields import narrow, wide
+from atc_py.emit.keys import Reach
+from atc_py.emit.links import link_scratch
+from atc_py.emit.plan import Buffer
 from atc_py.emit.planes import PATTERN
 from atc_py.emit.tiling import BLOCK, DEPTH
 from atc_py.tensor.dtypes import DType
@@ -24,7 +27,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from atc_py.emit.family import Sample
-    from atc_py.emit.plan import KernelFacts, Port
+    from atc_py.emit.plan import KernelFacts
+    from atc_py.emit.ports import Port
     from atc_py.emit.scratch import Scratch
     from atc_py.target import Soc
 
@@ -33,6 +37,7 @@ __all__ = [
     "BIAS",
     "OFFSET",
     "Product",
+    "ProductFamily",
     "ProductTiling",
     "Room",
     "Sides",
@@ -41,13 +46,13 @@ __all__ = [
     "blocked_buffers",
     "blocked_operands",
     "channel_buffers",
-    "drawn_integers",
     "lies_row_by_row",
     "link_buffers",
     "links_lie_alike",
     "operands_of",
     "optional_input",
     "product_buffers",
+    "product_tiling",
     "sides_of",
     "square_of",
     "tile_bytes",
@@ -70,7 +75,7 @@ _RESULT = "c2"
 _WIDE = f"{_RESULT}Wide"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProductTiling:
     """`batch` products of matrices [m, k] x [k, n], cut into tiles of the result."""
 
@@ -166,6 +171,28 @@ def walk_of(product: Product, sides: Sides, soc: Soc, kept: int = 0) -> Walk:
     room = (soc.l1_kib * 1024 - kept) // (DEPTH * (sides.m + sides.n) * size) // tile_k
     l1_k = tile_k * max(1, min(-(-extent // tile_k), room))
     return Walk(tile_k, l1_k, -(-product.k // l1_k))
+
+
+def product_tiling(
+    product: Product, sides: Sides, walk: Walk, counts: tuple[int, int], soc: Soc
+) -> ProductTiling:
+    """Return the numbers of a product that is cut into `counts` tiles along m and n."""
+    tiles = product.batch * counts[0] * counts[1]
+    return ProductTiling(
+        batch=product.batch,
+        m=product.m,
+        n=product.n,
+        k=product.k,
+        tile_m=sides.m,
+        tile_n=sides.n,
+        tile_k=walk.tile_k,
+        l1_k=walk.l1_k,
+        m_count=counts[0],
+        n_count=counts[1],
+        l1_count=walk.l1_count,
+        tile_count=tiles,
+        core_num=max(1, min(soc.aicores, tiles)),
+    )
 
 
 def product_buffers(
@@ -295,18 +322,33 @@ def channel_buffers(
     return tuple(found)
 
 
-def drawn_integers(sample: Sample, generator: np.random.Generator) -> NDArray[Any] | None:
-    """int8 and int32 of their whole range, so that sums wrap around; None for floats."""
-    if sample.dtype not in {DType.INT8, DType.INT32}:
-        return None
-    shape = sample.shapes[sample.position]
-    half = 2 ** (8 * sample.dtype.itemsize - 1)
-    return generator.integers(-half, half, shape)
-
-
 _ROW_BY_ROW = {Format.ND.value, Format.NCHW.value}
 
 
 def lies_row_by_row(kernel: KernelFacts) -> bool:
     """Whether all operands lie row by row in memory; kernels turn them into fractals themselves."""
     return all(port.format in _ROW_BY_ROW for port in (*kernel.operands, *kernel.outputs))
+
+
+class ProductFamily(Family):
+    """Products on the cube of operands that are stored row by row."""
+
+    def covers(self, kernel: KernelFacts) -> bool:
+        """Return True if kernels may turn all operands into fractals themselves."""
+        return lies_row_by_row(kernel)
+
+    def exact(self, kernel: KernelFacts) -> bool:
+        """Return True for integers."""
+        return not kernel.inputs[0].dtype.is_float
+
+    def sums(self, kernel: KernelFacts) -> bool:
+        """Return True for floats."""
+        return kernel.inputs[0].dtype.is_float
+
+    def draw(self, sample: Sample, generator: np.random.Generator) -> NDArray[Any] | None:
+        """Draw int8 and int32 of their whole range, so that sums wrap around; None for floats."""
+        if sample.dtype not in {DType.INT8, DType.INT32}:
+            return None
+        shape = sample.shapes[sample.position]
+        half = 2 ** (8 * sample.dtype.itemsize - 1)
+        return generator.integers(-half, half, shape)

@@ -1,17 +1,16 @@
-"""What all elementwise families share: operands, scratch memory, and the plan of their tiles."""
+"""Elementwise families: operands, scratch memory, and the plan of their tiles."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any
 
-from atc_py.emit.family import Family, Sample
+from atc_py.emit.family import Family
+from atc_py.emit.formula import Formula, Loaded, loaded
 from atc_py.emit.functions import CANCELLING
 from atc_py.emit.grid import grid_of, grid_tiling
 from atc_py.emit.links import link_scratch
-from atc_py.emit.plan import Buffer, KernelFacts, Plan
+from atc_py.emit.plan import Buffer, KernelFacts, Launch, Plan
 from atc_py.emit.plane_kernels import fits_planes, keeps_zeros, plane_facts
 from atc_py.emit.planes import PATTERN, PlaneTiling, Seen, lanes_of, plane_tiling
 from atc_py.emit.scratch import CTYPE_SIZES, Scratch
@@ -20,102 +19,135 @@ from atc_py.tensor.scale_words import channel_axis
 from atc_py.tensor.shapes import Shape, element_count
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     import numpy as np
     from numpy.typing import NDArray
 
-    from atc_py.emit.plan import Launch, Port
+    from atc_py.emit.family import Sample
+    from atc_py.target import Soc
 
-__all__ = ["Formula", "Loaded", "MakeFormula", "elementwise_family", "loaded"]
-
-
-@dataclass(frozen=True, slots=True)
-class Loaded:
-    """A tensor that a kernel loads tile by tile.
-
-    Attributes:
-        name: its name in the kernel.
-        port: the operand that it is loaded from.
-        ctype: its C++ type in the buffer.
-        load: the member function that loads it; None for the plain copy.
-    """
-
-    name: str
-    port: Port
-    ctype: str
-    load: str | None = None
+__all__ = ["ElementwiseFamily", "rows_and_planes"]
 
 
-@dataclass(frozen=True, slots=True)
-class Formula:
-    """How an elementwise kernel computes.
+class ElementwiseFamily(Family):
+    """A family whose template `<name>.cpp.j2` extends `elementwise.cpp.j2`."""
 
-    Attributes:
-        compute: C++ type of its arithmetic, or `scalar` for the scalar unit.
-        operands: tensors to load; inputs that are not among them are single values.
-        wide: whether operands and result go through float32.
-        scratch: further tensors.
-        along_channels: whether operands but the first have one element for each channel.
-        context: what else the template knows.
-    """
+    def __init__(self, name: str, operators: Iterable[str]) -> None:
+        self.name = self.template = name
+        self.operators = frozenset(operators)
 
-    compute: str
-    operands: tuple[Loaded, ...]
-    wide: bool = False
-    scratch: tuple[Scratch, ...] = ()
-    along_channels: bool = False
-    context: tuple[tuple[str, Any], ...] = ()
+    @abstractmethod
+    def formula(self, kernel: KernelFacts) -> Formula:
+        """Say how a kernel computes."""
+
+    def plan(self, launch: Launch) -> Plan:
+        """Cut the result: as many rows, or as much of a row, as the unified buffer takes."""
+        kernel, how = launch.kernel, self.formula(launch.kernel)
+        result = launch.outputs[0]
+        shapes = [_aligned(launch, how, tensor, result) for tensor in _loaded(kernel, how)]
+        tiling = grid_tiling(grid_of(result, shapes), _footprint(kernel, how), launch.soc)
+        buffers = _buffers(kernel, how, tiling.buffer_length)
+        return Plan(tiling, tiling.core_num, tuple(buffers), launch.moved)
+
+    def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
+        """Return what templates of elementwise families know."""
+        how = self.formula(kernel)
+        return {
+            "compute": how.compute,
+            "operands": how.operands,
+            "loaded": _loaded(kernel, how),
+            "wide": how.wide,
+            "scratch": _scratch(kernel, how),
+            "planes": None,
+            **dict(how.context),
+        }
+
+    def sums(self, kernel: KernelFacts) -> bool:
+        """Return True for functions whose value is a small rest of larger numbers."""
+        return kernel.op in CANCELLING
+
+    def fuses(self, kernel: KernelFacts, soc: Soc) -> bool:
+        """Return True where the vector unit has the arithmetic."""
+        return self.formula(kernel).compute != "scalar"
 
 
-Draw: TypeAlias = "Callable[[Sample, np.random.Generator], NDArray[Any] | None]"
-MakeFormula: TypeAlias = Callable[[KernelFacts], Formula]
+class _InPlanes(Family):
+    """The kernels of an elementwise family for operands in blocks: planes of pixels."""
+
+    in_blocks = True
+
+    def __init__(self, rows: ElementwiseFamily) -> None:
+        self._rows = rows
+        self.name, self.template, self.operators = rows.name, rows.template, rows.operators
+
+    def covers(self, kernel: KernelFacts) -> bool:
+        """Return True for operands in blocks that can be put together."""
+        return self._rows.covers(kernel) and fits_planes(kernel)
+
+    def fits(self, launch: Launch) -> bool:
+        """Return True if every operand goes along with the blocks of the result."""
+        return self._tiling(launch) is not None
+
+    def plan(self, launch: Launch) -> Plan:
+        """Cut rows of pixels; beside them stands what says which lanes are channels.
+
+        Raises:
+            ValueError: `fits` refuses the launch.
+        """
+        tiling = self._tiling(launch)
+        if tiling is None:
+            raise ValueError(f"{launch.node.name} does not work on blocks")
+        kernel = launch.kernel
+        buffers = _buffers(kernel, self._rows.formula(kernel), tiling.buffer_length)
+        if not keeps_zeros(kernel):
+            buffers += [Buffer(f"{port.name}Pattern", "ub", PATTERN) for port in kernel.outputs]
+        return Plan(tiling, tiling.core_num, tuple(buffers), launch.moved)
+
+    def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
+        """Return what templates know of rows, and of operands in blocks."""
+        tensors = _loaded(kernel, self._rows.formula(kernel))
+        return {**self._rows.context(kernel), "planes": plane_facts(kernel, tensors)}
+
+    def exact(self, kernel: KernelFacts) -> bool:
+        """Return what holds for rows: the arithmetic is the same."""
+        return self._rows.exact(kernel)
+
+    def sums(self, kernel: KernelFacts) -> bool:
+        """Return what holds for rows."""
+        return self._rows.sums(kernel)
+
+    def fuses(self, kernel: KernelFacts, soc: Soc) -> bool:
+        """Return what holds for rows."""
+        return self._rows.fuses(kernel, soc)
+
+    def draw(self, sample: Sample, generator: np.random.Generator) -> NDArray[Any] | None:
+        """Draw what is drawn for rows."""
+        return self._rows.draw(sample, generator)
+
+    def _tiling(self, launch: Launch) -> PlaneTiling | None:
+        """Cut a result in blocks; None where an operand does not go along with blocks."""
+        kernel, how = launch.kernel, self._rows.formula(launch.kernel)
+        shapes = dict(zip(kernel.operands, (*launch.inputs, *launch.linked), strict=True))
+        result = Seen(kernel.outputs[0], launch.outputs[0])
+        operands = []
+        for tensor in _loaded(kernel, how):
+            shape = shapes[tensor.port]
+            linked = tensor not in how.operands
+            if linked and element_count(shape) == element_count(result.shape):
+                shape = result.shape
+            by_channel = how.along_channels and not linked and shape != result.shape
+            operands.append(Seen(tensor.port, shape, by_channel))
+        pairs = zip(kernel.outputs, launch.outputs, strict=True)
+        outputs = [Seen(port, shape) for port, shape in pairs]
+        lanes = lanes_of((*kernel.operands, *kernel.outputs))
+        footprint = _footprint(kernel, how)
+        return plane_tiling(result, operands, outputs, lanes, footprint, launch.soc)
 
 
-def loaded(ports: Sequence[Port]) -> tuple[Loaded, ...]:
-    """Operands loaded as they are."""
-    return tuple(Loaded(port.name, port, port.ctype) for port in ports)
-
-
-def elementwise_family(
-    name: str,
-    operators: frozenset[str],
-    formula: MakeFormula,
-    exact: Callable[[KernelFacts], bool],
-    covers: Callable[[KernelFacts], bool] = lambda _kernel: True,
-    draw: Draw = lambda _sample, _generator: None,
-) -> Family:
-    """A family whose template `<name>.cpp.j2` extends `elementwise.cpp.j2`.
-
-    Args:
-        name: of the family and its template.
-        operators: target operators that it writes.
-        formula: how it computes a kernel.
-        exact: as `Family.exact`.
-        covers: as `Family.covers`.
-        draw: as `Family.draw`.
-    """
-    rows = Family(
-        name,
-        name,
-        operators,
-        partial(_plan, formula=formula),
-        covers,
-        partial(_context, formula=formula),
-        exact,
-        sums=lambda kernel: kernel.op in CANCELLING,
-        draw=draw,
-        fuses=lambda kernel, _soc: formula(kernel).compute != "scalar",
-    )
-    blocks = replace(
-        rows,
-        plan=partial(_plan_planes, formula=formula),
-        covers=lambda kernel: covers(kernel) and fits_planes(kernel),
-        context=partial(_context_planes, formula=formula),
-        fits=lambda launch: _planes(launch, formula) is not None,
-        in_blocks=True,
-    )
-    return replace(rows, blocked=blocks)
+def rows_and_planes(*families: ElementwiseFamily) -> tuple[Family, ...]:
+    """Return families, and beside each its kernels for operands in blocks."""
+    return (*families, *(_InPlanes(family) for family in families))
 
 
 def _scratch(kernel: KernelFacts, formula: Formula) -> tuple[Scratch, ...]:
@@ -130,101 +162,35 @@ def _scratch(kernel: KernelFacts, formula: Formula) -> tuple[Scratch, ...]:
 
 
 def _loaded(kernel: KernelFacts, formula: Formula) -> tuple[Loaded, ...]:
-    """All tensors that are loaded tile by tile: the operator's, then those of links."""
+    """Return all tensors that are loaded tile by tile: the operator's, then those of links."""
     ports = [each.port for link in kernel.links for each in link.tensors]
     return (*formula.operands, *loaded(ports))
 
 
-def _context(kernel: KernelFacts, formula: MakeFormula) -> Mapping[str, Any]:
-    """What templates of elementwise families know."""
-    how = formula(kernel)
-    return {
-        "compute": how.compute,
-        "operands": how.operands,
-        "loaded": _loaded(kernel, how),
-        "wide": how.wide,
-        "scratch": _scratch(kernel, how),
-        "planes": None,
-        **dict(how.context),
-    }
-
-
-def _context_planes(kernel: KernelFacts, formula: MakeFormula) -> Mapping[str, Any]:
-    """The same, and what they know of operands in blocks."""
-    how = formula(kernel)
-    return {**_context(kernel, formula), "planes": plane_facts(kernel, _loaded(kernel, how))}
-
-
 def _queued(kernel: KernelFacts, how: Formula) -> list[tuple[str, int]]:
-    """Names of what goes through queues, and its bytes an element."""
+    """Return names of what goes through queues, and its bytes an element."""
     queued = [(each.name, CTYPE_SIZES[each.ctype]) for each in _loaded(kernel, how)]
     return queued + [(port.name, port.dtype.itemsize) for port in kernel.outputs]
 
 
 def _footprint(kernel: KernelFacts, how: Formula) -> Footprint:
-    """What an element takes of the unified buffer."""
+    """Return what an element takes of the unified buffer."""
     queued = _queued(kernel, how)
     bits = sum(each.bits for each in _scratch(kernel, how))
     bits += DEPTH * 8 * sum(size for _, size in queued)
     return Footprint(BLOCK // min(size for _, size in queued), -(-bits // 8))
 
 
-def _plan(launch: Launch, formula: MakeFormula) -> Plan:
-    """Tiles of the result: as many rows, or as much of a row, as the unified buffer takes."""
-    kernel, how = launch.kernel, formula(launch.kernel)
-    result = launch.outputs[0]
-    shapes = [_aligned(launch, how, tensor, result) for tensor in _loaded(kernel, how)]
-    tiling = grid_tiling(grid_of(result, shapes), _footprint(kernel, how), launch.soc)
-    buffers = _buffers(kernel, how, tiling.buffer_length)
-    return Plan(tiling, tiling.core_num, tuple(buffers), launch.moved)
-
-
 def _buffers(kernel: KernelFacts, how: Formula, length: int) -> list[Buffer]:
-    """Queues and scratch of `length` elements."""
+    """Return queues and scratch of `length` elements."""
     queued = _queued(kernel, how)
     found = [Buffer(f"{name}Queue", "ub", DEPTH * size * length) for name, size in queued]
     scratch = _scratch(kernel, how)
     return found + [Buffer(each.name, "ub", each.bits * length // 8) for each in scratch]
 
 
-def _planes(launch: Launch, formula: MakeFormula) -> PlaneTiling | None:
-    """Tiles of a result in blocks; None where an operand does not go along with blocks."""
-    kernel, how = launch.kernel, formula(launch.kernel)
-    shapes = dict(zip(kernel.operands, (*launch.inputs, *launch.linked), strict=True))
-    result = Seen(kernel.outputs[0], launch.outputs[0])
-    operands = []
-    for tensor in _loaded(kernel, how):
-        shape = shapes[tensor.port]
-        linked = tensor not in how.operands
-        if linked and element_count(shape) == element_count(result.shape):
-            shape = result.shape
-        by_channel = how.along_channels and not linked and shape != result.shape
-        operands.append(Seen(tensor.port, shape, by_channel))
-    pairs = zip(kernel.outputs, launch.outputs, strict=True)
-    outputs = [Seen(port, shape) for port, shape in pairs]
-    lanes = lanes_of((*kernel.operands, *kernel.outputs))
-    footprint = _footprint(kernel, how)
-    return plane_tiling(result, operands, outputs, lanes, footprint, launch.soc)
-
-
-def _plan_planes(launch: Launch, formula: MakeFormula) -> Plan:
-    """Tiles of rows of pixels; what says which lanes are channels beside them.
-
-    Raises:
-        ValueError: the family's `fits` refuses the launch.
-    """
-    tiling = _planes(launch, formula)
-    if tiling is None:
-        raise ValueError(f"{launch.node.name} does not work on blocks")
-    kernel = launch.kernel
-    buffers = _buffers(kernel, formula(kernel), tiling.buffer_length)
-    if not keeps_zeros(kernel):
-        buffers += [Buffer(f"{port.name}Pattern", "ub", PATTERN) for port in kernel.outputs]
-    return Plan(tiling, tiling.core_num, tuple(buffers), launch.moved)
-
-
 def _aligned(launch: Launch, how: Formula, tensor: Loaded, result: Shape) -> Shape:
-    """The shape of an operand with the rank of `result`, 1 where it repeats."""
+    """Return the shape of an operand with the rank of `result`, 1 where it repeats."""
     shapes = dict(zip(launch.kernel.operands, (*launch.inputs, *launch.linked), strict=True))
     shape = shapes[tensor.port]
     if tensor not in how.operands and element_count(shape) == element_count(result):

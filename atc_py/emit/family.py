@@ -1,17 +1,13 @@
-"""Families: which template writes the kernel of an operator, and how its work is planned."""
+"""Families: operators whose kernels one template writes, and how their work is planned."""
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from atc_py.ir import Engine
-
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     import numpy as np
     from numpy.typing import NDArray
@@ -21,32 +17,7 @@ if TYPE_CHECKING:
     from atc_py.tensor.dtypes import DType
     from atc_py.tensor.shapes import Shape
 
-__all__ = ["Family", "Sample", "families", "family_of"]
-
-
-def _every(_kernel: KernelFacts) -> bool:
-    """The answer of a family that writes every kernel of its operators."""
-    return True
-
-
-def _nothing(_kernel: KernelFacts) -> Mapping[str, Any]:
-    """The context of a template that needs no more than every template has."""
-    return {}
-
-
-def _never(_kernel: KernelFacts) -> bool:
-    """The answer of a family whose results are no sums."""
-    return False
-
-
-def _always(_launch: Launch) -> bool:
-    """The answer of a family whose kernels take all shapes."""
-    return True
-
-
-def _alone(_kernel: KernelFacts, _soc: Soc) -> bool:
-    """The answer of a family whose kernels apply no functions to their results."""
-    return False
+__all__ = ["Family", "Sample"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,87 +39,70 @@ class Sample:
     dtype: DType
 
 
-def _plain(_sample: Sample, _generator: np.random.Generator) -> None:
-    """No data of the family's own: floats are normal, integers small, bools fair."""
-
-
-@dataclass(frozen=True, slots=True)
-class Family:
+class Family(ABC):
     """Operators whose kernels one template writes.
 
-    A module of `atc_py.emit.families` declares families in a tuple `FAMILIES`; it is found there
-    without being listed anywhere. Operators that no family claims get the skeleton that their
+    A module of `atc_py.emit.families` lists its families in a tuple `FAMILIES`; they are found there
+    without being listed anywhere else. What no family covers gets the skeleton that the operator's
     row names.
 
     Attributes:
         name: as the list of kernels shows it.
         template: `<template>.cpp.j2` below `templates/kernels`.
         operators: target operators whose AI Core kernels it writes.
-        plan: works out the tiling, buffers and bytes of one set of shapes.
-        covers: whether it writes this kernel of them; another's dtypes, formats or attributes
-            fall back to the skeleton.
-        context: what the template knows beside the names that every template has, as `own`.
-        exact: whether the kernel's numbers are the simulator's bit for bit; within 2 units in the
-            last place of float16 elsewhere.
-        sums: whether results are sums that may cancel; the size of what is summed up, which is
-            the result of the inputs' magnitudes, then counts for how close numbers must be.
-        draw: data for an input that plain random numbers do not fit (indices, words); None for
-            one that they do.
-        fuses: whether its template applies the links of a kernel, which all fit `formulas.j2`.
-        blocked: what writes kernels of these operators whose operands lie in blocked formats;
-            without it, or where it does not cover a kernel, this one writes rows of the origin's.
-        in_blocks: whether its kernels address operands as they are stored in blocks.
-        fits: whether such a kernel does so for a launch's shapes.
+        in_blocks: True if its kernels address operands as they are stored in blocks. An operator has
+            at most one such family, which is asked first where operands are blocked, and at most
+            one whose kernels address rows of the origin formats.
     """
 
     name: str
     template: str
-    operators: frozenset[str]
-    plan: Callable[[Launch], Plan]
-    covers: Callable[[KernelFacts], bool] = _every
-    context: Callable[[KernelFacts], Mapping[str, Any]] = _nothing
-    exact: Callable[[KernelFacts], bool] = _every
-    sums: Callable[[KernelFacts], bool] = _never
-    draw: Callable[[Sample, np.random.Generator], NDArray[Any] | None] = _plain
-    fuses: Callable[[KernelFacts, Soc], bool] = _alone
-    blocked: Family | None = None
+    operators: frozenset[str] = frozenset()
     in_blocks: bool = False
-    fits: Callable[[Launch], bool] = _always
+
+    @abstractmethod
+    def plan(self, launch: Launch) -> Plan:
+        """Work out the tiling, buffers and bytes of one set of shapes."""
+
+    def covers(self, kernel: KernelFacts) -> bool:
+        """Return True if it writes this kernel of its operators, with its dtypes and attributes."""
+        return True
+
+    def fits(self, launch: Launch) -> bool:
+        """Return True if a kernel in blocks takes the shapes of a launch."""
+        return True
+
+    def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
+        """Return what its template knows as `own`, beside the names that every template has."""
+        return {}
+
+    def exact(self, kernel: KernelFacts) -> bool:
+        """Return True if the kernel's numbers are the simulator's bit for bit.
+
+        They are within 2 units in the last place of float16 elsewhere.
+        """
+        return True
+
+    def sums(self, kernel: KernelFacts) -> bool:
+        """Return True if results are sums that may cancel.
+
+        The size of what is summed up, which is the result of the inputs' magnitudes, then counts
+        for how close numbers must be.
+        """
+        return False
+
+    def fuses(self, kernel: KernelFacts, soc: Soc) -> bool:
+        """Return True if its template applies the links of a kernel, which all fit `formulas.j2`."""
+        return False
+
+    def draw(self, sample: Sample, generator: np.random.Generator) -> NDArray[Any] | None:
+        """Draw data for an input that plain random numbers do not fit: indices, words.
+
+        Returns:
+            The data, or None where floats may be normal, integers small and bools fair.
+        """
+        return None
 
     def addresses(self, kernel: KernelFacts) -> str:
-        """`storage` where the kernel takes its operands as they are stored, otherwise `origin`."""
+        """Return `storage` if the kernel takes its operands as they are stored, else `origin`."""
         return "storage" if self.in_blocks or not kernel.is_blocked else "origin"
-
-
-def family_of(kernel: KernelFacts) -> Family:
-    """What writes `kernel`."""
-    from atc_py.emit.families.skeleton import AICPU, skeleton
-
-    if kernel.key.engine is Engine.AICPU:
-        return AICPU
-    family = families().get(kernel.op)
-    blocked = family.blocked if family is not None and kernel.takes_blocks else None
-    for each in (blocked, family):
-        if each is not None and each.covers(kernel):
-            return each
-    return skeleton(kernel.row.family)
-
-
-@cache
-def families() -> Mapping[str, Family]:
-    """Every family, by operator.
-
-    Raises:
-        ValueError: two families claim one operator.
-    """
-    from atc_py.emit import families as package
-
-    found: dict[str, tuple[Family, str]] = {}
-    for module in pkgutil.iter_modules(package.__path__):
-        name = f"{package.__name__}.{module.name}"
-        for family in getattr(importlib.import_module(name), "FAMILIES", ()):
-            for op in sorted(family.operators):
-                if op in found:
-                    raise ValueError(f"{op} is claimed in {found[op][1]} and in {name}")
-                found[op] = family, name
-    return {op: family for op, (family, _) in found.items()}

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
-from atc_py.emit.plan import by_operand, narrow, numbers, wide
+from atc_py.emit.fields import by_operand, narrow, numbers, wide
 from atc_py.emit.tiling import vector_cores
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _MOST_RUNS = 4095
 """Runs that one copy takes."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GridTiling:
     """Elementwise work on `rows` rows of `inner` elements, cut into tiles of rows or of a row."""
 
@@ -93,18 +93,18 @@ def grid_tiling(grid: Grid, footprint: Footprint, soc: Soc) -> GridTiling:
     tile_rows = max(1, min(share, room // pitch, _MOST_RUNS)) if chunks <= 1 else 1
     tiles = -(-rows // tile_rows) * chunks
     return GridTiling(
-        rows,
-        inner,
-        tile_rows,
-        chunk,
-        chunks,
-        tiles,
-        max(1, min(cores, tiles)),
-        pitch,
-        _aligned(tile_rows * pitch, REPEAT),
-        tuple(outer) or (1,),
-        tuple(_strides(grid, operand) for operand in range(len(grid.moves))),
-        tuple(int(moving[-1]) for moving in grid.moves),
+        rows=rows,
+        inner=inner,
+        tile_rows=tile_rows,
+        chunk_length=chunk,
+        chunk_count=chunks,
+        tile_count=tiles,
+        core_num=max(1, min(cores, tiles)),
+        pitch=pitch,
+        buffer_length=_aligned(tile_rows * pitch, REPEAT),
+        extents=tuple(outer) or (1,),
+        strides=tuple(_strides(grid, operand) for operand in range(len(grid.moves))),
+        moves=tuple(int(moving[-1]) for moving in grid.moves),
     )
 
 

@@ -6,10 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from atc_py.emit.cpp import C_TYPES, HOST_TYPES
-from atc_py.emit.family import family_of
-from atc_py.emit.keys import PortKey, Stored, attributes_of
-from atc_py.emit.links import LinkInput, LinkKey, linked, reach_of
-from atc_py.emit.plan import KernelFacts, Launch, Port
+from atc_py.emit.keys import LinkInput, LinkKey, PortKey, Stored, attributes_of
+from atc_py.emit.links import linked, reach_of
+from atc_py.emit.plan import KernelFacts, Launch
+from atc_py.emit.ports import Port
+from atc_py.emit.registry import family_of
 from atc_py.passes.layout.ways import chosen_way, lies_as
 from atc_py.target import find_operator
 

@@ -10,9 +10,9 @@ from atc_py.diag.codes import BAD_TEMPLATE
 from atc_py.emit.collect import collect
 from atc_py.emit.cpp import attribute_constant
 from atc_py.emit.describe import describe
-from atc_py.emit.family import family_of
 from atc_py.emit.functions import CANCELLING
 from atc_py.emit.plan import Launch
+from atc_py.emit.registry import family_of
 from atc_py.emit.table import served, table_of
 from atc_py.emit.templating import SUFFIX, render
 from atc_py.ir import Engine
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from atc_py.emit.collect import Collected
     from atc_py.emit.family import Family
     from atc_py.emit.links import Link
-    from atc_py.emit.plan import KernelFacts, Plan, Port
+    from atc_py.emit.plan import KernelFacts, Plan
+    from atc_py.emit.ports import Port
     from atc_py.emit.table import Shapes, Table
     from atc_py.ir import Graph, Node
     from atc_py.target import Soc

@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from atc_py.emit.cpp import SHORT_NAMES
@@ -14,7 +15,6 @@ from atc_py.tensor.dtypes import DType
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from atc_py.emit.links import LinkKey
     from atc_py.ir import AttrValue, Engine, Node, TensorType
     from atc_py.target import TargetOp
     from atc_py.tensor.formats import Format
@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "KernelKey",
+    "LinkInput",
+    "LinkKey",
     "PortKey",
+    "Reach",
     "Stored",
     "attributes_of",
     "kernel_key",
@@ -70,6 +73,60 @@ class Stored(NamedTuple):
     def output(self, position: int) -> Storage | None:
         """The storage of a result."""
         return self.outputs[position] if position < len(self.outputs) else None
+
+
+class Reach(Enum):
+    """What of an operand belongs to an element of the result."""
+
+    ONE = "one"
+    """The same single value for all."""
+    WHOLE = "whole"
+    """Its own element: both have one size and one order."""
+    STACK = "stack"
+    """An element of its own matrix, which serves several matrices of the result."""
+    REPEATED = "repeated"
+    """An element that others share, along any axes."""
+
+    @property
+    def repeats(self) -> bool:
+        """Whether it depends on the extents of both which element belongs to which."""
+        return self in {Reach.STACK, Reach.REPEATED}
+
+
+class LinkInput(NamedTuple):
+    """What a kernel depends on of an operand of a link.
+
+    Attributes:
+        format: what the axes mean.
+        reach: what of it belongs to an element.
+        storage: the blocked format in which it lies; None for row by row.
+    """
+
+    format: Format
+    reach: Reach
+    storage: Storage | None = None
+
+    def as_list(self) -> list[str]:
+        """The key as JSON holds it."""
+        stored = [] if self.storage is None else [str(self.storage)]
+        return [self.format.value, self.reach.value, *stored]
+
+
+@dataclass(frozen=True, slots=True)
+class LinkKey:
+    """What a kernel depends on of a function that it applies.
+
+    Attributes:
+        op: target operator.
+        dtype: of the result, and of all operands.
+        inputs: by position; None for the result so far.
+        attributes: by name, defaults of the operator's row filled in.
+    """
+
+    op: str
+    dtype: DType
+    inputs: tuple[LinkInput | None, ...]
+    attributes: tuple[tuple[str, AttrValue], ...]
 
 
 @dataclass(frozen=True, slots=True)

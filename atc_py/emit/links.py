@@ -3,31 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from atc_py.emit.functions import ROUNDED_ONCE, SCRATCH, compute_type
+from atc_py.emit.keys import Reach
 from atc_py.emit.scratch import Scratch
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import element_count
 
 if TYPE_CHECKING:
-    from atc_py.emit.plan import Port
+    from atc_py.emit.keys import LinkKey
+    from atc_py.emit.ports import Port
     from atc_py.ir import AttrValue
-    from atc_py.tensor.formats import Format
     from atc_py.tensor.shapes import Dims
-    from atc_py.tensor.storage import Storage
 
-__all__ = [
-    "Link",
-    "LinkInput",
-    "LinkKey",
-    "LinkOperand",
-    "Reach",
-    "link_scratch",
-    "linked",
-    "reach_of",
-]
+__all__ = ["Link", "LinkOperand", "link_scratch", "linked", "reach_of"]
 
 _LINKED = frozenset({
     "Abs", "Acos", "Acosh", "Add", "Asin", "Asinh", "Atan", "Atanh", "Ceil", "Celu", "ClipByValue",
@@ -41,60 +31,6 @@ _LINKED = frozenset({
 _FLOATS = frozenset({DType.FLOAT16, DType.FLOAT32, DType.BFLOAT16})
 _SINGLES = frozenset({"ClipByValue"})
 """Operators whose further operands are read as single values."""
-
-
-class Reach(Enum):
-    """What of an operand belongs to an element of the result."""
-
-    ONE = "one"
-    """The same single value for all."""
-    WHOLE = "whole"
-    """Its own element: both have one size and one order."""
-    STACK = "stack"
-    """An element of its own matrix, which serves several matrices of the result."""
-    REPEATED = "repeated"
-    """An element that others share, along any axes."""
-
-    @property
-    def repeats(self) -> bool:
-        """Whether it depends on the extents of both which element belongs to which."""
-        return self in {Reach.STACK, Reach.REPEATED}
-
-
-class LinkInput(NamedTuple):
-    """What a kernel depends on of an operand of a link.
-
-    Attributes:
-        format: what the axes mean.
-        reach: what of it belongs to an element.
-        storage: the blocked format in which it lies; None for row by row.
-    """
-
-    format: Format
-    reach: Reach
-    storage: Storage | None = None
-
-    def as_list(self) -> list[str]:
-        """The key as JSON holds it."""
-        stored = [] if self.storage is None else [str(self.storage)]
-        return [self.format.value, self.reach.value, *stored]
-
-
-@dataclass(frozen=True, slots=True)
-class LinkKey:
-    """What a kernel depends on of a function that it applies.
-
-    Attributes:
-        op: target operator.
-        dtype: of the result, and of all operands.
-        inputs: by position; None for the result so far.
-        attributes: by name, defaults of the operator's row filled in.
-    """
-
-    op: str
-    dtype: DType
-    inputs: tuple[LinkInput | None, ...]
-    attributes: tuple[tuple[str, AttrValue], ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,93 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from atc_py.tensor.formats import Format
-from atc_py.tensor.shapes import Shape, closed_shape, element_count
-from atc_py.tensor.storage import stored_shape
+from atc_py.tensor.shapes import Shape, element_count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from atc_py.emit.keys import KernelKey
     from atc_py.emit.links import Link
+    from atc_py.emit.ports import Port
     from atc_py.ir import AttrValue, Node, TensorType
     from atc_py.target import Soc, TargetOp
-    from atc_py.tensor.dtypes import DType
-    from atc_py.tensor.storage import Storage
 
-__all__ = [
-    "Buffer",
-    "KernelFacts",
-    "Launch",
-    "Plan",
-    "Port",
-    "by_operand",
-    "counted",
-    "narrow",
-    "numbers",
-    "wide",
-]
-
-
-def wide(doc: str) -> Any:
-    """A field of a tiling bounded by a tensor's size: 64 bits in the kernel."""
-    return field(metadata={"doc": doc, "ctype": "uint64_t"})
-
-
-def narrow(doc: str) -> Any:
-    """A field of a tiling bounded by a buffer or a core count: 32 bits in the kernel."""
-    return field(metadata={"doc": doc, "ctype": "uint32_t"})
-
-
-def numbers(doc: str, pad: int) -> Any:
-    """A field of a tiling that is an array of 64 bits: `name[kArray]`, or `name[N][kArray]`.
-
-    Rows of one kernel may have arrays of several lengths: they are filled up with `pad` on the
-    left of the last axis, and the kernel's `kArray` is the common length of all its arrays.
-    """
-    return field(metadata={"doc": doc, "ctype": "uint64_t", "pad": pad})
-
-
-def by_operand(doc: str) -> Any:
-    """A field of a tiling that is an array of 64 bits with one element for each operand."""
-    return field(metadata={"doc": doc, "ctype": "uint64_t", "by_operand": True})
-
-
-@dataclass(frozen=True, slots=True)
-class Port:
-    """An operand of a kernel that is there.
-
-    Attributes:
-        name: its C++ name, unique in the kernel.
-        position: its place among the node's inputs or outputs.
-        dtype: element type.
-        format: what the axes mean.
-        storage: the blocked format in which it lies; None for row by row.
-        ctype: element type in C++ on the AI Core.
-        host: element type in C++ on the AI CPU.
-    """
-
-    name: str
-    position: int
-    dtype: DType
-    format: str
-    ctype: str
-    host: str
-    storage: Storage | None = None
-
-    @property
-    def layout(self) -> str:
-        """The format in which it lies, by its name in CANN."""
-        name: str = self.format if self.storage is None else self.storage.format.value
-        return name
-
-    def stored(self, shape: Shape) -> Shape:
-        """Extents of the array in which an operand of `shape` lies."""
-        dims = stored_shape(shape, Format(self.format), self.storage, self.dtype)
-        return closed_shape(dims)
+__all__ = ["Buffer", "KernelFacts", "Launch", "Plan", "counted"]
 
 
 @dataclass(frozen=True, slots=True)

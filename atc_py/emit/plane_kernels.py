@@ -14,8 +14,9 @@ from atc_py.tensor.storage import c0_of
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from atc_py.emit.elementwise import Loaded
-    from atc_py.emit.plan import KernelFacts, Port
+    from atc_py.emit.formula import Loaded
+    from atc_py.emit.plan import KernelFacts
+    from atc_py.emit.ports import Port
 
 __all__ = ["fits_planes", "keeps_zeros", "plane_facts"]
 

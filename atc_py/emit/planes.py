@@ -8,12 +8,12 @@ which every operand moves or stands still are a row; rows are cut into tiles lik
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
+from atc_py.emit.fields import by_operand, extended, narrow, wide
 from atc_py.emit.grid import Grid, GridTiling, grid_tiling
-from atc_py.emit.plan import by_operand, narrow, wide
 from atc_py.tensor.formats import Format
 from atc_py.tensor.scale_words import channel_axis
 from atc_py.tensor.shapes import element_count
@@ -22,7 +22,7 @@ from atc_py.tensor.storage import FRACTAL_ROWS, c0_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from atc_py.emit.plan import Port
+    from atc_py.emit.ports import Port
     from atc_py.emit.tiling import Footprint
     from atc_py.target import Soc
     from atc_py.tensor.shapes import Shape
@@ -36,7 +36,7 @@ _ONE, _ALONG, _REPEATED = 0, 1, 2
 _MATRIX = 2
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlaneTiling(GridTiling):
     """Rows of pixels; operands and then results have their steps."""
 
@@ -144,11 +144,11 @@ def plane_tiling(
         replace(soc, ub_kib=soc.ub_kib - 1),
     )
     below = whole.valid * prod(whole.pixels[1:]) * lanes if inside == len(whole.pixels) else inner
-    cut = {each.name: getattr(base, each.name) for each in fields(GridTiling)}
-    cut["strides"] = tuple(tuple(each.axes[axis] for axis in kept) or (0,) for each in known)
-    cut["moves"] = moves
-    return PlaneTiling(
-        **cut,
+    return extended(
+        PlaneTiling,
+        base,
+        strides=tuple(tuple(each.axes[axis] for axis in kept) or (0,) for each in known),
+        moves=moves,
         planes=whole.planes,
         plane_rows=prod(extents[len(whole.outer) + 1 : first]),
         valid=below,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
-from atc_py.emit.plan import narrow, numbers, wide
+from atc_py.emit.fields import narrow, numbers, wide
 from atc_py.emit.tiling import vector_cores
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _REPEAT = 256
 __all__ = ["AxesTiling", "Folded", "RowsTiling", "axes_tiling", "folded"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AxesTiling:
     """Work along axes: groups of lanes, each computed from pieces that are read one by one.
 
@@ -44,7 +44,7 @@ class AxesTiling:
     run_strides: tuple[int, ...] = numbers("elements between neighbours along them", pad=0)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RowsTiling(AxesTiling):
     """Work along the rows of matrices in FRACTAL_NZ; lanes are rows of blocks."""
 
@@ -113,19 +113,19 @@ def axes_tiling(axes: Folded, room: int, soc: Soc, align: int = 1) -> AxesTiling
     chunks = -(-extent // chunk)
     groups = kept * chunks if across else kept
     return AxesTiling(
-        groups,
-        axes.lanes,
-        axes.length,
-        prod(extent for extent, _ in axes.run),
-        axes.count,
-        chunk,
-        chunks,
-        -(-chunk // _REPEAT) * _REPEAT,
-        max(1, min(cores, groups)),
-        _column(axes.kept, 0),
-        _column(axes.kept, 1),
-        _column(axes.run, 0),
-        _column(axes.run, 1),
+        groups=groups,
+        lanes=axes.lanes,
+        length=axes.length,
+        runs=prod(extent for extent, _ in axes.run),
+        count=axes.count,
+        chunk_length=chunk,
+        chunk_count=chunks,
+        buffer_length=-(-chunk // _REPEAT) * _REPEAT,
+        core_num=max(1, min(cores, groups)),
+        kept_extents=_column(axes.kept, 0),
+        kept_strides=_column(axes.kept, 1),
+        run_extents=_column(axes.run, 0),
+        run_strides=_column(axes.run, 1),
     )
 
 

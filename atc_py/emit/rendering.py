@@ -16,8 +16,8 @@ from typing import IO, TYPE_CHECKING, Any, cast
 
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_TEMPLATE
+from atc_py.emit.framing import read_block, write_block
 from atc_py.emit.sandbox import MOST_TEXT
-from atc_py.emit.template_worker import read_block, write_block
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,13 +14,14 @@ import sys
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from atc_py.diag import AtcError
+from atc_py.emit.framing import read_block, write_block
+from atc_py.emit.templating import bad_template, sandboxed_text
 
-__all__ = ["main", "read_block", "write_block"]
+__all__ = ["main"]
 
-_LENGTH = 8
 _MEBI = 1 << 20
 
 
@@ -35,27 +36,8 @@ def main() -> None:
         write_block(answers, json.dumps(answer).encode())
 
 
-def read_block(file: IO[bytes], most: int | None = None) -> bytes | None:
-    """One message; None at the end, and for one of more than `most` bytes."""
-    head = file.read(_LENGTH)
-    size = int.from_bytes(head, "little")
-    if len(head) < _LENGTH or (most is not None and size > most):
-        return None
-    data = file.read(size)
-    return data if len(data) == size else None
-
-
-def write_block(file: IO[bytes], data: bytes) -> None:
-    """Send one message."""
-    file.write(len(data).to_bytes(_LENGTH, "little"))
-    file.write(data)
-    file.flush()
-
-
 def _rendered(folders: tuple[Path, ...], name: str, context: dict[str, Any]) -> dict[str, Any]:
     """The text of a template, or what is wrong with it."""
-    from atc_py.emit.templating import bad_template, sandboxed_text
-
     try:
         return {"text": sandboxed_text(folders, name, context)}
     except AtcError as error:

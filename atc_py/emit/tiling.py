@@ -8,8 +8,10 @@ copies run beside arithmetic.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from atc_py.emit.fields import narrow, wide
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,37 +37,27 @@ DEPTH = 2
 """Buffers of a queue."""
 
 
-def _wide(doc: str) -> Any:
-    """A field bounded by a tensor's size: 64 bits in the kernel."""
-    return field(metadata={"doc": doc, "ctype": "uint64_t"})
-
-
-def _narrow(doc: str) -> Any:
-    """A field bounded by a buffer or a core count: 32 bits in the kernel."""
-    return field(metadata={"doc": doc, "ctype": "uint32_t"})
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class VectorTiling:
     """Elementwise work: a flat range of elements, cut over cores, then into tiles."""
 
-    total_length: int = _wide("elements of the result")
-    core_num: int = _narrow("cores that have work")
-    core_length: int = _wide("elements of every core but the last, whole blocks")
-    tile_length: int = _narrow("elements of a tile, whole blocks")
-    tile_count: int = _wide("tiles of every core but the last")
-    tail_length: int = _narrow("elements of the last tile of such a core")
-    last_tile_count: int = _wide("tiles of the last core")
-    last_tail_length: int = _narrow("elements of the last core's last tile")
+    total_length: int = wide("elements of the result")
+    core_num: int = narrow("cores that have work")
+    core_length: int = wide("elements of every core but the last, whole blocks")
+    tile_length: int = narrow("elements of a tile, whole blocks")
+    tile_count: int = wide("tiles of every core but the last")
+    tail_length: int = narrow("elements of the last tile of such a core")
+    last_tile_count: int = wide("tiles of the last core")
+    last_tail_length: int = narrow("elements of the last core's last tile")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ShardTiling:
     """Work of an AI CPU kernel: a flat range of elements, cut into one shard per core."""
 
-    total_length: int = _wide("elements of all results")
-    shard_count: int = _narrow("shards that have work")
-    shard_length: int = _wide("elements of every shard but the last")
+    total_length: int = wide("elements of all results")
+    shard_count: int = narrow("shards that have work")
+    shard_length: int = wide("elements of every shard but the last")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,13 +99,22 @@ def vector_tiling(total: int, footprint: Footprint, soc: Soc) -> VectorTiling:
     tile = max(footprint.align, min(core_length, footprint.capacity(soc)))
     count, tail = _cut(core_length if cores > 1 else total, tile)
     last_count, last_tail = _cut(total - (cores - 1) * core_length, tile)
-    return VectorTiling(total, cores, core_length, tile, count, tail, last_count, last_tail)
+    return VectorTiling(
+        total_length=total,
+        core_num=cores,
+        core_length=core_length,
+        tile_length=tile,
+        tile_count=count,
+        tail_length=tail,
+        last_tile_count=last_count,
+        last_tail_length=last_tail,
+    )
 
 
 def shard_tiling(total: int, soc: Soc) -> ShardTiling:
     """Cut `total` elements into one shard per AI CPU core, or one where the count is unknown."""
     count, length, _ = _split(total, max(1, soc.aicpus))
-    return ShardTiling(total, count, length)
+    return ShardTiling(total_length=total, shard_count=count, shard_length=length)
 
 
 def vector_cores(soc: Soc) -> int:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from atc_py.emit.family import Sample, families
+from atc_py.emit.family import Sample
+from atc_py.emit.registry import families_of
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
@@ -105,8 +106,7 @@ def _drawn(step: Step, position: int, generator: np.random.Generator) -> NDArray
     node = step.node
     facts = node.required(position)
     shapes = tuple(None if each is None else each.shape for each in node.inputs)
-    family = families().get(node.op)
-    if family is not None:
+    for family in families_of(node.op)[:1]:  # those of one operator draw alike
         sample = Sample(node.op, node.attributes, shapes, position, facts.dtype)
         found = family.draw(sample, generator)
         if found is not None:

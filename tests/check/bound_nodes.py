@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from atc_py.check.bound_node import BoundNode, Conditions
-from atc_py.check.predicate import predicate_of
+from atc_py.check.sentences import predicate_of
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.source import NodeView, TensorView
 from atc_py.spec import parse_spec

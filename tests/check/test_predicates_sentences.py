@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, get_args
 
 import pytest
 
-from atc_py.check.predicate import filled, predicate_of, predicates, sentence
+from atc_py.check.sentences import filled, predicate_of, predicates, sentence
 from atc_py.diag.codes import all_codes
 from atc_py.spec import all_specs
 from atc_py.spec import implied as implied_rules

@@ -12,7 +12,7 @@ from atc_py.device.sim.kernel import Workspace
 from tests.device.models import ModelBuilder
 
 if TYPE_CHECKING:
-    from atc_py.device.sim.memory.slot_plan import MemoryPlan
+    from atc_py.device.sim.execution.program import MemoryPlan
 
 
 def plan(builder: ModelBuilder) -> MemoryPlan:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from atc_py.emit.collect import collect
 from atc_py.emit.cube import square_of
-from atc_py.emit.family import family_of
 from atc_py.emit.plan import Launch
+from atc_py.emit.registry import family_of
 from atc_py.ir import Engine, Graph, Phase, TensorType
 from atc_py.target import find_soc, socs
 from atc_py.tensor.dtypes import DType

@@ -11,7 +11,7 @@ import pytest
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_TEMPLATE
 from atc_py.emit import rendering
-from atc_py.emit.plan import Port
+from atc_py.emit.ports import Port
 from atc_py.emit.templating import render
 from atc_py.system.resources import templates_dir
 from atc_py.tensor.dtypes import DType

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from atc_py.check.predicate import sentence
+from atc_py.check.sentences import sentence
 from atc_py.diag import LANGUAGES, AtcError
 from atc_py.diag.codes import BAD_OPTION, UNKNOWN_NAME
 from atc_py.frontend.reading.history import history

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 from atc_py.emit.family import Family
+from atc_py.emit.fields import extended
 from atc_py.emit.plan import Buffer, Plan
 from atc_py.emit.planes import PATTERN
-from atc_py.emit.reduction import AxesTiling, Folded, RowsTiling, axes_tiling, folded
+from atc_py.emit.reduction import Folded, RowsTiling, axes_tiling, folded
 from atc_py.emit.tiling import DEPTH
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
@@ -17,7 +18,7 @@ from atc_py.tensor.shapes import element_count
 from atc_py.tensor.storage import Storage, c0_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from atc_py.emit.plan import KernelFacts, Launch
     from atc_py.tensor.shapes import Shape
@@ -63,53 +64,12 @@ def _axes(launch: Launch) -> tuple[int, ...]:
     return tuple(int(axis) for axis in axes) or tuple(range(rank))  # type: ignore[arg-type]
 
 
-def _plan(launch: Launch) -> Plan:
-    """Pieces as long as the unified buffer takes with all that is computed from them."""
-    room, buffers = room_of(launch)
-    tiling = axes_tiling(folded(launch.inputs[0], _axes(launch)), room, launch.soc)
-    return Plan(tiling, tiling.core_num, buffers(tiling.buffer_length), launch.moved)
-
-
-def _plan_images(launch: Launch) -> Plan:
-    """The same of images in NC1HWC0, whose blocks of channels are lanes; axes keep their places.
-
-    Where columns are run along, a row is all lanes of all columns, of which one block is left.
-    """
-    room, buffers = room_of(launch)
-    images, planes, height, width, c0 = launch.stored_inputs[0]
-    axes = [axis % _IMAGE for axis in _axes(launch)]
-    if _block(launch.kernel):
-        shape: Shape = (images, planes, height, width * c0)
-        tiling = axes_tiling(folded(shape, axes), room, launch.soc)
-        tiling = replace(tiling, count=tiling.count // c0)
-    else:
-        tiling = axes_tiling(folded(launch.stored_inputs[0], axes), room, launch.soc, c0)
-    return Plan(tiling, tiling.core_num, buffers(tiling.buffer_length), launch.moved)
-
-
 def _block(kernel: KernelFacts) -> int:
     """Lanes of a block that is left of rows of blocks; 0 where rows are run along lane by lane."""
     value = next((kernel.attributes[name] for name in _AXES if name in kernel.attributes), ())
     axes = value if isinstance(value, tuple) else (value,)
     across = _COLUMNS in {int(axis) % _IMAGE for axis in axes}  # type: ignore[arg-type]
     return c0_of(kernel.inputs[0].dtype) if across and kernel.op not in _POSITIONS else 0
-
-
-def _plan_matrices(launch: Launch) -> Plan:
-    """Along the rows of matrices in FRACTAL_NZ: a piece is some rows of a column of blocks."""
-    room, buffers = room_of(launch)
-    *stack, columns, upper, side, c0 = launch.stored_inputs[0]
-    plane = upper * side * c0
-    rows = Folded(((prod(stack), columns * plane),), ((columns, plane),), plane, 1)
-    tiling = axes_tiling(rows, room, launch.soc, c0)
-    height, width = launch.inputs[0][-2:]
-    numbers = {each.name: getattr(tiling, each.name) for each in fields(AxesTiling)}
-    numbers |= {"count": width, "valid": height * c0, "tail": width % c0, "columns": width}
-    patterns = tuple(
-        Buffer(name, "ub", PATTERN) for name in (*_patterns(launch.kernel), "resultPattern")
-    )
-    placed = (*buffers(tiling.buffer_length), *patterns)
-    return Plan(RowsTiling(**numbers), tiling.core_num, placed, launch.moved)
 
 
 def _patterns(kernel: KernelFacts) -> tuple[str, ...]:
@@ -136,108 +96,134 @@ def room_of(launch: Launch) -> tuple[int, Callable[[int], tuple[Buffer, ...]]]:
     return room, buffers
 
 
-def _covers(kernel: KernelFacts) -> bool:
-    """Floats; of integers the extremes, which lose nothing on the way."""
-    dtype = kernel.inputs[0].dtype
-    if kernel.op in _EXTREMES:
-        return dtype in _FLOATS | _BYTES | {DType.INT32}
-    return dtype in _FLOATS
+class _AlongAxes(Family):
+    """Operators that run along axes of one tensor row by row."""
+
+    def __init__(self, name: str, operators: Iterable[str]) -> None:
+        self.name = self.template = name
+        self.operators = frozenset(operators)
+
+    def plan(self, launch: Launch) -> Plan:
+        """Take pieces as long as the unified buffer takes with all that is computed from them."""
+        room, buffers = room_of(launch)
+        tiling = axes_tiling(folded(launch.inputs[0], _axes(launch)), room, launch.soc)
+        return Plan(tiling, tiling.core_num, buffers(tiling.buffer_length), launch.moved)
+
+    def covers(self, kernel: KernelFacts) -> bool:
+        """Return True for floats; of integers for the extremes, which lose nothing on the way."""
+        dtype = kernel.inputs[0].dtype
+        if kernel.op in _EXTREMES:
+            return dtype in _FLOATS | _BYTES | {DType.INT32}
+        return dtype in _FLOATS
+
+    def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
+        """Return the type that is computed in, and how operands become it."""
+        x, y = kernel.inputs[0], kernel.outputs[0]
+        return {
+            "T": "int32_t" if x.dtype is DType.INT32 else "float",
+            "bytes": x.dtype in _BYTES,
+            "is_wide": y.dtype is F32,
+            "low": {"int8": "-128", "uint8": "0", "bool": "0"}.get(x.dtype.value),
+            "high": {"int8": "127", "uint8": "255", "bool": "1"}.get(x.dtype.value),
+            "p": kernel.attributes.get("p"),
+            "axes": [each for each in _AXES if each in kernel.attributes],
+            "lanes": 0,
+            "block": 0,
+        }
+
+    def exact(self, kernel: KernelFacts) -> bool:
+        """Return True for what chooses among elements, or their places: it rounds nothing."""
+        return kernel.op in _EXTREMES | _POSITIONS
+
+    def sums(self, kernel: KernelFacts) -> bool:
+        """Return True for sums, which may cancel, and so may differences from a mean."""
+        return kernel.op in {"ReduceSumD", "ReduceMeanD", "MVNV2", "LayerNorm", "LogSoftmaxV2"}
 
 
-def _context(kernel: KernelFacts) -> Mapping[str, Any]:
-    """The type that is computed in, and how operands become it."""
-    x, y = kernel.inputs[0], kernel.outputs[0]
-    return {
-        "T": "int32_t" if x.dtype is DType.INT32 else "float",
-        "bytes": x.dtype in _BYTES,
-        "is_wide": y.dtype is F32,
-        "low": {"int8": "-128", "uint8": "0", "bool": "0"}.get(x.dtype.value),
-        "high": {"int8": "127", "uint8": "255", "bool": "1"}.get(x.dtype.value),
-        "p": kernel.attributes.get("p"),
-        "axes": [each for each in _AXES if each in kernel.attributes],
-        "lanes": 0,
-        "block": 0,
-    }
+class _AlongImages(_AlongAxes):
+    """Operators that run along axes of images in NC1HWC0, past their blocks of channels."""
+
+    in_blocks = True
+
+    def plan(self, launch: Launch) -> Plan:
+        """Take blocks of channels as lanes; axes keep their places.
+
+        Where columns are run along, a row is all lanes of all columns, of which one block is left.
+        """
+        room, buffers = room_of(launch)
+        images, planes, height, width, c0 = launch.stored_inputs[0]
+        axes = [axis % _IMAGE for axis in _axes(launch)]
+        if _block(launch.kernel):
+            shape: Shape = (images, planes, height, width * c0)
+            tiling = axes_tiling(folded(shape, axes), room, launch.soc)
+            tiling = replace(tiling, count=tiling.count // c0)
+        else:
+            tiling = axes_tiling(folded(launch.stored_inputs[0], axes), room, launch.soc, c0)
+        return Plan(tiling, tiling.core_num, buffers(tiling.buffer_length), launch.moved)
+
+    def covers(self, kernel: KernelFacts) -> bool:
+        """Return True for images whose blocks are alike, and what makes zeros of lanes of zeros."""
+        storages = {port.storage for port in (*kernel.operands, *kernel.outputs)}
+        blocks = {c0_of(port.dtype) for port in (*kernel.operands, *kernel.outputs)}
+        alike = storages == {Storage(Format.NC1HWC0)} and len(blocks) == 1
+        return alike and kernel.op != "LpNorm" and super().covers(kernel)
+
+    def fits(self, launch: Launch) -> bool:
+        """Return True for axes that go past the blocks, along at least one element each."""
+        axes = {axis % _IMAGE for axis in _axes(launch)}
+        return _CHANNELS not in axes and all(launch.inputs[0])
+
+    def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
+        """Return the same as for rows, and the blocks that are left of rows."""
+        return {**super().context(kernel), "block": _block(kernel)}
 
 
-def _context_images(kernel: KernelFacts) -> Mapping[str, Any]:
-    """The same, and the blocks that are left of rows."""
-    return {**_context(kernel), "block": _block(kernel)}
+class _AlongMatrices(_AlongAxes):
+    """Operators that run along the rows of matrices in FRACTAL_NZ."""
 
+    in_blocks = True
 
-def _context_matrices(kernel: KernelFacts) -> Mapping[str, Any]:
-    """The same, and what is in blocks."""
-    own = _patterns(kernel)
-    lanes = c0_of(kernel.inputs[0].dtype)
-    return {**_context(kernel), "lanes": lanes, "pattern": PATTERN, "patterns": own}
+    def plan(self, launch: Launch) -> Plan:
+        """Take some rows of a column of blocks as a piece."""
+        room, buffers = room_of(launch)
+        *stack, columns, upper, side, c0 = launch.stored_inputs[0]
+        plane = upper * side * c0
+        rows = Folded(((prod(stack), columns * plane),), ((columns, plane),), plane, 1)
+        base = axes_tiling(rows, room, launch.soc, c0)
+        height, width = launch.inputs[0][-2:]
+        tiling = extended(
+            RowsTiling, base, count=width, valid=height * c0, tail=width % c0, columns=width
+        )
+        patterns = tuple(
+            Buffer(name, "ub", PATTERN) for name in (*_patterns(launch.kernel), "resultPattern")
+        )
+        placed = (*buffers(tiling.buffer_length), *patterns)
+        return Plan(tiling, tiling.core_num, placed, launch.moved)
 
+    def covers(self, kernel: KernelFacts) -> bool:
+        """Return True for matrices in FRACTAL_NZ with parameters row by row."""
+        x, y = kernel.inputs[0], kernel.outputs[0]
+        nz = Storage(Format.FRACTAL_NZ)
+        parameters = all(port.storage is None for port in kernel.inputs[1:])
+        return {x.storage, y.storage} == {nz} and parameters and super().covers(kernel)
 
-def _covers_images(kernel: KernelFacts) -> bool:
-    """Images in NC1HWC0 whose blocks are alike; what makes zeros of lanes of zeros."""
-    storages = {port.storage for port in (*kernel.operands, *kernel.outputs)}
-    blocks = {c0_of(port.dtype) for port in (*kernel.operands, *kernel.outputs)}
-    alike = storages == {Storage(Format.NC1HWC0)} and len(blocks) == 1
-    return alike and kernel.op != "LpNorm" and _covers(kernel)
+    def fits(self, launch: Launch) -> bool:
+        """Return True along the last axis alone, with parameters for each column."""
+        shape, *parameters = launch.inputs
+        axes = {axis % len(shape) for axis in _axes(launch)}
+        whole = all(element_count(each) == shape[-1] for each in parameters)
+        return axes == {len(shape) - 1} and whole and all(shape)
 
+    def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
+        """Return the same as for rows, and what is in blocks."""
+        own = _patterns(kernel)
+        lanes = c0_of(kernel.inputs[0].dtype)
+        return {**super().context(kernel), "lanes": lanes, "pattern": PATTERN, "patterns": own}
 
-def _fits_images(launch: Launch) -> bool:
-    """Axes that go past the blocks, along at least one element each."""
-    axes = {axis % _IMAGE for axis in _axes(launch)}
-    return _CHANNELS not in axes and all(launch.inputs[0])
-
-
-def _covers_matrices(kernel: KernelFacts) -> bool:
-    """Matrices in FRACTAL_NZ; parameters row by row."""
-    x, y = kernel.inputs[0], kernel.outputs[0]
-    nz = Storage(Format.FRACTAL_NZ)
-    parameters = all(port.storage is None for port in kernel.inputs[1:])
-    return {x.storage, y.storage} == {nz} and parameters and _covers(kernel)
-
-
-def _fits_matrices(launch: Launch) -> bool:
-    """Along the last axis alone; parameters have an element for each column."""
-    shape, *parameters = launch.inputs
-    axes = {axis % len(shape) for axis in _axes(launch)}
-    whole = all(element_count(each) == shape[-1] for each in parameters)
-    return axes == {len(shape) - 1} and whole and all(shape)
-
-
-def _exact(kernel: KernelFacts) -> bool:
-    """What chooses among elements, or their places, rounds nothing."""
-    return kernel.op in _EXTREMES | _POSITIONS
-
-
-def _sums(kernel: KernelFacts) -> bool:
-    """Sums may cancel, and so may differences from a mean."""
-    return kernel.op in {"ReduceSumD", "ReduceMeanD", "MVNV2", "LayerNorm", "LogSoftmaxV2"}
-
-
-_REDUCE = Family("reduce", "reduce", _REDUCTIONS, _plan, _covers, _context, _exact, _sums)
-_NORMALIZE = Family(
-    "normalize", "normalize", _NORMALISATIONS, _plan, _covers, _context, _exact, _sums
-)
 
 FAMILIES = (
-    replace(
-        _REDUCE,
-        blocked=replace(
-            _REDUCE,
-            plan=_plan_images,
-            covers=_covers_images,
-            context=_context_images,
-            fits=_fits_images,
-            in_blocks=True,
-        ),
-    ),
-    replace(
-        _NORMALIZE,
-        blocked=replace(
-            _NORMALIZE,
-            plan=_plan_matrices,
-            covers=_covers_matrices,
-            context=_context_matrices,
-            fits=_fits_matrices,
-            in_blocks=True,
-        ),
-    ),
+    _AlongAxes("reduce", _REDUCTIONS),
+    _AlongImages("reduce", _REDUCTIONS),
+    _AlongAxes("normalize", _NORMALISATIONS),
+    _AlongMatrices("normalize", _NORMALISATIONS),
 )

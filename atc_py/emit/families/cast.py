@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atc_py.emit.cpp import C_TYPES
-from atc_py.emit.elementwise import Formula, elementwise_family, loaded
+from atc_py.emit.elementwise import ElementwiseFamily, rows_and_planes
+from atc_py.emit.formula import Formula, loaded
 from atc_py.emit.scratch import Scratch
 from atc_py.tensor.dtypes import DType
 
@@ -55,23 +56,6 @@ def _chain(source: DType, target: DType) -> tuple[DType, ...]:
     return () if middle is None else (source, middle, target)
 
 
-def _formula(kernel: KernelFacts) -> Formula:
-    """The chain, or the scalar unit where there is none."""
-    x, y = kernel.inputs[0], kernel.outputs[0]
-    chain = _chain(x.dtype, y.dtype)
-    if not chain:
-        limits = _limits(y.dtype) if y.dtype.is_integer else ("", "")
-        context = (("low", limits[0]), ("high", limits[1]))
-        return Formula("scalar", loaded(kernel.inputs), context=context)
-    names = [x.name, *(["middle"] if len(chain) > 2 else []), y.name]  # noqa: PLR2004
-    steps = [
-        {"source": names[at], "target": names[at + 1], "mode": _STEPS[chain[at], chain[at + 1]]}
-        for at in range(len(chain) - 1)
-    ]
-    scratch = tuple(Scratch("middle", C_TYPES[dtype]) for dtype in chain[1:-1])
-    return Formula("vector", loaded(kernel.inputs), scratch=scratch, context=(("chain", steps),))
-
-
 def _limits(dtype: DType) -> tuple[str, str]:
     """The smallest and the largest value of an integer dtype, in C++."""
     bits = 8 * dtype.itemsize
@@ -81,4 +65,26 @@ def _limits(dtype: DType) -> tuple[str, str]:
     return f"-{2 ** (bits - 1) - 1}{end} - 1", f"{2 ** (bits - 1) - 1}{end}"
 
 
-FAMILIES = (elementwise_family("cast", frozenset({"Cast"}), _formula, exact=lambda _kernel: True),)
+class _Casts(ElementwiseFamily):
+    """Conversions to another dtype."""
+
+    def formula(self, kernel: KernelFacts) -> Formula:
+        """Take the chain of conversions, or the scalar unit where there is none."""
+        x, y = kernel.inputs[0], kernel.outputs[0]
+        chain = _chain(x.dtype, y.dtype)
+        if not chain:
+            limits = _limits(y.dtype) if y.dtype.is_integer else ("", "")
+            context = (("low", limits[0]), ("high", limits[1]))
+            return Formula("scalar", loaded(kernel.inputs), context=context)
+        names = [x.name, *(["middle"] if len(chain) > 2 else []), y.name]  # noqa: PLR2004
+        steps = [
+            {"source": names[at], "target": names[at + 1], "mode": _STEPS[chain[at], chain[at + 1]]}
+            for at in range(len(chain) - 1)
+        ]
+        scratch = tuple(Scratch("middle", C_TYPES[dtype]) for dtype in chain[1:-1])
+        return Formula(
+            "vector", loaded(kernel.inputs), scratch=scratch, context=(("chain", steps),)
+        )
+
+
+FAMILIES = rows_and_planes(_Casts("cast", {"Cast"}))

@@ -7,11 +7,17 @@ sees of a channel is a rectangle.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any, cast
 
-from atc_py.emit.conv_blocks import blocked_context, covers_blocks, fits_blocks, plan_blocks
+from atc_py.emit.convolutions import (
+    DEPTHWISE,
+    TRANSPOSED,
+    ConvGeometry,
+    ConvolutionFamily,
+    MapTiling,
+)
 from atc_py.emit.cube import (
     ACCUMULATOR,
     BIAS,
@@ -20,22 +26,20 @@ from atc_py.emit.cube import (
     Room,
     Sides,
     Walk,
-    applies_links,
     channel_buffers,
-    drawn_integers,
-    lies_row_by_row,
     link_buffers,
     operands_of,
     optional_input,
     product_buffers,
+    product_tiling,
     sides_of,
     square_of,
     tile_bytes,
     walk_of,
     whole,
 )
-from atc_py.emit.family import Family
-from atc_py.emit.plan import Buffer, Plan, narrow, wide
+from atc_py.emit.fields import extended, narrow, wide
+from atc_py.emit.plan import Buffer, Plan
 from atc_py.emit.tiling import BLOCK, DEPTH
 
 if TYPE_CHECKING:
@@ -47,27 +51,23 @@ if TYPE_CHECKING:
 
 __all__ = ["FAMILIES"]
 
-_TRANSPOSED = "Conv2DTransposeD"
 _MOST_ROWS, _MOST_COLUMNS = 256, 512
 _HALF = 2
 _MOST_RUNS = 4095
 
 
-@dataclass(frozen=True, slots=True)
-class ConvTiling(ProductTiling):
-    """A convolution as products."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _GroupTiling(ProductTiling):
+    """Products of groups of channels."""
 
     groups: int = wide("groups of channels")
     channels: int = wide("input channels of a group")
-    height: int = wide("rows of an input map")
-    width: int = wide("columns of an input map")
-    out_height: int = wide("rows of a result map")
-    out_width: int = wide("columns of a result map")
-    window_height: int = wide("rows of the window")
-    window_width: int = wide("columns of the window")
-    tile_rows: int = narrow("rows of the result's map in a tile")
-    tile_columns: int = narrow("columns of the result's map in a tile; less than all for one row")
-    column_count: int = wide("tiles along a row of the result's map")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConvTiling(MapTiling, _GroupTiling):
+    """A convolution as products."""
+
     patch_length: int = narrow("elements of what a tap sees of a channel, and of its padding")
     row_length: int = narrow("elements of a row of the product")
     wide_length: int = narrow("elements that are widened at once, of int8 alone")
@@ -76,34 +76,28 @@ class ConvTiling(ProductTiling):
 
 
 @dataclass(frozen=True, slots=True)
-class _Geometry:
-    """Extents of a convolution.
+class _Geometry(ConvGeometry):
+    """Dims of a convolution whose windows are unrolled.
 
     Attributes:
-        x: NCHW input.
-        y: NCHW result.
-        window: rows and columns of the filter.
         strides: along rows and columns.
         groups: of channels.
-        transposed: whether elements spread the filter instead of gathering under it.
+        transposed: True if elements spread the filter instead of gathering under it.
     """
 
-    x: Shape
-    y: Shape
-    window: Shape
     strides: Shape
     groups: int
     transposed: bool
 
     @classmethod
     def of(cls, launch: Launch) -> _Geometry:
-        """The extents of a launch."""
+        """Return the dims of a launch."""
         kernel, (x, weights) = launch.kernel, launch.inputs[:2]
-        depthwise = kernel.op == "DepthwiseConv2D"
+        depthwise = kernel.op == DEPTHWISE
         groups = x[1] if depthwise else cast("int", kernel.attributes["groups"])
         strides = cast("Shape", kernel.attributes["strides"])[2:]
         return cls(
-            x, launch.outputs[0], weights[2:], strides, max(1, groups), kernel.op == _TRANSPOSED
+            x, launch.outputs[0], weights[2:], strides, max(1, groups), kernel.op == TRANSPOSED
         )
 
     def product(self, itemsize: int) -> Product:
@@ -137,44 +131,6 @@ class _Geometry:
         return rows, columns
 
 
-def _context(kernel: KernelFacts) -> Mapping[str, Any]:
-    """The filter is the left operand; channels are rows of the result."""
-    return {
-        "left": kernel.inputs[1],
-        "right": kernel.inputs[0],
-        "left_turned": kernel.op == _TRANSPOSED,
-        "right_turned": True,
-        **operands_of(kernel),
-        "channels_left": True,
-        "unrolls": True,
-        "channels": "tileM",
-        "first_channel": "FirstChannel()",
-    }
-
-
-def _plan(launch: Launch) -> Plan:
-    """Three eighths of the unified buffer hold a tile of the result and its sums.
-
-    A quarter holds what taps see, an eighth filters that must be turned.
-    """
-    kernel, soc, geometry = launch.kernel, launch.soc, _Geometry.of(launch)
-    size, width = kernel.inputs[0].dtype.itemsize, kernel.outputs[0].dtype.itemsize
-    product, ub = geometry.product(size), soc.ub_kib * 1024
-    room = Room(ub * 3 // 8 // tile_bytes(kernel), _MOST_ROWS, _MOST_COLUMNS)
-    most = sides_of(product, room, soc)
-    rows, columns = geometry.rectangle(most.n, BLOCK // size, ub // 8 // DEPTH // 2)
-    sides = Sides(most.m, whole(rows * columns, square_of(size)))
-    kept = sum(each.nbytes for each in channel_buffers(kernel, sides.m) if each.storage == "l1")
-    walk = walk_of(product, sides, soc, kept)
-    tiling = _tiling(geometry, product, (sides, walk), (rows, columns), soc)
-    buffers = (
-        *product_buffers(product, sides, walk, width),
-        *_buffers(kernel, tiling),
-        *link_buffers(kernel, sides),
-    )
-    return Plan(tiling, tiling.core_num, buffers, launch.moved)
-
-
 def _tiling(
     geometry: _Geometry,
     product: Product,
@@ -182,36 +138,25 @@ def _tiling(
     rectangle: tuple[int, int],
     soc: Soc,
 ) -> ConvTiling:
-    """All numbers of one set of shapes."""
-    (sides, walk), (tile_rows, tile_columns) = cut, rectangle
+    """Return all numbers of one set of shapes."""
+    sides, walk = cut
     block = BLOCK // product.itemsize
-    column_count = -(-geometry.y[3] // tile_columns)
-    n_count = -(-geometry.y[2] // tile_rows) * column_count
-    m_count = -(-product.m // sides.m)
-    tiles = product.batch * m_count * n_count
-    patch = block + geometry.seen(tile_rows, tile_columns, block)
+    counts = -(-product.m // sides.m), geometry.map_tiles(*rectangle)
+    patch = block + geometry.seen(*rectangle, block)
     filter_rows = _filter_rows(geometry, sides, soc, block)
     filter_length = filter_rows * whole(geometry.window[1], block)
-    return ConvTiling(
-        product.batch, product.m, product.n, product.k, sides.m, sides.n, walk.tile_k, walk.l1_k,
-        m_count, n_count, walk.l1_count, tiles, max(1, min(soc.aicores, tiles)),
+    return extended(
+        ConvTiling,
+        product_tiling(product, sides, walk, counts, soc),
+        geometry.map_tiling(*rectangle),
         groups=geometry.groups,
         channels=geometry.x[1] // geometry.groups,
-        height=geometry.x[2],
-        width=geometry.x[3],
-        out_height=geometry.y[2],
-        out_width=geometry.y[3],
-        window_height=geometry.window[0],
-        window_width=geometry.window[1],
-        tile_rows=tile_rows,
-        tile_columns=tile_columns,
-        column_count=column_count,
         patch_length=patch,
         row_length=max(sides.n, filter_rows),
         wide_length=max(patch, filter_length) if product.itemsize == 1 else 0,
         filter_rows=filter_rows,
         filter_length=filter_length,
-    )  # fmt: skip
+    )
 
 
 def _filter_rows(geometry: _Geometry, sides: Sides, soc: Soc, block: int) -> int:
@@ -241,36 +186,46 @@ def _buffers(kernel: KernelFacts, tiling: ConvTiling) -> tuple[Buffer, ...]:
     return (*found, *channel_buffers(kernel, tiling.tile_m))
 
 
-def _fuses(kernel: KernelFacts, soc: Soc) -> bool:
-    """What links read must have an element for each of the result, or one for all."""
-    tensors = (each for link in kernel.links for each in link.tensors)
-    return applies_links(kernel, soc) and not any(each.reach.repeats for each in tensors)
+class _Convolutions(ConvolutionFamily):
+    """Convolutions of maps that are stored row by row."""
+
+    template = "conv"
+
+    def plan(self, launch: Launch) -> Plan:
+        """Give three eighths of the unified buffer to a tile of the result and its sums.
+
+        A quarter holds what taps see, an eighth filters that must be turned.
+        """
+        kernel, soc, geometry = launch.kernel, launch.soc, _Geometry.of(launch)
+        size, width = kernel.inputs[0].dtype.itemsize, kernel.outputs[0].dtype.itemsize
+        product, ub = geometry.product(size), soc.ub_kib * 1024
+        room = Room(ub * 3 // 8 // tile_bytes(kernel), _MOST_ROWS, _MOST_COLUMNS)
+        most = sides_of(product, room, soc)
+        rows, columns = geometry.rectangle(most.n, BLOCK // size, ub // 8 // DEPTH // 2)
+        sides = Sides(most.m, whole(rows * columns, square_of(size)))
+        kept = sum(each.nbytes for each in channel_buffers(kernel, sides.m) if each.storage == "l1")
+        walk = walk_of(product, sides, soc, kept)
+        tiling = _tiling(geometry, product, (sides, walk), (rows, columns), soc)
+        buffers = (
+            *product_buffers(product, sides, walk, width),
+            *_buffers(kernel, tiling),
+            *link_buffers(kernel, sides),
+        )
+        return Plan(tiling, tiling.core_num, buffers, launch.moved)
+
+    def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
+        """Return the filter as left operand; channels are rows of the result."""
+        return {
+            "left": kernel.inputs[1],
+            "right": kernel.inputs[0],
+            "left_turned": kernel.op == TRANSPOSED,
+            "right_turned": True,
+            **operands_of(kernel),
+            "channels_left": True,
+            "unrolls": True,
+            "channels": "tileM",
+            "first_channel": "FirstChannel()",
+        }
 
 
-_ROWS = Family(
-    "conv",
-    "conv",
-    frozenset({"Conv2D", _TRANSPOSED, "DepthwiseConv2D"}),
-    _plan,
-    covers=lies_row_by_row,
-    context=_context,
-    exact=lambda kernel: not kernel.inputs[0].dtype.is_float,
-    sums=lambda kernel: kernel.inputs[0].dtype.is_float,
-    draw=drawn_integers,
-    fuses=_fuses,
-)
-
-FAMILIES = (
-    replace(
-        _ROWS,
-        blocked=replace(
-            _ROWS,
-            template="conv_blocks",
-            plan=plan_blocks,
-            covers=covers_blocks,
-            context=blocked_context,
-            in_blocks=True,
-            fits=fits_blocks,
-        ),
-    ),
-)
+FAMILIES = (_Convolutions(),)

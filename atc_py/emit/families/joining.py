@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import accumulate
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from atc_py.emit.box_family import box_family, number
+from atc_py.emit.box_family import BoxFamily, number
 from atc_py.emit.boxes import Box
 from atc_py.tensor.formats import Format
 from atc_py.tensor.storage import Storage, c0_of
@@ -75,37 +74,37 @@ def _axis(launch: Launch) -> int:
     return number(attributes[name]) % len(launch.inputs[0])
 
 
-def _context(kernel: KernelFacts) -> Mapping[str, Any]:
-    """Whole tensors keep their order; a part of one may be single elements of each run."""
-    return {"gathers": kernel.op != "ConcatD", "fill": None}
+class _Joins(BoxFamily):
+    """Tensors joined or cut apart row by row."""
+
+    def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
+        """Return that whole tensors keep their order; a part may be single elements of each run."""
+        return {"gathers": kernel.op != "ConcatD", "fill": None}
 
 
-def _covers_blocks(kernel: KernelFacts) -> bool:
-    """Tensors that all lie alike."""
-    storages = {port.storage for port in (*kernel.operands, *kernel.outputs)}
-    formats = {each.format for each in storages if each is not None}
-    return len(storages) == 1 and formats <= {Format.NC1HWC0, Format.FRACTAL_NZ}
+class _JoinsOfBlocks(_Joins):
+    """Tensors that are joined or cut apart as they are stored."""
 
+    in_blocks = True
 
-def _fits_blocks(launch: Launch) -> bool:
-    """An axis that does not run through blocks, or parts that are whole blocks of it."""
-    port, axis = launch.kernel.outputs[0], _axis(launch)
-    if port.storage == Storage(Format.FRACTAL_NZ):
-        return axis < len(launch.inputs[0]) - _MATRIX
-    shapes = (*launch.inputs, *launch.outputs)
-    return axis != _CHANNELS or all(shape[axis] % c0_of(port.dtype) == 0 for shape in shapes)
+    def covers(self, kernel: KernelFacts) -> bool:
+        """Return True for tensors that are all stored alike."""
+        storages = {port.storage for port in (*kernel.operands, *kernel.outputs)}
+        formats = {each.format for each in storages if each is not None}
+        return len(storages) == 1 and formats <= {Format.NC1HWC0, Format.FRACTAL_NZ}
 
+    def fits(self, launch: Launch) -> bool:
+        """Return True if the axis does not run through blocks, or parts are whole blocks of it."""
+        port, axis = launch.kernel.outputs[0], _axis(launch)
+        if port.storage == Storage(Format.FRACTAL_NZ):
+            return axis < len(launch.inputs[0]) - _MATRIX
+        shapes = (*launch.inputs, *launch.outputs)
+        return axis != _CHANNELS or all(shape[axis] % c0_of(port.dtype) == 0 for shape in shapes)
 
-_ROWS = box_family("join", {"ConcatD": _concat, "SplitD": _split, "SplitVD": _split}, _context)
-_BLOCKS = box_family(
-    "join",
-    {"ConcatD": _concat_blocks, "SplitD": _split_blocks, "SplitVD": _split_blocks},
-    _context,
-)
 
 FAMILIES = (
-    replace(
-        _ROWS,
-        blocked=replace(_BLOCKS, covers=_covers_blocks, fits=_fits_blocks, in_blocks=True),
+    _Joins("join", {"ConcatD": _concat, "SplitD": _split, "SplitVD": _split}),
+    _JoinsOfBlocks(
+        "join", {"ConcatD": _concat_blocks, "SplitD": _split_blocks, "SplitVD": _split_blocks}
     ),
 )

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from atc_py.emit.box_family import number
 from atc_py.emit.family import Family
-from atc_py.emit.plan import Buffer, Plan, narrow, wide
+from atc_py.emit.fields import narrow, wide
+from atc_py.emit.plan import Buffer, Plan
 from atc_py.emit.tiling import DEPTH, Footprint, vector_tiling
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ _BEYOND = 2
 """How far drawn indices reach beyond the axis, where they mark nothing."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MarkTiling:
     """The elements of the result, cut into tiles."""
 
@@ -36,36 +37,37 @@ class MarkTiling:
     inner: int = wide("indices behind the new axis")
 
 
-def _plan(launch: Launch) -> Plan:
-    """The result as one range of elements."""
-    x, result, itemsize = (
-        launch.inputs[0],
-        launch.outputs[0],
-        launch.kernel.outputs[0].dtype.itemsize,
-    )
-    flat = vector_tiling(prod(result), Footprint.of([launch.kernel.outputs[0].dtype]), launch.soc)
-    axis = number(launch.kernel.attributes["axis"]) % len(result)
-    tiles = -(-flat.total_length // flat.tile_length)
-    tiling = MarkTiling(
-        flat.total_length,
-        flat.tile_length,
-        tiles,
-        max(1, min(flat.core_num, tiles)),
-        result[axis],
-        prod(x[axis:]),
-    )
-    queue = Buffer(
-        f"{launch.kernel.outputs[0].name}Queue", "ub", DEPTH * flat.tile_length * itemsize
-    )
-    return Plan(tiling, tiling.core_num, (queue,), launch.moved)
+class _OneHot(Family):
+    """One value where a new axis runs over an index, another elsewhere."""
+
+    name = template = "mark"
+    operators = frozenset({"OneHotD"})
+
+    def plan(self, launch: Launch) -> Plan:
+        """Cut the result as one range of elements."""
+        x, result, port = launch.inputs[0], launch.outputs[0], launch.kernel.outputs[0]
+        flat = vector_tiling(prod(result), Footprint.of([port.dtype]), launch.soc)
+        axis = number(launch.kernel.attributes["axis"]) % len(result)
+        tiles = -(-flat.total_length // flat.tile_length)
+        tiling = MarkTiling(
+            total=flat.total_length,
+            tile_length=flat.tile_length,
+            tile_count=tiles,
+            core_num=max(1, min(flat.core_num, tiles)),
+            depth=result[axis],
+            inner=prod(x[axis:]),
+        )
+        size = DEPTH * flat.tile_length * port.dtype.itemsize
+        return Plan(
+            tiling, tiling.core_num, (Buffer(f"{port.name}Queue", "ub", size),), launch.moved
+        )
+
+    def draw(self, sample: Sample, generator: np.random.Generator) -> NDArray[Any] | None:
+        """Draw indices of the new axis, from both ends, and some beyond it."""
+        if sample.position != 0:
+            return None
+        reach = number(sample.attributes["depth"]) + _BEYOND
+        return generator.integers(-reach, reach, sample.shapes[0])
 
 
-def _draw(sample: Sample, generator: np.random.Generator) -> NDArray[Any] | None:
-    """Indices of the new axis, from both ends, and some beyond it."""
-    if sample.position != 0:
-        return None
-    reach = number(sample.attributes["depth"]) + _BEYOND
-    return generator.integers(-reach, reach, sample.shapes[0])
-
-
-FAMILIES = (Family("mark", "mark", frozenset({"OneHotD"}), _plan, draw=_draw),)
+FAMILIES = (_OneHot(),)

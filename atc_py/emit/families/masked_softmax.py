@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 from atc_py.emit.families.along_axes import room_of
 from atc_py.emit.family import Family
-from atc_py.emit.plan import KernelFacts, Launch, Plan, numbers, wide
+from atc_py.emit.fields import extended, numbers, wide
+from atc_py.emit.plan import KernelFacts, Launch, Plan
 from atc_py.emit.reduction import AxesTiling, Folded, axes_tiling
 from atc_py.tensor.dtypes import DType
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["FAMILIES"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MaskedTiling(AxesTiling):
     """Work along the last axis, with the place of each row's mask."""
 
@@ -28,57 +29,51 @@ class MaskedTiling(AxesTiling):
     mask_length: int = wide("elements of the mask for each row; 1 where all of a row share one")
 
 
-def _plan(launch: Launch) -> Plan:
-    """Rows of x go round the cores; extents of 1 stay, so that strides of the mask go with them."""
-    shape, mask = launch.inputs
-    room, buffers = room_of(launch)
-    before = shape[:-1] or (1,)
-    kept = tuple(zip(before, _strides(shape)[:-1] or (0,), strict=True))
-    tiling = axes_tiling(Folded(kept, (), 1, shape[-1]), room, launch.soc)
-    full = (1,) * (len(shape) - len(mask)) + mask
-    own = {each.name: getattr(tiling, each.name) for each in fields(AxesTiling)}
-    pairs = zip(full, _strides(full), strict=True)
-    strides = tuple(0 if extent == 1 else stride for extent, stride in pairs)
-    placed = MaskedTiling(**own, mask_strides=strides[:-1] or (0,), mask_length=full[-1])
-    return Plan(placed, tiling.core_num, buffers(tiling.buffer_length), launch.moved)
-
-
 def _strides(shape: Shape) -> tuple[int, ...]:
     """Elements between neighbours along each axis of rows."""
     return tuple(prod(shape[axis + 1 :]) for axis in range(len(shape)))
 
 
-def _covers(kernel: KernelFacts) -> bool:
-    """16 and 32 bits of float under a mask of bytes."""
-    x, mask = kernel.inputs
-    floats = {DType.FLOAT16, DType.FLOAT32, DType.BFLOAT16}
-    return x.dtype in floats and mask.dtype is DType.BOOL
+class _MaskedSoftmax(Family):
+    """Softmax along the last axis of scores beside which a mask stands."""
+
+    name = template = "masked_softmax"
+    operators = frozenset({"ScaledMaskedSoftmax"})
+
+    def plan(self, launch: Launch) -> Plan:
+        """Deal out rows of x; dims of 1 stay, so that strides of the mask go with them."""
+        shape, mask = launch.inputs
+        room, buffers = room_of(launch)
+        before = shape[:-1] or (1,)
+        kept = tuple(zip(before, _strides(shape)[:-1] or (0,), strict=True))
+        tiling = axes_tiling(Folded(kept, (), 1, shape[-1]), room, launch.soc)
+        full = (1,) * (len(shape) - len(mask)) + mask
+        pairs = zip(full, _strides(full), strict=True)
+        strides = tuple(0 if extent == 1 else stride for extent, stride in pairs)
+        placed = extended(
+            MaskedTiling, tiling, mask_strides=strides[:-1] or (0,), mask_length=full[-1]
+        )
+        return Plan(placed, tiling.core_num, buffers(tiling.buffer_length), launch.moved)
+
+    def covers(self, kernel: KernelFacts) -> bool:
+        """Return True for 16 and 32 bits of float under a mask of bytes."""
+        x, mask = kernel.inputs
+        floats = {DType.FLOAT16, DType.FLOAT32, DType.BFLOAT16}
+        return x.dtype in floats and mask.dtype is DType.BOOL
+
+    def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
+        """Return what the templates along axes ask for: pieces are loaded with their mask."""
+        return {
+            "T": "float",
+            "bytes": False,
+            "lanes": 0,
+            "parameters": ("shown",),
+            "load": "LoadMasked",
+        }
+
+    def exact(self, kernel: KernelFacts) -> bool:
+        """Return False: exponentials and their shares are rounded."""
+        return False
 
 
-def _context(_kernel: KernelFacts) -> Mapping[str, Any]:
-    """What the templates along axes ask for: pieces are loaded with their mask."""
-    return {
-        "T": "float",
-        "bytes": False,
-        "lanes": 0,
-        "parameters": ("shown",),
-        "load": "LoadMasked",
-    }
-
-
-def _exact(_kernel: KernelFacts) -> bool:
-    """Exponentials and their shares are rounded."""
-    return False
-
-
-FAMILIES = (
-    Family(
-        "masked_softmax",
-        "masked_softmax",
-        frozenset({"ScaledMaskedSoftmax"}),
-        _plan,
-        _covers,
-        _context,
-        _exact,
-    ),
-)
+FAMILIES = (_MaskedSoftmax(),)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -10,26 +10,27 @@ from atc_py.emit.cube import (
     ACCUMULATOR,
     BIAS,
     Product,
+    ProductFamily,
     ProductTiling,
     Room,
     applies_links,
     blocked_buffers,
     blocked_operands,
     channel_buffers,
-    drawn_integers,
     lies_row_by_row,
     link_buffers,
     links_lie_alike,
     operands_of,
     optional_input,
     product_buffers,
+    product_tiling,
     sides_of,
     tile_bytes,
     walk_of,
 )
-from atc_py.emit.family import Family
-from atc_py.emit.links import Reach
-from atc_py.emit.plan import Plan, numbers
+from atc_py.emit.fields import extended, numbers
+from atc_py.emit.keys import Reach
+from atc_py.emit.plan import Plan
 from atc_py.tensor.formats import Format
 from atc_py.tensor.shapes import element_count
 from atc_py.tensor.storage import Storage
@@ -51,7 +52,7 @@ _BIAS_TABLE = 256
 """Columns that the bias table has room for."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MatMulTiling(ProductTiling):
     """Products of two stacks of matrices."""
 
@@ -67,56 +68,6 @@ def _turned(kernel: KernelFacts) -> tuple[bool, bool]:
     turn = "adj" if kernel.op.startswith("Batch") else "transpose"
     flags = [bool(kernel.attributes[f"{turn}_x{number}"]) for number in (1, 2)]
     return flags[0], not flags[1]
-
-
-def _context(kernel: KernelFacts) -> Mapping[str, Any]:
-    """The operands of the cube, and where bias and offset lie along the result."""
-    turned = _turned(kernel)
-    return {
-        "left": kernel.inputs[0],
-        "right": kernel.inputs[1],
-        "left_turned": turned[0],
-        "right_turned": turned[1],
-        **operands_of(kernel),
-        "channels_left": False,
-        "unrolls": False,
-        "channels": "tileN",
-        "first_channel": "n_.start",
-    }
-
-
-def _context_blocks(kernel: KernelFacts) -> Mapping[str, Any]:
-    """The same, and which of them lie in FRACTAL_NZ."""
-    return {**_context(kernel), **blocked_operands(kernel)}
-
-
-def _plan(launch: Launch) -> Plan:
-    """Tiles of the result; half of the unified buffer, or L0C alone, holds one and its sums."""
-    kernel, soc = launch.kernel, launch.soc
-    left, result = launch.inputs[0], launch.outputs[0]
-    *stack, m, n = result
-    k = left[-2 if _turned(kernel)[0] else -1]
-    size, width = kernel.inputs[0].dtype.itemsize, kernel.outputs[0].dtype.itemsize
-    product = Product(prod(stack), m, n, k, size)
-    direct = soc.vector_cores > soc.aicores
-    sides = sides_of(product, _room(kernel, soc, direct=direct), soc)
-    channels = channel_buffers(kernel, sides.n, direct=direct)
-    kept = sum(buffer.nbytes for buffer in channels if buffer.storage == "l1")
-    walk = walk_of(product, sides, soc, kept)
-    counts = -(-m // sides.m), -(-n // sides.n)
-    tiles = product.batch * counts[0] * counts[1]
-    extents, steps = _stacks(launch)
-    tiling = MatMulTiling(
-        product.batch, m, n, k, sides.m, sides.n, walk.tile_k, walk.l1_k, *counts,
-        walk.l1_count, tiles, max(1, min(soc.aicores, tiles)), extents, steps,
-    )  # fmt: skip
-    buffers = (
-        *product_buffers(product, sides, walk, None if direct else width),
-        *channels,
-        *link_buffers(kernel, sides),
-        *blocked_buffers(kernel),
-    )
-    return Plan(tiling, tiling.core_num, buffers, launch.moved)
 
 
 def _room(kernel: KernelFacts, soc: Soc, *, direct: bool) -> Room:
@@ -148,48 +99,77 @@ def _steps(stack: Shape, rank: int) -> tuple[int, ...]:
     return tuple(steps) or (0,)
 
 
-def _fuses(kernel: KernelFacts, soc: Soc) -> bool:
-    """What links read may repeat along the stack, but not inside a matrix."""
-    tensors = (each for link in kernel.links for each in link.tensors)
-    return applies_links(kernel, soc) and all(each.reach is not Reach.REPEATED for each in tensors)
+class _Products(ProductFamily):
+    """Products of matrices that are stored row by row."""
+
+    name = template = "matmul"
+    operators = frozenset({"BatchMatMul", "BatchMatMulV2", "MatMulV2"})
+
+    def plan(self, launch: Launch) -> Plan:
+        """Cut the result; half of the unified buffer, or L0C alone, holds a tile and its sums."""
+        kernel, soc = launch.kernel, launch.soc
+        *stack, m, n = launch.outputs[0]
+        k = launch.inputs[0][-2 if _turned(kernel)[0] else -1]
+        size, width = kernel.inputs[0].dtype.itemsize, kernel.outputs[0].dtype.itemsize
+        product = Product(prod(stack), m, n, k, size)
+        direct = soc.vector_cores > soc.aicores
+        sides = sides_of(product, _room(kernel, soc, direct=direct), soc)
+        channels = channel_buffers(kernel, sides.n, direct=direct)
+        kept = sum(buffer.nbytes for buffer in channels if buffer.storage == "l1")
+        walk = walk_of(product, sides, soc, kept)
+        base = product_tiling(product, sides, walk, (-(-m // sides.m), -(-n // sides.n)), soc)
+        extents, steps = _stacks(launch)
+        tiling = extended(MatMulTiling, base, extents=extents, steps=steps)
+        buffers = (
+            *product_buffers(product, sides, walk, None if direct else width),
+            *channels,
+            *link_buffers(kernel, sides),
+            *blocked_buffers(kernel),
+        )
+        return Plan(tiling, tiling.core_num, buffers, launch.moved)
+
+    def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
+        """Return the operands of the cube, and where bias and offset go along the result."""
+        turned = _turned(kernel)
+        return {
+            "left": kernel.inputs[0],
+            "right": kernel.inputs[1],
+            "left_turned": turned[0],
+            "right_turned": turned[1],
+            **operands_of(kernel),
+            "channels_left": False,
+            "unrolls": False,
+            "channels": "tileN",
+            "first_channel": "n_.start",
+        }
+
+    def fuses(self, kernel: KernelFacts, soc: Soc) -> bool:
+        """Return True if what links read may repeat along the stack, but not inside a matrix."""
+        tensors = (each for link in kernel.links for each in link.tensors)
+        repeated = any(each.reach is Reach.REPEATED for each in tensors)
+        return applies_links(kernel, soc) and not repeated
 
 
-def _covers_blocks(kernel: KernelFacts) -> bool:
-    """Matrices in FRACTAL_NZ or row by row, and all else beside the result row by row."""
-    matrices = (*kernel.inputs[:2], kernel.outputs[0])
-    storages = {port.storage for port in matrices} - {None, Storage(Format.FRACTAL_NZ)}
-    others = any(port.storage is not None for port in kernel.inputs[2:])
-    return not storages and not others and lies_row_by_row(kernel) and links_lie_alike(kernel)
+class _ProductsOfBlocks(_Products):
+    """Products of matrices in FRACTAL_NZ or row by row, with all else row by row."""
+
+    in_blocks = True
+
+    def covers(self, kernel: KernelFacts) -> bool:
+        """Return True if what is beside the matrices and the result is stored row by row."""
+        matrices = (*kernel.inputs[:2], kernel.outputs[0])
+        storages = {port.storage for port in matrices} - {None, Storage(Format.FRACTAL_NZ)}
+        others = any(port.storage is not None for port in kernel.inputs[2:])
+        return not storages and not others and lies_row_by_row(kernel) and links_lie_alike(kernel)
+
+    def fits(self, launch: Launch) -> bool:
+        """Return False for blocked results of cores without a unified buffer."""
+        blocked = launch.kernel.outputs[0].storage is not None
+        return not blocked or launch.soc.vector_cores <= launch.soc.aicores
+
+    def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
+        """Return the same as for rows, and which operands are in FRACTAL_NZ."""
+        return {**super().context(kernel), **blocked_operands(kernel)}
 
 
-def _fits_blocks(launch: Launch) -> bool:
-    """Results leave cores without a unified buffer row by row."""
-    blocked = launch.kernel.outputs[0].storage is not None
-    return not blocked or launch.soc.vector_cores <= launch.soc.aicores
-
-
-_ROWS = Family(
-    "matmul",
-    "matmul",
-    frozenset({"BatchMatMul", "BatchMatMulV2", "MatMulV2"}),
-    _plan,
-    covers=lies_row_by_row,
-    context=_context,
-    exact=lambda kernel: not kernel.inputs[0].dtype.is_float,
-    sums=lambda kernel: kernel.inputs[0].dtype.is_float,
-    draw=drawn_integers,
-    fuses=_fuses,
-)
-
-FAMILIES = (
-    replace(
-        _ROWS,
-        blocked=replace(
-            _ROWS,
-            covers=_covers_blocks,
-            context=_context_blocks,
-            in_blocks=True,
-            fits=_fits_blocks,
-        ),
-    ),
-)
+FAMILIES = (_Products(), _ProductsOfBlocks())

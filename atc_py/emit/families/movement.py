@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atc_py.emit.box_family import box_family, number, numbers_of
+from atc_py.emit.box_family import BoxFamily, number, numbers_of
 from atc_py.emit.boxes import Box, dense, view
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _space_to_depth(launch: Launch) -> Iterable[Box]:
 
 
 FAMILIES = (
-    box_family(
+    BoxFamily(
         "move",
         {
             "DepthToSpace": _depth_to_space,

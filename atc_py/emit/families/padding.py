@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from atc_py.emit.box_family import box_family, numbers_of
+from atc_py.emit.box_family import BoxFamily, numbers_of
 from atc_py.emit.boxes import Box, dense
 from atc_py.emit.constants import repeated_word
 
@@ -91,17 +91,20 @@ def _stretches(
     return found
 
 
-def _context(kernel: KernelFacts) -> Mapping[str, Any]:
-    """Whether elements may have to be put in order, and what borders are filled with.
+class _Padding(BoxFamily):
+    """Borders around a tensor."""
 
-    A whole tensor between constants keeps its order.
-    """
-    if kernel.attributes["mode"] != "constant":
-        return {"gathers": True, "fill": None}
-    borders = [border for pair in _borders(kernel) for border in pair]
-    value, dtype = kernel.attributes["constant_values"], kernel.outputs[0].dtype
-    fill = repeated_word(value, dtype) if max(borders, default=0) > 0 else None
-    return {"gathers": min(borders, default=0) < 0, "fill": fill}
+    def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
+        """Return whether elements may have to be put in order, and what borders are filled with.
+
+        A whole tensor between constants keeps its order.
+        """
+        if kernel.attributes["mode"] != "constant":
+            return {"gathers": True, "fill": None}
+        borders = [border for pair in _borders(kernel) for border in pair]
+        value, dtype = kernel.attributes["constant_values"], kernel.outputs[0].dtype
+        fill = repeated_word(value, dtype) if max(borders, default=0) > 0 else None
+        return {"gathers": min(borders, default=0) < 0, "fill": fill}
 
 
-FAMILIES = (box_family("pad", {"PadV3D": _pad}, _context),)
+FAMILIES = (_Padding("pad", {"PadV3D": _pad}),)

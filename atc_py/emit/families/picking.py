@@ -11,7 +11,8 @@ import numpy as np
 from atc_py.emit.box_family import number
 from atc_py.emit.boxes import dense
 from atc_py.emit.family import Family
-from atc_py.emit.plan import Buffer, Plan, narrow, numbers, wide
+from atc_py.emit.fields import narrow, numbers, wide
+from atc_py.emit.plan import Buffer, Plan
 from atc_py.emit.tiling import BLOCK, DEPTH, vector_cores
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ _MOST_RUNS = 4095
 
 
 @dataclass(frozen=True, slots=True)
-class _Picks:
+class _Picked:
     """Which rows of x make the result, in its order.
 
     Attributes:
@@ -50,7 +51,7 @@ class _Picks:
     index_step: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PickTiling:
     """Rows picked out of x, cut into tiles of rows or of one row."""
 
@@ -79,37 +80,16 @@ def _reached(op: str, attributes: Mapping[str, Any], x: Shape, indices: Shape) -
     return first, x[first : first + indices[-1]]
 
 
-def _picks(launch: Launch) -> _Picks:
+def _picks(launch: Launch) -> _Picked:
     """What the node picks."""
     op, (x, indices) = launch.kernel.op, launch.inputs[:2]
     first, reached = _reached(op, launch.kernel.attributes, x, indices)
     images, inner = prod(x[:first]), prod(x[first + len(reached) :])
     image_step = prod(reached) * inner
     if op == "GatherV2D":
-        return _Picks(images, prod(indices), inner, reached, image_step, 0)
+        return _Picked(images, prod(indices), inner, reached, image_step, 0)
     count = prod(indices[first:-1])
-    return _Picks(images, count, inner, reached, image_step, count * len(reached))
-
-
-def _plan(launch: Launch) -> Plan:
-    """As many rows as the unified buffer takes and a core has, or chunks of a row."""
-    picks, itemsize = _picks(launch), launch.kernel.outputs[0].dtype.itemsize
-    rows, cores = picks.images * picks.count, vector_cores(launch.soc)
-    per_block = BLOCK // itemsize
-    room = launch.soc.ub_kib * 1024 // DEPTH // itemsize // per_block * per_block
-    chunk = max(1, min(picks.inner, room))
-    pitch = -(-chunk // per_block) * per_block
-    chunks = -(-picks.inner // chunk)
-    share = max(1, -(-rows // cores))
-    tile_rows = max(1, min(share, room // pitch, _MOST_RUNS)) if chunks <= 1 else 1
-    tiles = -(-rows // tile_rows) * chunks
-    tiling = PickTiling(
-        max(1, min(cores, tiles)), tiles, rows, picks.inner, tile_rows, chunk, chunks, pitch,
-        picks.count, picks.image_step, picks.index_step, len(picks.reached),
-        picks.reached, tuple(step * picks.inner for step in dense(picks.reached)),
-    )  # fmt: skip
-    size = DEPTH * tile_rows * pitch * itemsize
-    return Plan(tiling, tiling.core_num, (Buffer("through", "ub", size),), _moved(launch))
+    return _Picked(images, count, inner, reached, image_step, count * len(reached))
 
 
 def _moved(launch: Launch) -> tuple[int, int]:
@@ -119,24 +99,56 @@ def _moved(launch: Launch) -> tuple[int, int]:
     return written + prod(launch.inputs[1]) * indices.itemsize, written
 
 
-def _context(kernel: KernelFacts) -> Mapping[str, Any]:
-    """Whether negative indices count from the end of their axis."""
-    return {"negative": bool(kernel.attributes["negative_index_support"])}
+class _Picks(Family):
+    """Rows of a tensor picked by index."""
+
+    name = template = "pick"
+    operators = frozenset({"GatherNd", "GatherV2D"})
+
+    def plan(self, launch: Launch) -> Plan:
+        """Take as many rows as the unified buffer takes and a core has, or chunks of a row."""
+        picks, itemsize = _picks(launch), launch.kernel.outputs[0].dtype.itemsize
+        rows, cores = picks.images * picks.count, vector_cores(launch.soc)
+        per_block = BLOCK // itemsize
+        room = launch.soc.ub_kib * 1024 // DEPTH // itemsize // per_block * per_block
+        chunk = max(1, min(picks.inner, room))
+        pitch = -(-chunk // per_block) * per_block
+        chunks = -(-picks.inner // chunk)
+        share = max(1, -(-rows // cores))
+        tile_rows = max(1, min(share, room // pitch, _MOST_RUNS)) if chunks <= 1 else 1
+        tiles = -(-rows // tile_rows) * chunks
+        tiling = PickTiling(
+            core_num=max(1, min(cores, tiles)),
+            tile_count=tiles,
+            rows=rows,
+            inner=picks.inner,
+            tile_rows=tile_rows,
+            chunk_length=chunk,
+            chunk_count=chunks,
+            pitch=pitch,
+            count=picks.count,
+            image_step=picks.image_step,
+            index_step=picks.index_step,
+            length=len(picks.reached),
+            reached=picks.reached,
+            steps=tuple(step * picks.inner for step in dense(picks.reached)),
+        )
+        size = DEPTH * tile_rows * pitch * itemsize
+        return Plan(tiling, tiling.core_num, (Buffer("through", "ub", size),), _moved(launch))
+
+    def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
+        """Return whether negative indices count from the end of their axis."""
+        return {"negative": bool(kernel.attributes["negative_index_support"])}
+
+    def draw(self, sample: Sample, generator: np.random.Generator) -> NDArray[Any] | None:
+        """Draw indices inside their axes, some of them negative where that is allowed."""
+        x, indices = sample.shapes[:2]
+        if sample.position != 1 or x is None or indices is None:
+            return None
+        _, reached = _reached(sample.op, sample.attributes, x, indices)
+        high = np.array(reached if sample.op == "GatherNd" else reached[0], np.int64)
+        low = -high if sample.attributes["negative_index_support"] else 0 * high
+        return generator.integers(low, np.maximum(high, low + 1), indices)
 
 
-def _draw(sample: Sample, generator: np.random.Generator) -> NDArray[Any] | None:
-    """Indices that lie inside their axes, some of them negative where that is allowed."""
-    x, indices = sample.shapes[:2]
-    if sample.position != 1 or x is None or indices is None:
-        return None
-    _, reached = _reached(sample.op, sample.attributes, x, indices)
-    high = np.array(reached if sample.op == "GatherNd" else reached[0], np.int64)
-    low = -high if sample.attributes["negative_index_support"] else 0 * high
-    return generator.integers(low, np.maximum(high, low + 1), indices)
-
-
-FAMILIES = (
-    Family(
-        "pick", "pick", frozenset({"GatherNd", "GatherV2D"}), _plan, context=_context, draw=_draw
-    ),
-)
+FAMILIES = (_Picks(),)

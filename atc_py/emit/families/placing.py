@@ -10,7 +10,8 @@ import numpy as np
 
 from atc_py.emit.boxes import dense
 from atc_py.emit.family import Family
-from atc_py.emit.plan import Buffer, Plan, narrow, numbers, wide
+from atc_py.emit.fields import narrow, numbers, wide
+from atc_py.emit.plan import Buffer, Plan
 from atc_py.emit.tiling import BLOCK, DEPTH, vector_cores
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["FAMILIES", "PlaceTiling"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PlaceTiling:
     """Rows of the result, each core's own; updates are written where they belong to a core."""
 
@@ -37,36 +38,44 @@ class PlaceTiling:
     steps: tuple[int, ...] = numbers("rows from index to index along these axes", pad=0)
 
 
-def _plan(launch: Launch) -> Plan:
-    """Rows dealt out to cores in ranges, so that the order of a row's updates is kept."""
-    x, indices = launch.inputs[:2]
-    itemsize = launch.kernel.outputs[0].dtype.itemsize
-    length = indices[-1]
-    reached = x[:length]
-    rows, inner = prod(reached), prod(x[length:])
-    core_rows = max(1, -(-rows // vector_cores(launch.soc)))
-    per_block = BLOCK // itemsize
-    room = launch.soc.ub_kib * 1024 // DEPTH // itemsize
-    chunk = max(1, min(room // per_block, -(-core_rows * inner // per_block))) * per_block
-    tiling = PlaceTiling(
-        rows, inner, max(1, -(-rows // core_rows)), core_rows, chunk,
-        prod(indices[:-1]), length, reached, dense(reached),
-    )  # fmt: skip
-    return Plan(
-        tiling,
-        tiling.core_num,
-        (Buffer("through", "ub", DEPTH * chunk * itemsize),),
-        launch.moved,
-    )
+class _Places(Family):
+    """Rows of a tensor that are replaced."""
+
+    name = template = "place"
+    operators = frozenset({"TensorScatterUpdate"})
+
+    def plan(self, launch: Launch) -> Plan:
+        """Deal out rows to cores in ranges, so that the order of a row's updates is kept."""
+        x, indices = launch.inputs[:2]
+        itemsize = launch.kernel.outputs[0].dtype.itemsize
+        length = indices[-1]
+        reached = x[:length]
+        rows, inner = prod(reached), prod(x[length:])
+        core_rows = max(1, -(-rows // vector_cores(launch.soc)))
+        per_block = BLOCK // itemsize
+        room = launch.soc.ub_kib * 1024 // DEPTH // itemsize
+        chunk = max(1, min(room // per_block, -(-core_rows * inner // per_block))) * per_block
+        tiling = PlaceTiling(
+            rows=rows,
+            inner=inner,
+            core_num=max(1, -(-rows // core_rows)),
+            core_rows=core_rows,
+            chunk_length=chunk,
+            count=prod(indices[:-1]),
+            length=length,
+            reached=reached,
+            steps=dense(reached),
+        )
+        through = Buffer("through", "ub", DEPTH * chunk * itemsize)
+        return Plan(tiling, tiling.core_num, (through,), launch.moved)
+
+    def draw(self, sample: Sample, generator: np.random.Generator) -> NDArray[Any] | None:
+        """Draw tuples of indices into x, counted from both ends; some of them meet."""
+        x, indices = sample.shapes[:2]
+        if sample.position != 1 or x is None or indices is None:
+            return None
+        high = np.maximum(np.array(x[: indices[-1]], np.int64), 1)
+        return generator.integers(-high, high, indices)
 
 
-def _draw(sample: Sample, generator: np.random.Generator) -> NDArray[Any] | None:
-    """Tuples of indices into x, counted from both ends; some of them meet."""
-    x, indices = sample.shapes[:2]
-    if sample.position != 1 or x is None or indices is None:
-        return None
-    high = np.maximum(np.array(x[: indices[-1]], np.int64), 1)
-    return generator.integers(-high, high, indices)
-
-
-FAMILIES = (Family("place", "place", frozenset({"TensorScatterUpdate"}), _plan, draw=_draw),)
+FAMILIES = (_Places(),)

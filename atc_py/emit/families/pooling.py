@@ -7,7 +7,8 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from atc_py.emit.family import Family
-from atc_py.emit.plan import Buffer, Plan, narrow, wide
+from atc_py.emit.fields import extended, narrow, wide
+from atc_py.emit.plan import Buffer, Plan
 from atc_py.emit.planes import PATTERN
 from atc_py.emit.tiling import DEPTH, vector_cores
 from atc_py.tensor.dtypes import DType
@@ -65,7 +66,7 @@ class _Axis:
         return not self.before and self.span(self.windows, self.size) <= self.extent
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PoolTiling:
     """Windows over planes, cut into tiles of rows and columns of the result."""
 
@@ -98,7 +99,7 @@ class PoolTiling:
     divisor: int = wide("what every sum is divided by; 0 where windows differ")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PoolBlocksTiling(PoolTiling):
     """Windows over planes of blocks of channels."""
 
@@ -229,25 +230,8 @@ def _whole(count: int) -> int:
     return -(-count // _PER_BLOCK) * _PER_BLOCK
 
 
-def _plan(launch: Launch) -> Plan:
-    """Tiles of one plane each: all of it, or as many rows, or as much of a row, as fit."""
-    numbers, tile = _cut(launch, prod(launch.inputs[0][:2]), 1)
-    tiling = PoolTiling(*numbers)
-    return Plan(tiling, tiling.core_num, tile.buffers(), launch.moved)
-
-
-def _plan_blocks(launch: Launch) -> Plan:
-    """The same, where a plane is a block of channels."""
-    images, channels = launch.inputs[0][:2]
-    lanes = c0_of(launch.kernel.inputs[0].dtype)
-    blocks = -(-channels // lanes)
-    numbers, tile = _cut(launch, images * blocks, lanes)
-    tiling = PoolBlocksTiling(*(*numbers, blocks, channels % lanes))
-    return Plan(tiling, tiling.core_num, tile.buffers(), launch.moved)
-
-
-def _cut(launch: Launch, planes: int, lanes: int) -> tuple[tuple[int, ...], _Tile]:
-    """Numbers and buffers for so many planes, whose columns are so many elements."""
+def _tile(launch: Launch, planes: int, lanes: int) -> _Tile:
+    """Return the tile for so many planes, whose columns are so many elements."""
     height, width = _axes(launch)
     tile = _Tile(
         height,
@@ -264,53 +248,93 @@ def _cut(launch: Launch, planes: int, lanes: int) -> tuple[tuple[int, ...], _Til
         tile = tile.smaller()
     while tile.rows > 1 and planes * -(-height.windows // tile.rows) < cores:
         tile = tile.smaller()
+    return tile
+
+
+def _tiling(launch: Launch, tile: _Tile, planes: int) -> PoolTiling:
+    """Return the numbers of so many planes that are cut into tiles."""
+    height, width = tile.height, tile.width
     row_tiles, column_tiles = -(-height.windows // tile.rows), -(-width.windows // tile.columns)
     tiles = planes * row_tiles * column_tiles
-    numbers = (
-        max(1, min(cores, tiles)), tiles, row_tiles, column_tiles, tile.rows, tile.columns,
-        tile.load_rows, tile.load_pitch, tile.group, tile.lead, tile.pitch, tile.out_pitch,
-        height.extent, width.extent, height.windows, width.windows, height.size, width.size,
-        height.stride, width.stride, height.dilation, width.dilation,
-        height.before, height.after, width.before, width.after,
-        _divisor(launch, height, width),
-    )  # fmt: skip
-    return numbers, tile
+    return PoolTiling(
+        core_num=max(1, min(vector_cores(launch.soc), tiles)),
+        tile_count=tiles,
+        row_tiles=row_tiles,
+        column_tiles=column_tiles,
+        tile_rows=tile.rows,
+        tile_columns=tile.columns,
+        load_rows=tile.load_rows,
+        load_pitch=tile.load_pitch,
+        group=tile.group,
+        lead=tile.lead,
+        pitch=tile.pitch,
+        out_pitch=tile.out_pitch,
+        height=height.extent,
+        width=width.extent,
+        out_height=height.windows,
+        out_width=width.windows,
+        size_h=height.size,
+        size_w=width.size,
+        stride_h=height.stride,
+        stride_w=width.stride,
+        dilation_h=height.dilation,
+        dilation_w=width.dilation,
+        top=height.before,
+        bottom=height.after,
+        left=width.before,
+        right=width.after,
+        divisor=_divisor(launch, height, width),
+    )
 
 
-def _context(kernel: KernelFacts) -> Mapping[str, AttrValue]:
-    """Whether padding is left out of the count."""
-    return {"exclusive": kernel.attributes.get("exclusive", True), "lanes": 1}
+class _Pools(Family):
+    """Pools of maps of half, which is what the vector unit pools."""
+
+    name = template = "pool"
+    operators = frozenset({"AvgPoolV2", "MaxPoolV3"})
+
+    def plan(self, launch: Launch) -> Plan:
+        """Cut each plane: all of it, or as many rows, or as much of a row, as fit."""
+        planes = prod(launch.inputs[0][:2])
+        tile = _tile(launch, planes, 1)
+        tiling = _tiling(launch, tile, planes)
+        return Plan(tiling, tiling.core_num, tile.buffers(), launch.moved)
+
+    def covers(self, kernel: KernelFacts) -> bool:
+        """Return True for maps of half."""
+        return kernel.inputs[0].dtype is DType.FLOAT16
+
+    def context(self, kernel: KernelFacts) -> Mapping[str, AttrValue]:
+        """Return whether padding is left out of the count."""
+        return {"exclusive": kernel.attributes.get("exclusive", True), "lanes": 1}
 
 
-def _context_blocks(kernel: KernelFacts) -> Mapping[str, AttrValue]:
-    """The same, and what a column of blocks is."""
-    lanes = c0_of(kernel.inputs[0].dtype)
-    return {**_context(kernel), "lanes": lanes, "pattern": PATTERN}
+class _PoolsOfBlocks(_Pools):
+    """Pools of maps in NC1HWC0, where a plane is a block of channels."""
+
+    in_blocks = True
+
+    def plan(self, launch: Launch) -> Plan:
+        """Cut each plane of a block of channels."""
+        images, channels = launch.inputs[0][:2]
+        lanes = c0_of(launch.kernel.inputs[0].dtype)
+        blocks = -(-channels // lanes)
+        tile = _tile(launch, images * blocks, lanes)
+        base = _tiling(launch, tile, images * blocks)
+        tiling = extended(PoolBlocksTiling, base, blocks=blocks, tail=channels % lanes)
+        return Plan(tiling, tiling.core_num, tile.buffers(), launch.moved)
+
+    def covers(self, kernel: KernelFacts) -> bool:
+        """Return True if blocks that windows step over are few enough for one instruction."""
+        storages = {port.storage for port in (*kernel.operands, *kernel.outputs)}
+        width = 1 if kernel.attributes["global_pooling"] else _pair(kernel.attributes["strides"])[1]
+        images = storages == {Storage(Format.NC1HWC0)}
+        return super().covers(kernel) and images and width <= _FARTHEST
+
+    def context(self, kernel: KernelFacts) -> Mapping[str, AttrValue]:
+        """Return the same as for rows, and what a column of blocks is."""
+        lanes = c0_of(kernel.inputs[0].dtype)
+        return {**super().context(kernel), "lanes": lanes, "pattern": PATTERN}
 
 
-def _covers(kernel: KernelFacts) -> bool:
-    """Maps of half: what the vector unit pools."""
-    return kernel.inputs[0].dtype is DType.FLOAT16
-
-
-def _covers_blocks(kernel: KernelFacts) -> bool:
-    """Maps of half in NC1HWC0; blocks that windows step over are few enough for one instruction."""
-    storages = {port.storage for port in (*kernel.operands, *kernel.outputs)}
-    width = 1 if kernel.attributes["global_pooling"] else _pair(kernel.attributes["strides"])[1]
-    return _covers(kernel) and storages == {Storage(Format.NC1HWC0)} and width <= _FARTHEST
-
-
-_ROWS = Family("pool", "pool", frozenset({"AvgPoolV2", "MaxPoolV3"}), _plan, _covers, _context)
-
-FAMILIES = (
-    replace(
-        _ROWS,
-        blocked=replace(
-            _ROWS,
-            plan=_plan_blocks,
-            covers=_covers_blocks,
-            context=_context_blocks,
-            in_blocks=True,
-        ),
-    ),
-)
+FAMILIES = (_Pools(), _PoolsOfBlocks())

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from atc_py.emit.cpp import C_TYPES
-from atc_py.emit.elementwise import Formula, Loaded, elementwise_family, loaded
+from atc_py.emit.elementwise import ElementwiseFamily, rows_and_planes
+from atc_py.emit.formula import Formula, Loaded, loaded
 from atc_py.emit.scratch import Scratch
 from atc_py.tensor.dtypes import DType
 
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from atc_py.emit.family import Sample
-    from atc_py.emit.plan import KernelFacts, Port
+    from atc_py.emit.plan import KernelFacts
+    from atc_py.emit.ports import Port
 
 __all__ = ["FAMILIES"]
 
@@ -105,35 +107,6 @@ def _factor(words: Port) -> Loaded:
     return Loaded("factor", words, "float", "LoadFactor")
 
 
-def _draw(sample: Sample, generator: np.random.Generator) -> NDArray[Any] | None:
-    """Words with factors, shifts and offsets; sums of products that the factors bring in range.
-
-    Some sums are so large that results saturate.
-    """
-    import numpy as np
-
-    from atc_py.tensor.scale_words import HardwareWords, encode_hardware
-
-    shape = sample.shapes[sample.position] or ()
-    if sample.dtype is DType.UINT64:
-        zeros = np.zeros(shape, np.bool_)
-        parts = HardwareWords(
-            generator.uniform(1e-3, 2e-2, shape).astype(np.float32),
-            generator.integers(1, 17, shape),
-            generator.integers(-256, 256, shape),
-            zeros,
-            zeros,
-        )
-        return encode_hardware(parts)
-    if sample.dtype is DType.INT32:
-        return generator.integers(-(2**20), 2**20, shape) >> generator.integers(0, 12, shape)
-    if sample.dtype is DType.INT16:
-        return generator.integers(-(2**15), 2**15, shape)
-    if sample.op == "AscendDequant":
-        return generator.uniform(1e-3, 2e-2, shape)
-    return generator.standard_normal(shape) * 30
-
-
 _FORMULAS = {
     "AscendAntiQuant": _anti_quant,
     "AscendDequant": _dequant,
@@ -143,13 +116,45 @@ _FORMULAS = {
     "AscendRequantS16": _requant,
 }
 
-FAMILIES = (
-    elementwise_family(
-        "quant",
-        frozenset(_FORMULAS),
-        lambda kernel: _FORMULAS[kernel.op](kernel),
-        exact=lambda _kernel: True,
-        covers=lambda kernel: kernel.outputs[0].dtype is not DType.INT4,
-        draw=_draw,
-    ),
-)
+
+class _Quantization(ElementwiseFamily):
+    """Operators between floats, small integers and sums of products."""
+
+    def formula(self, kernel: KernelFacts) -> Formula:
+        """Say how a kernel computes, by its operator."""
+        return _FORMULAS[kernel.op](kernel)
+
+    def covers(self, kernel: KernelFacts) -> bool:
+        """Return True unless results are packed two in a byte."""
+        return kernel.outputs[0].dtype is not DType.INT4
+
+    def draw(self, sample: Sample, generator: np.random.Generator) -> NDArray[Any] | None:
+        """Draw words of factors, shifts and offsets; sums of products that the factors bring in range.
+
+        Some sums are so large that results saturate.
+        """
+        import numpy as np
+
+        from atc_py.tensor.scale_words import HardwareWords, encode_hardware
+
+        shape = sample.shapes[sample.position] or ()
+        if sample.dtype is DType.UINT64:
+            zeros = np.zeros(shape, np.bool_)
+            parts = HardwareWords(
+                generator.uniform(1e-3, 2e-2, shape).astype(np.float32),
+                generator.integers(1, 17, shape),
+                generator.integers(-256, 256, shape),
+                zeros,
+                zeros,
+            )
+            return encode_hardware(parts)
+        if sample.dtype is DType.INT32:
+            return generator.integers(-(2**20), 2**20, shape) >> generator.integers(0, 12, shape)
+        if sample.dtype is DType.INT16:
+            return generator.integers(-(2**15), 2**15, shape)
+        if sample.op == "AscendDequant":
+            return generator.uniform(1e-3, 2e-2, shape)
+        return generator.standard_normal(shape) * 30
+
+
+FAMILIES = rows_and_planes(_Quantization("quant", _FORMULAS))

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from atc_py.emit.boxes import dense
 from atc_py.emit.family import Family
-from atc_py.emit.plan import Buffer, Plan, narrow, numbers, wide
+from atc_py.emit.fields import narrow, numbers, wide
+from atc_py.emit.plan import Buffer, Plan
 from atc_py.emit.tiling import BLOCK, DEPTH, vector_cores
 from atc_py.tensor.formats import Format
 from atc_py.tensor.storage import Storage, c0_of
@@ -29,7 +30,7 @@ _MOST_ROWS = 64
 """Rows of a tile: each is a copy of its own, so more of them gain little."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NearestTiling:
     """Rows along the last axis of the result, cut into tiles of rows and columns."""
 
@@ -104,78 +105,80 @@ def _tile(x: Shape, y: Shape, itemsize: int, soc: Soc, lanes: int) -> _Tile:
     return tile
 
 
-def _plan(launch: Launch) -> Plan:
-    """A scalar is a row of one element."""
-    return _placed(launch, launch.inputs[0] or (1,), launch.outputs[0] or (1,), 1)
-
-
-def _plan_blocks(launch: Launch) -> Plan:
-    """An element is a block of channels; axes keep their places."""
-    (*x, lanes), (*y, _) = launch.stored_inputs[0], launch.stored_outputs[0]
-    return _placed(launch, tuple(x), tuple(y), lanes)
-
-
 def _placed(launch: Launch, x: Shape, y: Shape, lanes: int) -> Plan:
-    """Rows of elements, or of blocks of them."""
+    """Plan for rows of elements, or of blocks of them."""
     tile = _tile(x, y, launch.kernel.outputs[0].dtype.itemsize, launch.soc, lanes)
     rows = prod(y[:-1])
     tiling = NearestTiling(
-        max(1, min(vector_cores(launch.soc), -(-rows // tile.rows))),
-        rows, y[-1], x[-1], tile.rows, tile.columns, tile.load_pitch, tile.out_pitch,
-        len(y) - 1, y[:-1] or (1,), x[:-1] or (1,), dense(x)[:-1] or (0,),
-    )  # fmt: skip
+        core_num=max(1, min(vector_cores(launch.soc), -(-rows // tile.rows))),
+        rows=rows,
+        width=y[-1],
+        source_width=x[-1],
+        tile_rows=tile.rows,
+        tile_columns=tile.columns,
+        load_pitch=tile.load_pitch,
+        out_pitch=tile.out_pitch,
+        outer=len(y) - 1,
+        extents=y[:-1] or (1,),
+        lengths=x[:-1] or (1,),
+        steps=dense(x)[:-1] or (0,),
+    )
     return Plan(tiling, tiling.core_num, tile.buffers(), launch.moved)
 
 
-def _covers(kernel: KernelFacts) -> bool:
+class _Nearest(Family):
     """The nearest element of the whole of x, from scales or sizes."""
-    attributes = kernel.attributes
-    crops = attributes["coordinate_transformation_mode"] == "tf_crop_and_resize"
-    return attributes["mode"] == "nearest" and not crops and len(kernel.inputs) > 1
+
+    name = template = "nearest"
+    operators = frozenset({"Resize"})
+
+    def plan(self, launch: Launch) -> Plan:
+        """Cut rows; a scalar is a row of one element."""
+        return _placed(launch, launch.inputs[0] or (1,), launch.outputs[0] or (1,), 1)
+
+    def covers(self, kernel: KernelFacts) -> bool:
+        """Return True for the mode `nearest`, from scales or sizes, without cropping."""
+        attributes = kernel.attributes
+        crops = attributes["coordinate_transformation_mode"] == "tf_crop_and_resize"
+        return attributes["mode"] == "nearest" and not crops and len(kernel.inputs) > 1
+
+    def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
+        """Return the operand that has the ratios, or the dims that they follow from."""
+        given = {port.name: port for port in kernel.inputs}
+        sizes = "sizes" in given
+        return {
+            "ratios": given["sizes" if sizes else "scales"],
+            "sizes": sizes,
+            "place": kernel.attributes["coordinate_transformation_mode"],
+            "nearest": kernel.attributes["nearest_mode"],
+            "lanes": 1,
+        }
 
 
-def _context(kernel: KernelFacts) -> Mapping[str, Any]:
-    """The operand that has the ratios, or the extents that they follow from."""
-    given = {port.name: port for port in kernel.inputs}
-    sizes = "sizes" in given
-    return {
-        "ratios": given["sizes" if sizes else "scales"],
-        "sizes": sizes,
-        "place": kernel.attributes["coordinate_transformation_mode"],
-        "nearest": kernel.attributes["nearest_mode"],
-        "lanes": 1,
-    }
+class _NearestOfBlocks(_Nearest):
+    """The nearest block of channels of an image in NC1HWC0."""
+
+    in_blocks = True
+
+    def plan(self, launch: Launch) -> Plan:
+        """Take a block of channels for an element; axes keep their places."""
+        (*x, lanes), (*y, _) = launch.stored_inputs[0], launch.stored_outputs[0]
+        return _placed(launch, tuple(x), tuple(y), lanes)
+
+    def covers(self, kernel: KernelFacts) -> bool:
+        """Return True for images in NC1HWC0 with ratios row by row."""
+        x, y = kernel.inputs[0], kernel.outputs[0]
+        others = all(port.storage is None for port in kernel.inputs[1:])
+        images = {x.storage, y.storage} == {Storage(Format.NC1HWC0)}
+        return images and others and super().covers(kernel)
+
+    def fits(self, launch: Launch) -> bool:
+        """Return True if images and channels stay as many."""
+        return launch.inputs[0][:2] == launch.outputs[0][:2]
+
+    def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
+        """Return the same as for rows, and how many elements are a block."""
+        return {**super().context(kernel), "lanes": c0_of(kernel.inputs[0].dtype)}
 
 
-def _context_blocks(kernel: KernelFacts) -> Mapping[str, Any]:
-    """The same, and how many elements are a block."""
-    return {**_context(kernel), "lanes": c0_of(kernel.inputs[0].dtype)}
-
-
-def _covers_blocks(kernel: KernelFacts) -> bool:
-    """Images in NC1HWC0; ratios row by row."""
-    x, y = kernel.inputs[0], kernel.outputs[0]
-    others = all(port.storage is None for port in kernel.inputs[1:])
-    return {x.storage, y.storage} == {Storage(Format.NC1HWC0)} and others and _covers(kernel)
-
-
-def _fits_blocks(launch: Launch) -> bool:
-    """Images and channels stay as many."""
-    return launch.inputs[0][:2] == launch.outputs[0][:2]
-
-
-_ROWS = Family("nearest", "nearest", frozenset({"Resize"}), _plan, _covers, _context)
-
-FAMILIES = (
-    replace(
-        _ROWS,
-        blocked=replace(
-            _ROWS,
-            plan=_plan_blocks,
-            covers=_covers_blocks,
-            context=_context_blocks,
-            fits=_fits_blocks,
-            in_blocks=True,
-        ),
-    ),
-)
+FAMILIES = (_Nearest(), _NearestOfBlocks())

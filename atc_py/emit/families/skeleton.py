@@ -20,39 +20,56 @@ _FRAMED = frozenset({"recurrent"})
 """Families with a frame of their own; the others share `skeleton.cpp.j2`."""
 
 
+class _Flat(Family):
+    """Operators whose rows name a family that nobody has written yet."""
+
+    template = "skeleton"
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def plan(self, launch: Launch) -> Plan:
+        """Cut the elements of all results over cores and tiles."""
+        footprint = Footprint.of([launch.kernel.outputs[0].dtype])
+        tiling = vector_tiling(_total(launch), footprint, launch.soc)
+        size = DEPTH * tiling.tile_length * launch.kernel.outputs[0].dtype.itemsize
+        queue = Buffer(f"{launch.kernel.outputs[0].name}Queue", "ub", size)
+        return Plan(tiling, tiling.core_num, (queue,), launch.moved)
+
+
+class _Framed(Family):
+    """Operators of a family that has a frame of its own."""
+
+    def __init__(self, name: str) -> None:
+        self.name = self.template = name
+
+    def plan(self, launch: Launch) -> Plan:
+        """Cut the elements of all results; buffers follow when the kernel is written."""
+        dtypes = [launch.kernel.inputs[0].dtype, launch.kernel.outputs[0].dtype]
+        tiling = vector_tiling(_total(launch), Footprint.of(dtypes), launch.soc)
+        return Plan(tiling, tiling.core_num, moved=launch.moved)
+
+
+class _AiCpu(Family):
+    """Kernels of the AI CPU."""
+
+    name = template = "aicpu"
+
+    def plan(self, launch: Launch) -> Plan:
+        """Cut the elements of all results over the AI CPU's cores."""
+        tiling = shard_tiling(_total(launch), launch.soc)
+        return Plan(tiling, tiling.shard_count, moved=launch.moved)
+
+
 def _total(launch: Launch) -> int:
-    """Elements of all results."""
+    """Return the number of elements of all results."""
     return sum(element_count(shape) for shape in launch.outputs)
-
-
-def _shards(launch: Launch) -> Plan:
-    """The elements of all results, cut over the AI CPU's cores."""
-    tiling = shard_tiling(_total(launch), launch.soc)
-    return Plan(tiling, tiling.shard_count, moved=launch.moved)
-
-
-def _framed_plan(launch: Launch) -> Plan:
-    """The elements of all results; buffers follow when the kernel is written."""
-    dtypes = [launch.kernel.inputs[0].dtype, launch.kernel.outputs[0].dtype]
-    tiling = vector_tiling(_total(launch), Footprint.of(dtypes), launch.soc)
-    return Plan(tiling, tiling.core_num, moved=launch.moved)
-
-
-def _flat_plan(launch: Launch) -> Plan:
-    """The elements of all results, cut over cores and tiles."""
-    footprint = Footprint.of([launch.kernel.outputs[0].dtype])
-    tiling = vector_tiling(_total(launch), footprint, launch.soc)
-    size = DEPTH * tiling.tile_length * launch.kernel.outputs[0].dtype.itemsize
-    queue = Buffer(f"{launch.kernel.outputs[0].name}Queue", "ub", size)
-    return Plan(tiling, tiling.core_num, (queue,), launch.moved)
 
 
 @cache
 def skeleton(name: str) -> Family:
-    """The family of operators whose rows name `name` and that nobody has written yet."""
-    if name in _FRAMED:
-        return Family(name, name, frozenset(), _framed_plan)
-    return Family(name, "skeleton", frozenset(), _flat_plan)
+    """Return the family of operators whose rows name `name` and that nobody has written yet."""
+    return _Framed(name) if name in _FRAMED else _Flat(name)
 
 
-AICPU = Family("aicpu", "aicpu", frozenset(), _shards)
+AICPU = _AiCpu()

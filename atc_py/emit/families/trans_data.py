@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from atc_py.emit.box_family import box_family
+from atc_py.emit.box_family import BoxFamily
 from atc_py.emit.boxes import Box
 from atc_py.emit.constants import repeated_word
 from atc_py.tensor.dtypes import DType
@@ -230,26 +229,32 @@ def _storage(kernel: KernelFacts) -> Storage | None:
     return found[0] if len(found) == 1 else None
 
 
-def _covers(kernel: KernelFacts) -> bool:
-    """Between rows and one blocked format; filters of groups are constants, packed before."""
-    storage = _storage(kernel)
-    if storage is None or kernel.outputs[0].dtype is DType.INT4:
-        return False
-    plain = kernel.inputs[0].format in _PLAIN
-    return plain and storage.groups == 1 and storage.format is not Format.C1HWNCOC0
+class _TransData(BoxFamily):
+    """Changes between rows and blocks; one side is stored in blocks whatever is asked for."""
+
+    in_blocks = True
+
+    def covers(self, kernel: KernelFacts) -> bool:
+        """Return True between rows and one blocked format.
+
+        Filters of groups are constants, which are packed before.
+        """
+        storage = _storage(kernel)
+        if storage is None or kernel.outputs[0].dtype is DType.INT4:
+            return False
+        plain = kernel.inputs[0].format in _PLAIN
+        return plain and storage.groups == 1 and storage.format is not Format.C1HWNCOC0
+
+    def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
+        """Return whether elements are gathered, and the zeros where blocks are made.
+
+        Lanes of fractals stand side by side in rows, channels do not.
+        """
+        storage, packs = _storage(kernel), kernel.inputs[0].storage is None
+        return {
+            "gathers": storage is None or storage.format is not Format.FRACTAL_NZ,
+            "fill": repeated_word(0, DType.INT32) if packs else None,
+        }
 
 
-def _context(kernel: KernelFacts) -> Mapping[str, Any]:
-    """Lanes of fractals lie side by side in rows, channels do not; zeros where blocks are made."""
-    storage, packs = _storage(kernel), kernel.inputs[0].storage is None
-    return {
-        "gathers": storage is None or storage.format is not Format.FRACTAL_NZ,
-        "fill": repeated_word(0, DType.INT32) if packs else None,
-    }
-
-
-FAMILIES = (
-    replace(
-        box_family("trans_data", {"TransData": _boxes}, _context), covers=_covers, in_blocks=True
-    ),
-)
+FAMILIES = (_TransData("trans_data", {"TransData": _boxes}),)

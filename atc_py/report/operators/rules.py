@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from atc_py.check.findings import Standing
-from atc_py.check.predicate import sentence
+from atc_py.check.sentences import sentence
 from atc_py.diag import SEMICOLON, Words
 from atc_py.report.check.words import LEVELS
 from atc_py.spec import Level

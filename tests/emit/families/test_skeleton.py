@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atc_py.emit.collect import collect
-from atc_py.emit.family import family_of
 from atc_py.emit.plan import Launch
+from atc_py.emit.registry import family_of
 from atc_py.emit.tiling import ShardTiling
 from atc_py.ir import Engine
 from atc_py.target import find_soc
@@ -22,5 +22,5 @@ def test_aicpu_nodes_are_shared_out_over_its_cores(graph: Graph, add_node: AddNo
     node = add_node(graph, "Relu", [(100,)], [(100,)], engine=Engine.AICPU)
     (kernel,) = collect(graph, SIM)
     plan = family_of(kernel.facts).plan(Launch(kernel.facts, node, SIM))
-    assert plan.tiling == ShardTiling(100, 8, 13)
+    assert plan.tiling == ShardTiling(total_length=100, shard_count=8, shard_length=13)
     assert plan.cores == 8

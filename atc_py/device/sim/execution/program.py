@@ -14,10 +14,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from atc_py.device.sim.kernel import Kernel
-    from atc_py.device.sim.memory.slot_plan import MemoryPlan
     from atc_py.device.sim.node import NodeFacts, TensorFacts
 
-__all__ = ["Program", "Step", "freeing", "settled", "without_moves"]
+__all__ = ["MemoryPlan", "Program", "Step", "freeing", "settled", "without_moves"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +57,20 @@ class Step:
     def place(self) -> Place:
         """Where a finding about this node lies."""
         return Place(node=self.index, node_name=self.node.name, op_type=self.node.op)
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPlan:
+    """Slots and their tenants.
+
+    Attributes:
+        slots: size of each slot in bytes.
+        slot_of: slot of each tensor that the device computes and that is no alias; none where
+            only the run knows its extents.
+    """
+
+    slots: tuple[int, ...]
+    slot_of: Mapping[int, int]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,32 +9,18 @@ Inputs of the model and constants have no slot, so nothing ever writes to them.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from atc_py.device.sim.execution.program import MemoryPlan
 from atc_py.device.sim.numerics.rounding import carrier_dtype
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from atc_py.device.sim.execution.program import Step
     from atc_py.device.sim.node import TensorFacts
 
-__all__ = ["MemoryPlan", "plan_memory"]
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryPlan:
-    """Slots and their tenants.
-
-    Attributes:
-        slots: size of each slot in bytes.
-        slot_of: slot of each tensor that the device computes and that is no alias; none where
-            only the run knows its extents.
-    """
-
-    slots: tuple[int, ...]
-    slot_of: Mapping[int, int]
+__all__ = ["plan_memory"]
 
 
 def plan_memory(

@@ -1,0 +1,86 @@
+"""The kind of families that write convolutions: their geometry, and the numbers of their maps.
+
+m, n and k of the product are another matter for rows and for blocks; a tile is a rectangle of the
+result's map in both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from atc_py.emit.cube import ProductFamily, applies_links
+from atc_py.emit.fields import narrow, wide
+
+if TYPE_CHECKING:
+    from atc_py.emit.plan import KernelFacts
+    from atc_py.target import Soc
+    from atc_py.tensor.shapes import Shape
+
+__all__ = ["DEPTHWISE", "TRANSPOSED", "ConvGeometry", "ConvolutionFamily", "MapTiling"]
+
+DEPTHWISE, TRANSPOSED = "DepthwiseConv2D", "Conv2DTransposeD"
+
+
+@dataclass(frozen=True, kw_only=True)
+class MapTiling:
+    """Maps of a convolution, and the rectangles that the result's is cut into.
+
+    A tiling has these fields behind those that it inherits from other classes when this one stands
+    first among its bases. Two bases with slots cannot be mixed, so this one has none.
+    """
+
+    height: int = wide("rows of an input map")
+    width: int = wide("columns of an input map")
+    out_height: int = wide("rows of a result map")
+    out_width: int = wide("columns of a result map")
+    window_height: int = wide("rows of the window")
+    window_width: int = wide("columns of the window")
+    tile_rows: int = narrow("rows of the result's map in a tile")
+    tile_columns: int = narrow("columns of the result's map in a tile; less than all for one row")
+    column_count: int = wide("tiles along a row of the result's map")
+
+
+@dataclass(frozen=True, slots=True)
+class ConvGeometry:
+    """Dims of a convolution.
+
+    Attributes:
+        x: NCHW input.
+        y: NCHW result.
+        window: rows and columns of the filter.
+    """
+
+    x: Shape
+    y: Shape
+    window: Shape
+
+    def map_tiling(self, rows: int, columns: int) -> MapTiling:
+        """Cut the result's map into rectangles."""
+        return MapTiling(
+            height=self.x[2],
+            width=self.x[3],
+            out_height=self.y[2],
+            out_width=self.y[3],
+            window_height=self.window[0],
+            window_width=self.window[1],
+            tile_rows=rows,
+            tile_columns=columns,
+            column_count=-(-self.y[3] // columns),
+        )
+
+    def map_tiles(self, rows: int, columns: int) -> int:
+        """Return how many rectangles the result's map is cut into."""
+        return -(-self.y[2] // rows) * -(-self.y[3] // columns)
+
+
+class ConvolutionFamily(ProductFamily):
+    """Convolutions as products on the cube."""
+
+    name = "conv"
+    operators = frozenset({"Conv2D", TRANSPOSED, DEPTHWISE})
+
+    def fuses(self, kernel: KernelFacts, soc: Soc) -> bool:
+        """Return True if what links read has an element for each of the result, or one for all."""
+        tensors = (each for link in kernel.links for each in link.tensors)
+        return applies_links(kernel, soc) and not any(each.reach.repeats for each in tensors)

@@ -1,0 +1,245 @@
+"""Convolutions of images in NC1HWC0 as products: positions by channels, blocks and taps summed up.
+
+m are the positions of a result's map, n its channels, k the blocks of channels and the taps of a
+window. The block diagonals of a grouped filter, and the blocks of a depthwise one, are products of
+their own; those and the images are the batch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Any, cast
+
+from atc_py.emit.convolutions import (
+    DEPTHWISE,
+    TRANSPOSED,
+    ConvGeometry,
+    ConvolutionFamily,
+    MapTiling,
+)
+from atc_py.emit.cube import (
+    ACCUMULATOR,
+    BIAS,
+    OFFSET,
+    Product,
+    ProductTiling,
+    Room,
+    Sides,
+    Walk,
+    blocked_buffers,
+    blocked_operands,
+    channel_buffers,
+    link_buffers,
+    links_lie_alike,
+    operands_of,
+    optional_input,
+    product_buffers,
+    product_tiling,
+    sides_of,
+    square_of,
+    tile_bytes,
+    walk_of,
+    whole,
+)
+from atc_py.emit.fields import extended, narrow, wide
+from atc_py.emit.plan import Buffer, Plan
+from atc_py.emit.tiling import BLOCK
+from atc_py.tensor.formats import Format
+from atc_py.tensor.storage import FRACTAL_ROWS, Storage, c0_of, group_blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from atc_py.emit.plan import KernelFacts, Launch
+    from atc_py.target import Soc
+
+__all__ = ["FAMILIES"]
+
+_MOST_POSITIONS, _MOST_CHANNELS = 512, 256
+_PADDING = 128
+"""Positions whose padding is copied at once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _BlocksTiling(ProductTiling):
+    """Products of blocks of channels."""
+
+    products: int = wide("products of an image: block diagonals, or blocks of channels")
+    blocks: int = wide("blocks of channels of an input image")
+    product_blocks: int = wide("blocks of input channels of a product")
+    out_blocks: int = wide("blocks of channels of a result image")
+    out_channels: int = wide("channels of a result image")
+    filter_rows: int = wide("rows of a plane of the filter")
+    filter_blocks: int = wide("planes of the filter for a tap of a product")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConvBlocksTiling(MapTiling, _BlocksTiling):
+    """A convolution of blocks of channels as products."""
+
+    padding_length: int = narrow("positions whose padding is copied at once")
+
+
+@dataclass(frozen=True, slots=True)
+class _Geometry(ConvGeometry):
+    """Dims of a convolution of blocks.
+
+    Attributes:
+        products: of an image.
+        inputs: blocks of input channels of a product.
+        outputs: result channels of a product.
+        rows: of a plane of the filter.
+        planes: of the filter for a tap of a product.
+        c0: channels of a block of the input.
+    """
+
+    products: int
+    inputs: int
+    outputs: int
+    rows: int
+    planes: int
+    c0: int
+
+    @classmethod
+    def of(cls, launch: Launch) -> _Geometry:
+        """Return the dims of a launch."""
+        (x, weights), y = launch.inputs[:2], launch.outputs[0]
+        c0 = c0_of(launch.kernel.inputs[0].dtype)
+        if launch.kernel.op == DEPTHWISE:
+            blocks = -(-x[1] // c0)
+            return cls(x, y, weights[2:], blocks, 1, min(c0, y[1]), c0, 1, c0)
+        groups = _groups(launch.kernel)
+        merged, count, planes, rows = group_blocks(groups, weights[1], weights[0] // groups, c0)
+        inputs, outputs = -(-merged * (x[1] // groups) // c0), merged * (y[1] // groups)
+        rows *= FRACTAL_ROWS
+        return cls(x, y, weights[2:], count, inputs, outputs, rows, planes, c0)
+
+    def product(self, itemsize: int) -> Product:
+        """The convolution as products of [m, k] x [k, n]."""
+        depth = self.inputs * prod(self.window) * self.c0
+        batch = self.x[0] * self.products
+        return Product(batch, prod(self.y[2:]), self.outputs, depth, itemsize)
+
+    def rectangle(self, most: int) -> tuple[int, int]:
+        """Rows and columns of the result's map: at most `most` positions."""
+        height, width = self.y[2:]
+        columns = max(1, min(width, most))
+        return max(1, min(height, most // columns)) if columns == width else 1, columns
+
+
+def _groups(kernel: KernelFacts) -> int:
+    """Groups of channels of a Conv2D."""
+    return max(1, cast("int", kernel.attributes["groups"]))
+
+
+def _constants(kernel: KernelFacts, tiling: ConvBlocksTiling) -> tuple[Buffer, ...]:
+    """Padding of images, and rows that fill up squares of int8 where a filter is turned."""
+    padding = Buffer("padding", "ub", tiling.padding_length * BLOCK)
+    turned = kernel.op == TRANSPOSED and kernel.inputs[0].dtype.itemsize == 1
+    return (padding, Buffer("zeros", "ub", FRACTAL_ROWS * BLOCK)) if turned else (padding,)
+
+
+def _tiling(
+    geometry: _Geometry,
+    product: Product,
+    cut: tuple[Sides, Walk],
+    rectangle: tuple[int, int],
+    soc: Soc,
+) -> ConvBlocksTiling:
+    """Return all numbers of one set of shapes."""
+    sides, walk = cut
+    counts = geometry.map_tiles(*rectangle), -(-product.n // sides.n)
+    return extended(
+        ConvBlocksTiling,
+        product_tiling(product, sides, walk, counts, soc),
+        geometry.map_tiling(*rectangle),
+        products=geometry.products,
+        blocks=-(-geometry.x[1] // geometry.c0),
+        product_blocks=geometry.inputs,
+        out_blocks=-(-geometry.y[1] // FRACTAL_ROWS),
+        out_channels=geometry.y[1],
+        filter_rows=geometry.rows,
+        filter_blocks=geometry.planes,
+        padding_length=min(_PADDING, rectangle[1]),
+    )
+
+
+class _ConvolutionsOfBlocks(ConvolutionFamily):
+    """Convolutions of images in NC1HWC0 with a filter as CANN stores it."""
+
+    template = "conv_blocks"
+    in_blocks = True
+
+    def plan(self, launch: Launch) -> Plan:
+        """Give three eighths of the unified buffer, or L0C alone, to a tile of the result."""
+        kernel, soc, geometry = launch.kernel, launch.soc, _Geometry.of(launch)
+        size, width = kernel.inputs[0].dtype.itemsize, kernel.outputs[0].dtype.itemsize
+        product = geometry.product(size)
+        direct = soc.vector_cores > soc.aicores
+        area = soc.ub_kib * 1024 * 3 // 8 // tile_bytes(kernel)
+        area = soc.l0c_kib * 1024 // ACCUMULATOR if direct else area
+        most = sides_of(product, Room(area, _MOST_POSITIONS, _MOST_CHANNELS), soc)
+        rows, columns = geometry.rectangle(most.m)
+        sides = Sides(whole(rows * columns, square_of(size)), most.n)
+        channels = channel_buffers(kernel, sides.n, direct=direct)
+        kept = sum(each.nbytes for each in channels if each.storage == "l1")
+        walk = walk_of(product, sides, soc, kept)
+        tiling = _tiling(geometry, product, (sides, walk), (rows, columns), soc)
+        buffers = (
+            *product_buffers(product, sides, walk, None if direct else width),
+            *channels,
+            *link_buffers(kernel, sides),
+            *(() if direct else blocked_buffers(kernel)),
+            *(() if direct else _constants(kernel, tiling)),
+        )
+        return Plan(tiling, tiling.core_num, buffers, launch.moved)
+
+    def covers(self, kernel: KernelFacts) -> bool:
+        """Return True for images in blocks and a filter without offsets.
+
+        Padding of images counts as the zero of their data in all lanes, and only weights of zero
+        take it away again.
+        """
+        x, filters = kernel.inputs[:2]
+        bias, offset = optional_input(kernel, BIAS), optional_input(kernel, OFFSET)
+        images = {x.storage, kernel.outputs[0].storage} == {Storage(Format.NC1HWC0)}
+        plain = offset is None and (bias is None or bias.storage is None)
+        if not (images and plain and filters.storage is not None and links_lie_alike(kernel)):
+            return False
+        if kernel.op == DEPTHWISE:
+            return filters.storage.format is Format.C1HWNCOC0
+        return filters.storage == Storage(Format.FRACTAL_Z, _groups(kernel))
+
+    def fits(self, launch: Launch) -> bool:
+        """Return True for one filter a channel, or groups that fill their diagonals.
+
+        Every diagonal but the only one has whole blocks of input channels.
+        """
+        x, weights = launch.inputs[:2]
+        if launch.kernel.op == DEPTHWISE:
+            return weights[0] == x[1]
+        groups = _groups(launch.kernel)
+        c0 = c0_of(launch.kernel.inputs[0].dtype)
+        blocks = group_blocks(groups, weights[1], weights[0] // groups, c0)
+        whole_blocks = blocks.merged * (x[1] // groups) % c0 == 0
+        return groups % blocks.merged == 0 and (blocks.blocks == 1 or whole_blocks)
+
+    def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
+        """Return the input as left operand; channels are columns of the result."""
+        return {
+            "left": kernel.inputs[0],
+            "right": kernel.inputs[1],
+            "left_turned": False,
+            "right_turned": kernel.op == TRANSPOSED,
+            **operands_of(kernel),
+            **blocked_operands(kernel),
+            "columns": "outChannels",
+            "channels_left": False,
+            "unrolls": False,
+            "channels": "tileN",
+            "first_channel": "FirstChannel()",
+        }
+
+
+FAMILIES = (_ConvolutionsOfBlocks(),)

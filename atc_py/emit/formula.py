@@ -1,0 +1,57 @@
+"""Formulas of elementwise kernels: what is loaded, in which type it is computed, with what scratch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from atc_py.emit.ports import Port
+    from atc_py.emit.scratch import Scratch
+
+__all__ = ["Formula", "Loaded", "loaded"]
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A tensor that a kernel loads tile by tile.
+
+    Attributes:
+        name: its name in the kernel.
+        port: the operand that it is loaded from.
+        ctype: its C++ type in the buffer.
+        load: the member function that loads it; None for the plain copy.
+    """
+
+    name: str
+    port: Port
+    ctype: str
+    load: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """An elementwise kernel's way to compute.
+
+    Attributes:
+        compute: C++ type of its arithmetic, or `scalar` for the scalar unit.
+        operands: tensors to load; inputs that are not among them are single values.
+        wide: True if operands and result go through float32.
+        scratch: further tensors.
+        along_channels: True if operands but the first have one element for each channel.
+        context: what else the template knows.
+    """
+
+    compute: str
+    operands: tuple[Loaded, ...]
+    wide: bool = False
+    scratch: tuple[Scratch, ...] = ()
+    along_channels: bool = False
+    context: tuple[tuple[str, Any], ...] = ()
+
+
+def loaded(ports: Sequence[Port]) -> tuple[Loaded, ...]:
+    """Return operands that are loaded as they are."""
+    return tuple(Loaded(port.name, port, port.ctype) for port in ports)

@@ -1,0 +1,71 @@
+"""The register of families: what writes the kernel of an operator."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from functools import cache
+from typing import TYPE_CHECKING
+
+from atc_py.emit import families as package
+from atc_py.emit.families.skeleton import AICPU, skeleton
+from atc_py.ir import Engine
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from atc_py.emit.family import Family
+    from atc_py.emit.plan import KernelFacts
+
+__all__ = ["families", "families_of", "family_of"]
+
+
+def family_of(kernel: KernelFacts) -> Family:
+    """Return the family that writes `kernel`."""
+    if kernel.key.engine is Engine.AICPU:
+        return AICPU
+    for family in families_of(kernel.op):
+        if (kernel.takes_blocks or not family.in_blocks) and family.covers(kernel):
+            return family
+    return skeleton(kernel.row.family)
+
+
+def families_of(op: str) -> tuple[Family, ...]:
+    """Return the families that claim an operator, the one in blocks first."""
+    return _by_operator().get(op, ())
+
+
+@cache
+def families() -> tuple[Family, ...]:
+    """Return every family, in the order of their modules."""
+    return tuple(family for _, family in _listed())
+
+
+@cache
+def _by_operator() -> Mapping[str, tuple[Family, ...]]:
+    """Return the families of each operator.
+
+    Raises:
+        ValueError: two families claim one operator for the same kind of storage.
+    """
+    found: dict[tuple[str, bool], tuple[Family, str]] = {}
+    for module, family in _listed():
+        for op in sorted(family.operators):
+            claim = op, family.in_blocks
+            if claim in found:
+                raise ValueError(f"{op} is claimed in {found[claim][1]} and in {module}")
+            found[claim] = family, module
+    by_operator: dict[str, tuple[Family, ...]] = {}
+    for (op, _), (family, _) in sorted(found.items(), key=lambda each: not each[0][1]):
+        by_operator[op] = (*by_operator.get(op, ()), family)
+    return by_operator
+
+
+def _listed() -> list[tuple[str, Family]]:
+    """Return every family with the module that lists it."""
+    found: list[tuple[str, Family]] = []
+    for module in pkgutil.iter_modules(package.__path__):
+        name = f"{package.__name__}.{module.name}"
+        listed = getattr(importlib.import_module(name), "FAMILIES", ())
+        found += [(name, family) for family in listed]
+    return found
