@@ -6,13 +6,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from atc_py.emit.cpp import C_TYPES, HOST_TYPES
-from atc_py.emit.keys import LinkInput, LinkKey, PortKey, Stored, attributes_of
+from atc_py.emit.keys import LinkInput, LinkKey, PortKey, attributes_of
 from atc_py.emit.links import linked, reach_of
 from atc_py.emit.plan import KernelFacts, Launch
 from atc_py.emit.ports import Port
 from atc_py.emit.registry import family_of
-from atc_py.passes.layout.ways import chosen_way, lies_as
 from atc_py.target import find_operator
+from atc_py.target.storage_choices import StorageChoice, chosen_storages
+from atc_py.target.stored_nodes import is_stored_as
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,23 +25,23 @@ if TYPE_CHECKING:
 __all__ = ["stored_operands", "with_link"]
 
 
-def stored_operands(node: Node, soc: Soc) -> Stored:
-    """The storages in which a kernel of `node` takes its operands and gives its results.
+def stored_operands(node: Node, soc: Soc) -> StorageChoice:
+    """Return the storages in which a kernel of `node` takes its operands and gives its results.
 
     They are those of the values, unless a value has the same bytes in the storage that the
     operator's kernels take. TransData takes what there is.
     """
     values = [*node.inputs, *node.outputs]
     held = [None if value is None else value.type.storage for value in values]
-    if any(held) and node.op != "TransData":
-        way = chosen_way(node, soc)
-        wanted = [] if way is None else [way.takes(at) for at in range(len(node.inputs))]
-        wanted += [] if way is None else [way.gives(at) for at in range(len(node.outputs))]
-        for at, (value, storage) in enumerate(zip(values, wanted, strict=False)):
-            if value is not None and storage != held[at] and lies_as(value.type, storage):
-                held[at] = storage
     count = len(node.inputs)
-    return Stored(tuple(held[:count]), tuple(held[count:]))
+    chosen = chosen_storages(node, soc) if any(held) and node.op != "TransData" else None
+    if chosen is not None:
+        wanted = [chosen.input(at) for at in range(count)]
+        wanted += [chosen.output(at) for at in range(len(node.outputs))]
+        for at, (value, storage) in enumerate(zip(values, wanted, strict=True)):
+            if value is not None and storage != held[at] and is_stored_as(value.type, storage):
+                held[at] = storage
+    return StorageChoice(inputs=tuple(held[:count]), outputs=tuple(held[count:]))
 
 
 def with_link(
@@ -109,7 +110,9 @@ def _behind_views(value: Value) -> Value:
     return value
 
 
-def _link_key(node: Node, row: TargetOp, head: Value, value: Value, stored: Stored) -> LinkKey:
+def _link_key(
+    node: Node, row: TargetOp, head: Value, value: Value, stored: StorageChoice
+) -> LinkKey:
     """What a kernel depends on of the function that `node` is."""
     inputs = tuple(
         None
@@ -121,7 +124,7 @@ def _link_key(node: Node, row: TargetOp, head: Value, value: Value, stored: Stor
 
 
 def _ports(
-    node: Node, row: TargetOp, value: Value, number: int, stored: Stored
+    node: Node, row: TargetOp, value: Value, number: int, stored: StorageChoice
 ) -> tuple[Port | None, ...]:
     """What the function reads beside the result so far: `then1_x2` is the first link's `x2`."""
     found: list[Port | None] = []

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from atc_py.ir import AttrValue, Engine, Node, TensorType
     from atc_py.target import TargetOp
+    from atc_py.target.storage_choices import StorageChoice
     from atc_py.tensor.formats import Format
     from atc_py.tensor.storage import Storage
 
@@ -26,7 +27,6 @@ __all__ = [
     "LinkKey",
     "PortKey",
     "Reach",
-    "Stored",
     "attributes_of",
     "kernel_key",
     "kernel_name",
@@ -58,21 +58,6 @@ class PortKey(NamedTuple):
         """The key as JSON holds it."""
         stored = [] if self.storage is None else [str(self.storage)]
         return [self.dtype.value, self.format.value, *stored]
-
-
-class Stored(NamedTuple):
-    """How the operands of a node lie: storages by position, None for row by row."""
-
-    inputs: tuple[Storage | None, ...] = ()
-    outputs: tuple[Storage | None, ...] = ()
-
-    def input(self, position: int) -> Storage | None:
-        """The storage of an input."""
-        return self.inputs[position] if position < len(self.inputs) else None
-
-    def output(self, position: int) -> Storage | None:
-        """The storage of a result."""
-        return self.outputs[position] if position < len(self.outputs) else None
 
 
 class Reach(Enum):
@@ -180,7 +165,7 @@ class KernelKey:
         return hashlib.sha256(self.text().encode()).hexdigest()
 
 
-def kernel_key(node: Node, row: TargetOp, engine: Engine, stored: Stored) -> KernelKey:
+def kernel_key(node: Node, row: TargetOp, engine: Engine, stored: StorageChoice) -> KernelKey:
     """The key of `node` alone, whose operator has `row` and which `engine` executes."""
     inputs = [
         None if value is None else _port(value.type, stored.input(at))

@@ -138,6 +138,11 @@ class Node:
         return tuple(self._inputs)
 
     @property
+    def on_aicpu(self) -> bool:
+        """True if an AI CPU kernel executes it."""
+        return self.engine is Engine.AICPU
+
+    @property
     def present_inputs(self) -> tuple[Value, ...]:
         """The inputs that are there."""
         return tuple(value for value in self._inputs if value is not None)

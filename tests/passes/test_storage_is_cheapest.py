@@ -12,15 +12,16 @@ from atc_py.ir.parser import parse_graph
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.base import PassContext
 from atc_py.passes.layout.assign_formats import AssignFormatsPass
-from atc_py.passes.layout.assign_storage import LAUNCH_SECONDS, StorageChoice
-from atc_py.passes.layout.ways import IMAGES, MATRICES, ROWS, ways_of
+from atc_py.passes.layout.assign_storage import LAUNCH_SECONDS, StorageAssignment
 from atc_py.passes.precision.assign_precision import AssignPrecisionPass
 from atc_py.target import find_soc
+from atc_py.target.storage_choices import ROWS, storage_choices
+from atc_py.target.stored_nodes import IMAGES, MATRICES
 
 if TYPE_CHECKING:
     from atc_py.ir import Graph, Node, Value
-    from atc_py.passes.layout.ways import Way
     from atc_py.target import Soc
+    from atc_py.target.storage_choices import StorageChoice
     from atc_py.tensor.storage import Storage
 
 MOST_CHOICES = 3000
@@ -69,19 +70,19 @@ def graphs(draw: st.DrawFn) -> str:
     return HEAD + "\n".join(lines) + "\n" + tail + "}\n"
 
 
-def moved(graph: Graph, ways: dict[Node, Way], soc: Soc) -> float:
+def moved(graph: Graph, ways: dict[Node, StorageChoice], soc: Soc) -> float:
     """Cost of a choice, as docs/layout.md states it."""
     launch = int(LAUNCH_SECONDS * soc.gm_read * soc.aicores * soc.mhz * 1e6)
     total = 0
     for value in (*graph.inputs, *(v for node in graph.nodes for v in node.outputs)):
-        held = ways[value.producer].gives(0) if value.producer else None
-        wanted = [ways[node].takes(position) for node, position in value.uses]
+        held = ways[value.producer].output(0) if value.producer else None
+        wanted = [ways[node].input(position) for node, position in value.uses]
         wanted += [None] * (value in graph.outputs)
         inside = _inside(graph, value)
         for storage in _through(held, set(wanted)):
             nbytes = value.type.nbytes + value.type.with_storage(storage).stored_nbytes
             total += (nbytes + launch) * (2 if inside else 1)
-        if held is not None and value.producer and len(ways_of(value.producer, soc)) > 1:
+        if held is not None and value.producer and len(storage_choices(value.producer, soc)) > 1:
             padding = value.type.with_storage(held).stored_nbytes - value.type.nbytes
             total += 0 if inside else padding * (1 + sum(each == held for each in wanted))
     return total
@@ -112,11 +113,11 @@ def test_choice_is_within_a_twentieth_of_the_best(text: str) -> None:
     for step in (AssignPrecisionPass, AssignFormatsPass):
         step().run(graph, context)
         graph.sort()
-    choice = StorageChoice(graph, soc)
-    choice.settle(IMAGES)
-    choice.settle(MATRICES)
-    found = moved(graph, {node: choice.way(node) for node in graph.nodes}, soc)
-    options = [ways_of(node, soc) for node in graph.nodes]
+    assignment = StorageAssignment(graph, soc)
+    assignment.settle(IMAGES)
+    assignment.settle(MATRICES)
+    found = moved(graph, {node: assignment.choice(node) for node in graph.nodes}, soc)
+    options = [storage_choices(node, soc) for node in graph.nodes]
     storages = {way.storage for ways in options for way in ways} - {None}
     count = 1
     for ways in options:
@@ -132,6 +133,6 @@ def test_choice_is_within_a_twentieth_of_the_best(text: str) -> None:
 def test_ties_lie_row_by_row() -> None:
     text = HEAD + f"  %n0 = Tanh(%image) : {IMAGE} ND\n  output %n0\n}}\n"
     graph, soc = parse_graph(text), find_soc("Ascend310P3")
-    choice = StorageChoice(graph, soc)
-    choice.settle(IMAGES)
-    assert choice.way(graph.nodes[0]) == ROWS
+    assignment = StorageAssignment(graph, soc)
+    assignment.settle(IMAGES)
+    assert assignment.choice(graph.nodes[0]) == ROWS

@@ -9,8 +9,9 @@ from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.fusion.attributes import VIEWS
 from atc_py.passes.fusion.merge_kernels import ELEMENTWISE
 from atc_py.passes.layout.cut import SINK, SOURCE, cheapest_side
-from atc_py.passes.layout.ways import IMAGES, MATRICES, ROWS, Way, ways_of
 from atc_py.target import Layout, find_operator
+from atc_py.target.storage_choices import ROWS, storage_choices
+from atc_py.target.stored_nodes import IMAGES, MATRICES
 from atc_py.tensor.storage import lies_like_rows
 
 if TYPE_CHECKING:
@@ -19,9 +20,10 @@ if TYPE_CHECKING:
     from atc_py.ir import Graph, Node
     from atc_py.passes.layout.cut import Edge
     from atc_py.target import Soc
+    from atc_py.target.storage_choices import StorageChoice
     from atc_py.tensor.storage import Storage
 
-__all__ = ["LAUNCH_SECONDS", "AssignStoragePass", "StorageChoice"]
+__all__ = ["LAUNCH_SECONDS", "AssignStoragePass", "StorageAssignment"]
 
 LAUNCH_SECONDS = 3e-6
 """What a launch costs; the cost model expects the same of one."""
@@ -50,18 +52,18 @@ class AssignStoragePass(Pass):
         """Choose; returns how many values are stored in blocks."""
         if not any(_asks_for_blocks(node) for node in graph.nodes):
             return 0
-        choice = StorageChoice(graph, context.soc)
-        choice.settle(IMAGES)
-        choice.settle(MATRICES)
+        assignment = StorageAssignment(graph, context.soc)
+        assignment.settle(IMAGES)
+        assignment.settle(MATRICES)
         count = 0
         for node in graph.nodes:
-            way = choice.way(node)
+            choice = assignment.choice(node)
             for position, value in enumerate(node.outputs):
-                storage = way.gives(position)
+                storage = choice.output(position)
                 if storage is not None:
                     value.type = value.type.with_storage(storage)
                     count += 1
-        return count + sum(_store(graph, value, choice) for value in list(graph.constants()))
+        return count + sum(_store(graph, value, assignment) for value in list(graph.constants()))
 
 
 def _asks_for_blocks(node: Node) -> bool:
@@ -70,11 +72,11 @@ def _asks_for_blocks(node: Node) -> bool:
     return row is not None and row.layout in _SEEDS and node.engine is Engine.AICORE
 
 
-def _store(graph: Graph, value: Value, choice: StorageChoice) -> int:
+def _store(graph: Graph, value: Value, assignment: StorageAssignment) -> int:
     """Store a constant as its readers want it, once for each storage; how many are in blocks."""
     wishes: dict[Storage | None, list[tuple[Node, int]]] = {}
     for node, position in value.uses:
-        wishes.setdefault(choice.way(node).takes(position), []).append((node, position))
+        wishes.setdefault(assignment.choice(node).input(position), []).append((node, position))
     free = not graph.is_output(value)
     if not free:
         wishes = {None: wishes.pop(None, []), **wishes}
@@ -89,28 +91,30 @@ def _store(graph: Graph, value: Value, choice: StorageChoice) -> int:
     return sum(storage is not None for storage in wishes)
 
 
-class StorageChoice:
-    """The ways of all nodes, and which of them are chosen."""
+class StorageAssignment:
+    """The storage choices of all nodes, and which of them are made."""
 
     def __init__(self, graph: Graph, soc: Soc) -> None:
-        self._ways = {node: ways_of(node, soc) for node in graph.nodes}
-        self._chosen = {node: ways[0] for node, ways in self._ways.items() if len(ways) == 1}
+        self._choices = {node: storage_choices(node, soc) for node in graph.nodes}
+        self._chosen = {
+            node: choices[0] for node, choices in self._choices.items() if len(choices) == 1
+        }
         self._handed_out = set(graph.outputs)
         rate = soc.gm_read * soc.aicores * soc.mhz * 1e6
         self._launch = int(LAUNCH_SECONDS * rate)
 
-    def way(self, node: Node) -> Way:
-        """What is chosen for a node; rows while nothing is."""
+    def choice(self, node: Node) -> StorageChoice:
+        """Return what is chosen for a node; rows while nothing is."""
         return self._chosen.get(node, ROWS)
 
     def settle(self, storage: Storage) -> None:
         """Choose between `storage` and anything else for all nodes that may have it."""
         free = {
-            node: way
-            for node, ways in self._ways.items()
+            node: choice
+            for node, choices in self._choices.items()
             if node not in self._chosen
-            for way in ways
-            if way.storage == storage
+            for choice in choices
+            if choice.storage == storage
         }
         for members in self._regions(free):
             edges = list(self._edges(members, free, storage))
@@ -136,7 +140,7 @@ class StorageChoice:
             yield region
 
     def _edges(
-        self, members: list[Node], free: dict[Node, Way], storage: Storage
+        self, members: list[Node], free: dict[Node, StorageChoice], storage: Storage
     ) -> Iterator[Edge]:
         """The values around `members`, each with its cost if they are not all alike."""
         points = {node: point for point, node in enumerate(members)}
@@ -148,20 +152,24 @@ class StorageChoice:
                 yield from self._edges_of(value, points, free, storage)
 
     def _edges_of(
-        self, value: Value, points: dict[Node, int], free: dict[Node, Way], storage: Storage
+        self,
+        value: Value,
+        points: dict[Node, int],
+        free: dict[Node, StorageChoice],
+        storage: Storage,
     ) -> Iterator[Edge]:
         """What converting `value` costs, and what its padding costs."""
         maker = value.producer
         source = SINK
         if maker is not None:
-            way = free.get(maker) if maker in points else self.way(maker)
-            if way is not None and way.gives(maker.outputs.index(value)) == storage:
+            choice = free.get(maker) if maker in points else self.choice(maker)
+            if choice is not None and choice.output(maker.outputs.index(value)) == storage:
                 source = points.get(maker, SOURCE)
         ends = {source, SINK} if value in self._handed_out else {source}
         alike = 0
         for node, position in value.uses:
-            way = free.get(node) if node in points else self.way(node)
-            follows = way is not None and way.takes(position) == storage
+            choice = free.get(node) if node in points else self.choice(node)
+            follows = choice is not None and choice.input(position) == storage
             alike += follows
             ends.add(points.get(node, SOURCE) if follows else SINK)
         if len(ends) == 1:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from atc_py.ir import Engine, Phase
 from atc_py.passes.base import Pass, PassContext
-from atc_py.passes.layout.ways import ROWS, chosen_way, in_blocks, lies_as
+from atc_py.target.storage_choices import ROWS, chosen_storages
+from atc_py.target.stored_nodes import in_blocks, is_stored_as
 
 if TYPE_CHECKING:
     from atc_py.ir import AttrValue, Graph, Value
@@ -33,12 +34,12 @@ class InsertTransDataPass(Pass):
         for node in list(graph.nodes):
             if not in_blocks(node):
                 continue
-            way = chosen_way(node, context.soc) or ROWS
+            choice = chosen_storages(node, context.soc) or ROWS
             for position, value in enumerate(node.inputs):
                 if value is None or value.const is not None:
                     continue
-                wanted = way.takes(position)
-                if not lies_as(value.type, wanted):
+                wanted = choice.input(position)
+                if not is_stored_as(value.type, wanted):
                     node.set_input(position, _converted(graph, value, wanted, made))
         graph.outputs = [_converted(graph, value, None, made) for value in graph.outputs]
         return sum(old is not new for (old, _), new in made.items())

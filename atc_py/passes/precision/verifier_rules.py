@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from atc_py.ir.verifier import Rules
-from atc_py.passes.layout.ways import storage_fault
+from atc_py.passes.layout.storage_fault import storage_fault
 from atc_py.passes.memory.proof import unsound_places
 from atc_py.passes.precision.casts import cast_engine
 from atc_py.passes.precision.columns import fits

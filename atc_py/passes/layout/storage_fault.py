@@ -1,0 +1,33 @@
+"""The verifier's rule on storage: a node takes its operands as they are stored."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.target.storage_choices import chosen_storages
+from atc_py.target.stored_nodes import in_blocks, is_stored_as
+
+if TYPE_CHECKING:
+    from atc_py.ir import Node
+    from atc_py.target import Soc
+
+__all__ = ["storage_fault"]
+
+
+def storage_fault(node: Node, soc: Soc) -> str | None:
+    """Return why `node` cannot work with its operands and results as they are stored, or None.
+
+    A node that is stored row by row as a whole always can: so it is where no storage was chosen.
+    """
+    if node.op == "TransData" or not in_blocks(node):
+        return None
+    choice = chosen_storages(node, soc)
+    if choice is None:
+        return f"{node.op} gives none of its results as {node.output.type}"
+    for position, value in enumerate(node.inputs):
+        wanted = choice.input(position)
+        if value is None or is_stored_as(value.type, wanted):
+            continue
+        words = "row by row" if wanted is None else f"as {wanted}"
+        return f"{node.op} takes %{value.name} {words}, found {value.type}"
+    return None

@@ -1,0 +1,309 @@
+"""Storage choices: in which storages the kernels of an operator take operands and give results."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from atc_py.target.layouts import Layout
+from atc_py.target.operators import find_operator
+from atc_py.target.stored_nodes import (
+    IMAGE_RANK,
+    IMAGES,
+    MATRICES,
+    MATRIX_RANK,
+    is_image,
+    is_matrix,
+)
+from atc_py.tensor.formats import Format
+from atc_py.tensor.shapes import element_count
+from atc_py.tensor.storage import Storage, c0_of, why_impossible
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from atc_py.target.row import AttributeValue
+    from atc_py.target.socs import Soc
+    from atc_py.target.stored_nodes import StoredNode, StoredType
+
+__all__ = ["ROWS", "StorageChoice", "chosen_storages", "storage_choices"]
+
+_CHANNELS, _HEIGHT = 1, 2
+
+
+@dataclass(frozen=True, slots=True)
+class StorageChoice:
+    """Storages of a node's operands and results, None for row by row.
+
+    Attributes:
+        storage: what most of them have; it tells the choices of a node apart.
+        inputs: by position; what is not named is stored row by row.
+        outputs: by position; what is not named is stored row by row.
+    """
+
+    storage: Storage | None = None
+    inputs: tuple[Storage | None, ...] = ()
+    outputs: tuple[Storage | None, ...] = ()
+
+    def input(self, position: int) -> Storage | None:
+        """Return the storage of the input at `position`."""
+        return self.inputs[position] if position < len(self.inputs) else None
+
+    def output(self, position: int) -> Storage | None:
+        """Return the storage of the output at `position`."""
+        return self.outputs[position] if position < len(self.outputs) else None
+
+
+ROWS = StorageChoice()
+"""Everything row by row."""
+
+_Choices: TypeAlias = tuple[StorageChoice, ...]
+
+
+def storage_choices(node: StoredNode, soc: Soc) -> tuple[StorageChoice, ...]:
+    """Return the storages with which the kernel of `node` may work on `soc`, at least one choice.
+
+    Kernels of the AI CPU and whatever has open dims are stored row by row.
+    """
+    row = find_operator(node.op)
+    if row is None or node.on_aicpu:
+        return (ROWS,)
+    rule = _RULES.get(row.layout)
+    if rule is None or any(kind.is_open for kind in _types(node)):
+        return (ROWS,)
+    return rule(node, soc)
+
+
+def chosen_storages(node: StoredNode, soc: Soc) -> StorageChoice | None:
+    """Return the choice of `node` that gives the storages of its results; None where none does.
+
+    A node without a choice may also be stored row by row as a whole: that is how graphs stay in
+    which no storage is chosen.
+    """
+    given = tuple(value.type.storage for value in node.outputs)
+    for choice in storage_choices(node, soc):
+        if all(choice.output(at) == storage for at, storage in enumerate(given)):
+            return choice
+    return ROWS if not any(given) else None
+
+
+def _types(node: StoredNode) -> list[StoredType]:
+    """Return the types of operands and results."""
+    return [value.type for value in (*node.present_inputs, *node.outputs)]
+
+
+def _numbers(value: AttributeValue) -> tuple[int, ...]:
+    """Return an attribute of type ints."""
+    return tuple(int(item) for item in value) if isinstance(value, tuple) else ()
+
+
+def _images(node: StoredNode) -> StorageChoice | None:
+    """Store every image in NC1HWC0, all else row by row; None where the data are not an image."""
+    data = node.inputs[0] if node.inputs else None
+    if data is None or not is_image(data.type) or not is_image(node.outputs[0].type):
+        return None
+    return _where(node, IMAGES, is_image)
+
+
+def _where(node: StoredNode, storage: Storage, fits: Callable[[StoredType], bool]) -> StorageChoice:
+    """Store what fits in `storage`, and all else row by row."""
+    return StorageChoice(
+        storage,
+        tuple(storage if value is not None and fits(value.type) else None for value in node.inputs),
+        tuple(storage if fits(value.type) else None for value in node.outputs),
+    )
+
+
+def _image_choices(node: StoredNode, _soc: Soc) -> _Choices:
+    """Store images in NC1HWC0."""
+    return (_images(node) or ROWS,)
+
+
+def _spatial_choices(node: StoredNode, _soc: Soc) -> _Choices:
+    """Store row by row, or in NC1HWC0 where only height and width of images change."""
+    choice = _images(node)
+    mode = node.attributes.get("coordinate_transformation_mode")
+    if choice is None or mode == "tf_crop_and_resize":
+        return (ROWS,)
+    before, after = node.present_inputs[0].type, node.outputs[0].type
+    return (ROWS, choice) if before.dims[:_HEIGHT] == after.dims[:_HEIGHT] else (ROWS,)
+
+
+def _conv_choices(node: StoredNode, _soc: Soc) -> _Choices:
+    """Store images in NC1HWC0 and a filter in FRACTAL_Z."""
+    groups = node.attributes.get("groups", 1)
+    return _with_filter(node, Storage(Format.FRACTAL_Z, int(str(groups))))
+
+
+def _depthwise_choices(node: StoredNode, _soc: Soc) -> _Choices:
+    """Store images in NC1HWC0 and a filter in C1HWNCoC0."""
+    channels = node.present_inputs[0].type.dims[_CHANNELS]
+    return _with_filter(node, Storage(Format.C1HWNCOC0, channels or 1))
+
+
+def _with_filter(node: StoredNode, storage: Storage) -> _Choices:
+    """Store images in NC1HWC0 and the second operand in `storage`."""
+    choice = _images(node)
+    kind = node.present_inputs[1].type
+    if choice is None or why_impossible(kind.dims, kind.format, storage):
+        return (ROWS,)
+    inputs = (IMAGES, storage)
+    return (StorageChoice(IMAGES, inputs, choice.outputs),)
+
+
+def _matrix_choices(node: StoredNode, soc: Soc) -> _Choices:
+    """Store matrices in FRACTAL_NZ; only constants where copies make fractals of rows."""
+    operands = node.present_inputs[:2]
+    if not all(is_matrix(value.type) for value in (*operands, *node.outputs[:1])):
+        return (ROWS,)
+    if soc.fractal_copies:
+        inputs = tuple(None if value.const is None else MATRICES for value in operands)
+        return (StorageChoice(None, inputs),)
+    return (StorageChoice(MATRICES, (MATRICES, MATRICES), (MATRICES,)),)
+
+
+def _quant_choices(node: StoredNode, soc: Soc) -> _Choices:
+    """Store images in NC1HWC0, matrices as products take them."""
+    data = node.present_inputs[0].type
+    if is_image(data):
+        return (_where(node, IMAGES, lambda kind: is_image(kind) and kind.dims == data.dims),)
+    if not is_matrix(data) or soc.fractal_copies:
+        return (ROWS,)
+    return (_where(node, MATRICES, lambda kind: kind.dims == data.dims),)
+
+
+def _alike_choices(node: StoredNode, _soc: Soc) -> _Choices:
+    """Store row by row, or all alike."""
+    result = node.outputs[0].type
+    choices = [ROWS]
+    if is_image(result):
+        choices += _followed(node, IMAGES, lambda kind: _image_operand(kind, result))
+    if is_matrix(result):
+        choices += _followed(node, MATRICES, lambda kind: _matrix_operand(kind, result))
+    return tuple(choices)
+
+
+def _followed(
+    node: StoredNode, storage: Storage, answer: Callable[[StoredType], bool | None]
+) -> list[StorageChoice]:
+    """Store operands in `storage` or row by row as `answer` says; no choice where it says None."""
+    inputs: list[Storage | None] = []
+    for value in node.inputs:
+        follows = False if value is None else answer(value.type)
+        if follows is None:
+            return []
+        inputs.append(storage if follows else None)
+    return [StorageChoice(storage, tuple(inputs), (storage,) * len(node.outputs))]
+
+
+def _image_operand(kind: StoredType, result: StoredType) -> bool | None:
+    """Return True for an image like the result, False for what is row by row, None for neither.
+
+    Single numbers and vectors of channels are row by row. Channels must not be repeated: in a block
+    the first stands beside others.
+    """
+    dims = kind.shape
+    if element_count(dims) == 1:
+        return False
+    channels = result.shape[_CHANNELS]
+    if len(dims) < IMAGE_RANK:
+        vector = (1,) * (IMAGE_RANK - len(dims)) + dims
+        return False if vector == (1, channels, 1, 1) else None
+    if not is_image(kind) or dims[_CHANNELS] != channels:
+        return None
+    pairs = zip(dims, result.shape, strict=True)
+    return True if all(extent in {1, full} for extent, full in pairs) else None
+
+
+def _matrix_operand(kind: StoredType, result: StoredType) -> bool | None:
+    """Return True for matrices like the result, False for what is row by row, None for neither.
+
+    Single numbers, and rows that are the same for every row of the result, are row by row.
+    """
+    dims = kind.shape
+    if element_count(dims) == 1:
+        return False
+    height, width = result.shape[-2:]
+    if dims[-1] != width:
+        return None
+    if len(dims) < MATRIX_RANK or (dims[-2] == 1 and height != 1):
+        return False
+    return True if dims[-2] == height else None
+
+
+def _last_axis_choices(node: StoredNode, soc: Soc) -> _Choices:
+    """Store row by row, or in FRACTAL_NZ where the last axis alone is worked along."""
+    if _axes_along(node) != {node.outputs[0].type.rank - 1}:
+        return (ROWS,)
+    choices = _alike_choices(node, soc)
+    return tuple(choice for choice in choices if choice.storage != IMAGES)
+
+
+def _axes_along(node: StoredNode) -> set[int]:
+    """Return the axes that a normalization or softmax works along, from 0."""
+    rank = node.outputs[0].type.rank
+    axes = node.attributes.get("axes")
+    if axes is not None:
+        return {axis % rank for axis in _numbers(axes)} if rank else set()
+    first = node.attributes.get("begin_norm_axis")
+    if first is not None:
+        return set(range(int(str(first)) % rank, rank)) if rank else set()
+    if node.op == "RmsNorm":
+        return set(range(rank - node.present_inputs[1].type.rank, rank))
+    return {rank - 1}
+
+
+def _reduce_choices(node: StoredNode, _soc: Soc) -> _Choices:
+    """Store row by row, or in NC1HWC0 where channels stay and no axis goes."""
+    choice = _images(node)
+    axes = _numbers(node.attributes.get("axes", node.attributes.get("axis", ())))
+    if choice is None or not axes or not node.attributes.get("keep_dims"):
+        return (ROWS,)
+    return (ROWS,) if _CHANNELS in {axis % IMAGE_RANK for axis in axes} else (ROWS, choice)
+
+
+def _join_choices(node: StoredNode, _soc: Soc) -> _Choices:
+    """Store row by row, or in any storage whose blocks the axis does not cut."""
+    rank = node.outputs[0].type.rank
+    axis = node.attributes.get("concat_dim", node.attributes.get("split_dim"))
+    if not isinstance(axis, int) or not rank:
+        return (ROWS,)
+    axis %= rank
+    kinds = _types(node)
+    choices = [ROWS]
+    if all(is_image(kind) for kind in kinds) and not _cuts_channels(kinds, axis):
+        choices.append(_where(node, IMAGES, is_image))
+    if axis < rank - MATRIX_RANK:
+        choices.append(_where(node, MATRICES, is_matrix))
+    return tuple(choices)
+
+
+def _cuts_channels(kinds: Sequence[StoredType], axis: int) -> bool:
+    """Return True if tensors joined along `axis` begin or end inside a block of channels."""
+    return axis == _CHANNELS and any(
+        kind.shape[_CHANNELS] % c0_of(kind.dtype) != 0 for kind in kinds
+    )
+
+
+def _view_choices(node: StoredNode, _soc: Soc) -> _Choices:
+    """Store row by row, or in FRACTAL_NZ where the last two dims stay: stacks come as they are."""
+    before, after = node.present_inputs[0].type, node.outputs[0].type
+    same = before.dims[-MATRIX_RANK:] == after.dims[-MATRIX_RANK:]
+    if len(node.outputs) > 1 or not (same and is_matrix(before) and is_matrix(after)):
+        return (ROWS,)
+    return (ROWS, StorageChoice(MATRICES, (MATRICES,), (MATRICES,)))
+
+
+_RULES: dict[Layout, Callable[[StoredNode, Soc], _Choices]] = {
+    Layout.ALIKE: _alike_choices,
+    Layout.IMAGE: _image_choices,
+    Layout.SPATIAL: _spatial_choices,
+    Layout.CONV: _conv_choices,
+    Layout.DEPTHWISE: _depthwise_choices,
+    Layout.MATRIX: _matrix_choices,
+    Layout.QUANT: _quant_choices,
+    Layout.LAST_AXIS: _last_axis_choices,
+    Layout.REDUCE: _reduce_choices,
+    Layout.JOIN: _join_choices,
+    Layout.VIEW: _view_choices,
+}

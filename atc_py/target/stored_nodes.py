@@ -1,0 +1,133 @@
+"""Nodes as rules on storage see them: what they read of a graph's nodes, values and types.
+
+The target knows no graph. A node of the compiler's graph is one of these, and so is any other that
+has the same attributes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from atc_py.tensor.formats import Format
+from atc_py.tensor.storage import Storage, lies_like_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from atc_py.target.row import AttributeValue
+    from atc_py.tensor.dtypes import DType
+    from atc_py.tensor.shapes import Dims, Shape
+
+__all__ = [
+    "IMAGES",
+    "IMAGE_RANK",
+    "MATRICES",
+    "MATRIX_RANK",
+    "StoredNode",
+    "StoredType",
+    "StoredValue",
+    "in_blocks",
+    "is_image",
+    "is_matrix",
+    "is_stored_as",
+]
+
+IMAGES = Storage(Format.NC1HWC0)
+MATRICES = Storage(Format.FRACTAL_NZ)
+
+IMAGE_RANK, MATRIX_RANK = 4, 2
+
+
+class StoredType(Protocol):
+    """The type of a tensor."""
+
+    @property
+    def dtype(self) -> DType:
+        """Element type."""
+
+    @property
+    def dims(self) -> Dims:
+        """Dims, outermost axis first; None for one that only the run knows."""
+
+    @property
+    def format(self) -> Format:
+        """Meaning of the axes."""
+
+    @property
+    def storage(self) -> Storage | None:
+        """Blocked format in which it is stored; None for row by row."""
+
+    @property
+    def rank(self) -> int:
+        """Number of axes."""
+
+    @property
+    def is_open(self) -> bool:
+        """True if only the run knows all dims."""
+
+    @property
+    def shape(self) -> Shape:
+        """Dims, all of them known."""
+
+
+class StoredValue(Protocol):
+    """A tensor of a graph."""
+
+    @property
+    def type(self) -> StoredType:
+        """Its static type."""
+
+    @property
+    def const(self) -> object | None:
+        """Its data where it is a constant."""
+
+
+class StoredNode(Protocol):
+    """An application of a target operator."""
+
+    @property
+    def op(self) -> str:
+        """Name of the target operator."""
+
+    @property
+    def on_aicpu(self) -> bool:
+        """True if an AI CPU kernel executes it."""
+
+    @property
+    def attributes(self) -> Mapping[str, AttributeValue]:
+        """Attributes by name."""
+
+    @property
+    def inputs(self) -> Sequence[StoredValue | None]:
+        """Inputs by position; None where an optional one is absent."""
+
+    @property
+    def present_inputs(self) -> Sequence[StoredValue]:
+        """Inputs that are there."""
+
+    @property
+    def outputs(self) -> Sequence[StoredValue]:
+        """Results by position."""
+
+
+def is_image(kind: StoredType) -> bool:
+    """Return True if a tensor can be stored as an image."""
+    return kind.format is Format.NCHW and kind.rank == IMAGE_RANK
+
+
+def is_matrix(kind: StoredType) -> bool:
+    """Return True if a tensor can be stored as stacked matrices."""
+    return kind.rank >= MATRIX_RANK
+
+
+def is_stored_as(kind: StoredType, wanted: Storage | None) -> bool:
+    """Return True if a tensor has the bytes that it would have in the storage `wanted`."""
+    held = kind.storage
+    pair = held, wanted
+    return held == wanted or all(lies_like_rows(kind.dims, each, kind.dtype) for each in pair)
+
+
+def in_blocks(node: StoredNode) -> bool:
+    """Return True if an operand or a result of `node` is stored in blocks."""
+    values = (*node.present_inputs, *node.outputs)
+    return any(value.type.storage is not None for value in values)

@@ -1,0 +1,101 @@
+"""Storage choices: what kernels take, asked of nodes that no graph of the compiler has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import pytest
+
+from atc_py.ir import TensorType
+from atc_py.target import find_soc
+from atc_py.target.storage_choices import ROWS, StorageChoice, chosen_storages, storage_choices
+from atc_py.target.stored_nodes import IMAGES, MATRICES, in_blocks, is_stored_as
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.formats import Format
+from atc_py.tensor.storage import Storage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from atc_py.target.row import AttributeValue
+    from atc_py.tensor.shapes import Dims
+
+F16 = DType.FLOAT16
+P3, B3 = find_soc("Ascend310P3"), find_soc("Ascend910B3")
+MAP = (1, 20, 6, 6)
+
+
+@dataclass(frozen=True)
+class Value:
+    type: TensorType
+    const: object | None = None
+
+
+@dataclass(frozen=True)
+class Node:
+    op: str
+    inputs: tuple[Value | None, ...]
+    outputs: tuple[Value, ...]
+    attributes: Mapping[str, AttributeValue] = field(default_factory=dict)
+    on_aicpu: bool = False
+
+    @property
+    def present_inputs(self) -> tuple[Value, ...]:
+        return tuple(each for each in self.inputs if each is not None)
+
+
+def tensor(dims: Dims, storage: Storage | None = None, const: object | None = None) -> Value:
+    kind = Format.NCHW if len(dims) == 4 else Format.ND
+    return Value(TensorType(F16, dims, kind, storage), const)
+
+
+def conv(data: Dims = MAP, *, stored: Storage | None = None, on_aicpu: bool = False) -> Node:
+    operands = (tensor(data), tensor((32, 20, 3, 3)), None)
+    return Node("Conv2D", operands, (tensor((1, 32, 4, 4), stored),), {"groups": 1}, on_aicpu)
+
+
+def test_a_convolution_takes_images_and_a_filter_in_fractals() -> None:
+    (choice,) = storage_choices(conv(), P3)
+    assert choice.storage == choice.input(0) == choice.output(0) == IMAGES
+    assert choice.input(1) == Storage(Format.FRACTAL_Z, 1)
+    assert choice.input(2) is None
+    assert choice.input(9) is choice.output(9) is None
+
+
+@pytest.mark.parametrize("node", [conv(on_aicpu=True), conv((None, 20, 6, 6))])
+def test_the_ai_cpu_and_open_dims_take_rows(node: Node) -> None:
+    assert storage_choices(node, P3) == (ROWS,)
+
+
+def test_an_operator_without_a_row_takes_rows() -> None:
+    assert storage_choices(Node("Nothing", (), (tensor(MAP),)), P3) == (ROWS,)
+
+
+def test_copies_that_make_fractals_leave_blocks_to_constants() -> None:
+    operands = tensor((48, 80)), tensor((80, 100), const="data")
+    node = Node("MatMulV2", operands, (tensor((48, 100)),))
+    blocks = StorageChoice(MATRICES, (MATRICES, MATRICES), (MATRICES,))
+    assert storage_choices(node, P3) == (blocks,)
+    assert storage_choices(node, B3) == (StorageChoice(None, (None, MATRICES)),)
+
+
+def test_what_results_are_stored_in_says_which_choice_was_made() -> None:
+    sums = [
+        Node("Add", (tensor(MAP, held), tensor((20, 1, 1))), (tensor(MAP, held),))
+        for held in (None, IMAGES, MATRICES, Storage(Format.FRACTAL_Z))
+    ]
+    rows, images, matrices, unknown = (chosen_storages(node, P3) for node in sums)
+    assert rows == ROWS
+    assert images == StorageChoice(IMAGES, (IMAGES, None), (IMAGES,))
+    assert matrices is None
+    assert unknown is None
+    assert chosen_storages(conv(), P3) == ROWS
+
+
+def test_blocks_of_one_pixel_have_the_bytes_of_rows() -> None:
+    assert is_stored_as(tensor((1, 16, 1, 1)).type, IMAGES)
+    assert not is_stored_as(tensor(MAP).type, IMAGES)
+    assert is_stored_as(tensor(MAP, IMAGES).type, IMAGES)
+    assert in_blocks(conv(stored=IMAGES))
+    assert not in_blocks(conv())
