@@ -210,6 +210,19 @@ def test_max_pool_of_padding_alone_is_minus_infinity() -> None:
     assert y.item() == -np.inf
 
 
+@pytest.mark.parametrize(("op", "nothing"), [("MaxPoolV3", -np.inf), ("AvgPoolV2", np.nan)])
+@pytest.mark.parametrize("shape", [(1, 2, 0, 4), (1, 2, 4, 0)])
+def test_pools_of_a_map_without_elements_see_padding_alone(
+    op: str, nothing: float, shape: tuple[int, ...]
+) -> None:
+    attributes: dict[str, OmAttribute] = {
+        "ksize": [1, 1, 3, 3], "strides": [1, 1, 1, 1], "pads": [2, 2, 2, 2],
+    }  # fmt: skip
+    result = (1, 2, shape[2] + 2, shape[3] + 2)
+    (y,) = run_operator(op, [np.ones(shape, np.float16)], [(DType.FLOAT16, result)], attributes)
+    np.testing.assert_array_equal(y, np.full(result, nothing, np.float16))
+
+
 def test_avg_pool_takes_float64() -> None:
     x = random_array(10, (1, 1, 4, 4), DType.FLOAT64)
     attributes: dict[str, OmAttribute] = {"ksize": [1, 1, 2, 2], "strides": [1, 1, 2, 2]}

@@ -34,14 +34,24 @@ W = np.zeros((4, 4, 3, 3), np.float32)
 POOL: dict[str, Any] = {"kernel_shape": (2, 2)}
 
 
-def refusals(model: onnx.ModelProto, folder: Path) -> Sequence[Diagnostic]:
+def refusals(model: onnx.ModelProto, folder: Path, **options: Any) -> Sequence[Diagnostic]:
     """What conversion finds wrong with `model`, the limits of the list apart."""
     path = folder / "model.onnx"
     onnx.save(model, path)
     with pytest.raises(AtcError) as caught:
-        atc_py.convert(path, folder / "model.om", op_specs=relaxed_specs(model))
+        atc_py.convert(path, folder / "model.om", op_specs=relaxed_specs(model), **options)
     assert not (folder / "model.om").exists()
     return caught.value.diagnostics
+
+
+@pytest.mark.parametrize("mode", ["force_fp16", "must_keep_origin_dtype"])
+@pytest.mark.parametrize("op_type", ["MaxPool", "AveragePool"])
+def test_window_that_leaves_no_row_is_refused(op_type: str, mode: str, tmp_path: Path) -> None:
+    """Its result has a dim of 0: the kernel stub is planned before the device refuses the node."""
+    model = one_node_model(op_type, {"x": X[:, :, :2]}, 13, kernel_shape=(3, 3))
+    (found,) = refusals(model, tmp_path, precision_mode=mode)
+    assert found.code.id == "ATC4013"
+    assert found.message.endswith("a window of 3 does not fit in 2")
 
 
 @pytest.mark.parametrize(

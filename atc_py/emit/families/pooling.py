@@ -174,7 +174,7 @@ class _Tile:
     def load_pitch(self) -> int:
         """Elements from row to row of what is loaded."""
         span = self.width.span(self.columns, self.group)
-        return _whole(min(self.width.extent, span) * self.lanes)
+        return _whole(max(1, min(self.width.extent, span)) * self.lanes)
 
     @property
     def lead(self) -> int:
@@ -231,16 +231,20 @@ def _whole(count: int) -> int:
 
 
 def _tile(launch: Launch, planes: int, lanes: int) -> _Tile:
-    """Return the tile for so many planes, whose columns are so many elements."""
+    """Return the tile for so many planes, whose columns are so many elements.
+
+    A tile has at least one row and one column, even where there is nothing to put in it.
+    """
     height, width = _axes(launch)
+    rows = max(1, min(height.windows, _MOST_RUNS))
     tile = _Tile(
         height,
         width,
         launch.kernel.op == "AvgPoolV2",
-        min(height.windows, _MOST_RUNS),
-        width.windows,
-        min(height.extent, height.span(height.windows, height.size), _MOST_RUNS),
-        width.size,
+        rows,
+        max(1, width.windows),
+        max(1, min(height.extent, height.span(rows, height.size), _MOST_RUNS)),
+        max(1, width.size),
         lanes,
     )
     room, cores = launch.soc.ub_kib * 1024, vector_cores(launch.soc)

@@ -36,13 +36,17 @@ WINDOWS: list[tuple[Shape, dict[str, Any]]] = [
     ((5, 3, 7, 7), window((7, 7))),
     ((5, 3, 7, 9), window((1, 1), global_pooling=True)),
     ((0, 3, 7, 9), window((3, 3))),
+    ((2, 3, 0, 9), window((3, 3), (2, 1), pads=(2, 2, 1, 1))),
+    ((2, 3, 9, 0), window((3, 3), (2, 1), pads=(1, 1, 2, 2))),
     ((1, 1, 3, 5_003), window((3, 3), (1, 2), pads=(1, 1, 1, 1))),
     ((1, 2, 300, 401), window((5, 5), (1, 1), pads=(2, 2, 2, 2))),
     ((1, 1, 257, 311), window((1, 1), global_pooling=True)),
     ((1, 2, 2, 60_013), window((1, 1), global_pooling=True)),
     ((1, 1, 2, 60_013), window((2, 255), (1, 63), pads=(0, 0, 127, 100))),
 ]
-"""One element, tails, pads on one side, overhanging windows, beyond all buffers, all of a map."""
+"""One element, tails, pads on one side, overhanging windows, nothing but padding, beyond all buffers,
+all of a map.
+"""
 
 
 def result_of(op: str, shape: Shape, attributes: dict[str, Any]) -> Shape:

@@ -110,8 +110,9 @@ def _sliding(call: Call, combine: np.ufunc, fill: float) -> Launch:
     window = _window(call.node)
     height, width = call.x.shape[2:]
     outputs = (call.out.shape[2], call.out.shape[3])
-    planes, results = call.x.reshape(-1, height, width), call.out.reshape(-1, *outputs)
-    some = max(1, _BLOCK // (height * width))
+    images = math.prod(call.x.shape[:2])  # said, since maps of padding alone have no elements
+    planes, results = call.x.reshape(images, height, width), call.out.reshape(images, *outputs)
+    some = max(1, _BLOCK // max(1, height * width))
     pool = _Pool(call.workspace, combine, fill)
     launches: list[Launch] = []
     for first in range(0, len(planes), some):
