@@ -126,6 +126,15 @@ def test_operands_that_do_not_broadcast_stop_the_run() -> None:
     np.testing.assert_array_equal(found["total"], 2 * table(4, 3))
 
 
+def test_operands_of_known_extents_that_do_not_broadcast_are_refused_before_the_run() -> None:
+    builder = ModelBuilder()
+    x, other = builder.input("x", "float32", [2, 4]), builder.input("other", "float32", [3, 4])
+    (total,) = builder.node("Add", [x, other], [("float32", [None, 4])])
+    builder.output("total", total)
+    with pytest.raises(AtcError, match="ATC5004: shapes 2x4 and 3x4 do not broadcast"):
+        build_program(builder.build())
+
+
 def test_one_model_runs_on_after_a_failure() -> None:
     model = SimModel(reshaping([None, 3]).build())
     for numbers in ((4, 3), (3, 4), (-1, 3), (5, 5), (4, 3)):

@@ -116,6 +116,13 @@ def test_pad_rounds_its_constant_to_the_dtype() -> None:
     np.testing.assert_array_equal(y, np.array([0.1, 0.0, 0.1], np.float16))
 
 
+def test_pad_of_a_scalar_is_the_scalar() -> None:
+    x = np.array(3.5, np.float32)
+    attributes: Attributes = {"paddings": [], "mode": "constant"}
+    (y,) = run_operator("PadV3D", [x], [(DType.FLOAT32, ())], attributes)
+    assert y.tolist() == 3.5
+
+
 @pytest.mark.parametrize("wanted", [[6, 4], [2, 3, 4], [24], [-1, 8], [1, 24, 1]])
 def test_reshape_agrees_with_onnxruntime(wanted: list[int]) -> None:
     x = random_array(5, (4, 6))

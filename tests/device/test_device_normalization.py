@@ -157,3 +157,9 @@ def test_log_softmax_over_several_axes_is_joint() -> None:
 def test_log_softmax_of_double_is_double() -> None:
     node = Onnx("LogSoftmax", {"axis": -1})
     compare(node, "LogSoftmaxV2", [random_array(1, (2, 9))], None, [DType.FLOAT64])
+
+
+def test_log_softmax_of_a_scalar_is_zero() -> None:
+    x = np.array(3.5, np.float32)
+    (y,) = run_operator("LogSoftmaxV2", [x], [(DType.FLOAT32, ())], {"axes": []})
+    assert y.tolist() == 0.0

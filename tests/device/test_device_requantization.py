@@ -174,6 +174,14 @@ def test_requant_s16_per_channel() -> None:
 # AscendDequantS16 -------------------------------------------------------------------------------
 
 
+def test_requant_s16_of_a_scalar() -> None:
+    x, words = np.array(-7, np.int16), np.array([word_of(0.5)], np.uint64)
+    (y,) = run_operator("AscendRequantS16", [x, words, x], [(I8, ())], {"relu_flag": False})
+    assert y.tolist() == -7
+    (y,) = run_operator("AscendRequantS16", [x, words], [(I8, ())], {"relu_flag": True})
+    assert y.tolist() == 0
+
+
 @pytest.mark.parametrize("shift", range(1, 17))
 @pytest.mark.parametrize("relu", [False, True])
 def test_dequant_s16_is_the_formula(shift: int, relu: bool) -> None:

@@ -65,6 +65,17 @@ class TensorFacts:
     def __str__(self) -> str:
         return f"{self.dtype.value} {format_shape(self.dims)}"
 
+    def may_be(self, other: TensorFacts) -> bool:
+        """Whether nothing that is known of both differs."""
+        return (
+            self.dtype is other.dtype
+            and self.rank == other.rank
+            and all(
+                mine is None or theirs is None or mine == theirs
+                for mine, theirs in zip(self.dims, other.dims, strict=True)
+            )
+        )
+
     def admits(self, other: TensorFacts) -> bool:
         """Whether `other` has this dtype and, where they are known, these extents."""
         return (

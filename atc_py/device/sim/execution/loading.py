@@ -217,11 +217,14 @@ def _has_static_types(node: NodeFacts, kernel: Kernel) -> bool:
     Returns:
         Whether they can be told: extents may be open, and numbers may not be known, before the run.
     """
-    if any(tensor.is_open for tensor in (*node.present, *node.outputs)):
+    if any(tensor.is_open for tensor in node.present):
         return False
     try:
         implied = kernel.types(node)
     except UnknownNumbersError:
+        return False
+    is_open = any(tensor.is_open for tensor in node.outputs)
+    if is_open and all(map(TensorFacts.may_be, node.outputs, implied)):
         return False
     if implied != node.outputs:
         wanted = ", ".join(str(facts) for facts in implied)

@@ -233,16 +233,16 @@ def _non_zero_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     """A row for each axis and as many columns as the model declares; the run holds it to that."""
     node.expect("transpose", allowed=True)
     node.expect("dtype", DType.INT64)
-    declared = node.outputs[0].dims
-    if len(declared) != 2 or declared[0] != node.x.rank:  # noqa: PLR2004  (axes and elements)
-        raise NodeError(f"the result must have {node.x.rank} rows, found {node.outputs[0]}")
-    return (TensorFacts(DType.INT64, declared),)
+    declared, rank = node.outputs[0].dims, node.x.rank
+    if len(declared) != 2 or declared[0] not in {rank, None}:  # noqa: PLR2004  (axes and elements)
+        raise NodeError(f"the result must have {rank} rows, found {node.outputs[0]}")
+    return (TensorFacts(DType.INT64, (rank, declared[1])),)
 
 
 def _found(call: Call) -> tuple[NDArray[Any], ...]:
-    """As `non_zero`, however many there are."""
-    rows = np.nonzero(call.x) if call.x.ndim else np.nonzero(call.x.reshape(1))[:0]
-    return (np.array(rows, np.int64).reshape(call.x.ndim, -1),)
+    """As `non_zero`, however many there are; a scalar has no axis, so no row."""
+    rows = np.nonzero(call.x) if call.x.ndim else ()
+    return (np.array(rows, np.int64).reshape(call.x.ndim, np.count_nonzero(call.x)),)
 
 
 @kernel("NonZero", _non_zero_types, rounding=Rounding.ON_GRID, results=_found)

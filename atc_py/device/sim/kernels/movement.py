@@ -233,8 +233,7 @@ def _pad_constant(call: Call, borders: list[tuple[int, int]]) -> None:
         first, last = max(0, -before), min(extent, size - before)
         sources.append(slice(first, last))
         targets.append(slice(first + before, last + before))
-    target: NDArray[Any] = call.out[tuple(targets)]
-    np.copyto(target, call.x[tuple(sources)])
+    call.out[tuple(targets)] = call.x[tuple(sources)]
 
 
 def _squeeze_types(node: NodeFacts) -> tuple[TensorFacts, ...]:

@@ -128,7 +128,8 @@ def log_softmax(call: Call) -> None:
     np.subtract(call.x, call.x.max(axis=axes, keepdims=True), out=call.out)
     powers = call.workspace.take("powers", call.x.shape, call.x.dtype)
     step(np.exp(step(call.out), out=powers))
-    total = step(powers.sum(axis=axes, keepdims=True))
+    total = np.asarray(powers.sum(axis=axes, keepdims=True))
+    step(total)
     np.subtract(call.out, step(np.log(total, out=total)), out=call.out)
 
 

@@ -54,7 +54,9 @@ def _requantise(
 ) -> None:
     """`out = saturate(round(x * factor) + offset)`; x and the product are rounded to float32."""
     parts = decode_hardware(words)
-    values = x.astype(np.float32)
+    values = np.array(
+        x, np.float32
+    )  # of a scalar, too, which numpy's functions return no array for
     np.multiply(values, along_channels(parts.scale, x), out=values)
     if relu:
         clear_negative(values)
