@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from atc_py.ir import TensorType
 from atc_py.tensor.shapes import format_shape
 
 if TYPE_CHECKING:
-    from atc_py.ir import TensorType
     from atc_py.lowering.builder import Builder
 
 __all__ = ["said", "stated"]
@@ -16,17 +16,23 @@ __all__ = ["said", "stated"]
 def stated(b: Builder, position: int, found: TensorType) -> TensorType:
     """`found`, which the file must have stated for the output too.
 
+    What the inputs leave open of it is as the file states it.
+
     Raises:
         AtcError: BAD_NODE when it states another shape or dtype.
+        OpenShapeError: neither tells an extent.
     """
-    if b.wants_output(position):
-        told = b.output_type(position)
-        if (told.dtype, told.shape) != (found.dtype, found.shape):
-            reason = f"gives {said(found)}, but the file states {said(told)}"
-            raise b.bad(reason, f"output {position}")
-    return found
+    if not b.wants_output(position):
+        return found
+    told = b.output_type(position)
+    fits = told.rank == found.rank and all(
+        mine in {None, theirs} for mine, theirs in zip(found.dims, told.shape, strict=True)
+    )
+    if told.dtype is not found.dtype or not fits:
+        raise b.bad(f"gives {said(found)}, but the file states {said(told)}", f"output {position}")
+    return TensorType(found.dtype, told.dims)
 
 
 def said(type_: TensorType) -> str:
     """A type as people write it."""
-    return f"{type_.dtype.value} {format_shape(type_.shape)}"
+    return f"{type_.dtype.value} {format_shape(type_.dims)}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from onnx import AttributeProto
@@ -19,7 +20,13 @@ if TYPE_CHECKING:
     from atc_py.frontend.reading.tensors import TensorReader
     from atc_py.source import AttributeView
 
-__all__ = ["attribute_type_name", "numeric_attributes", "read_attributes", "seen_attributes"]
+__all__ = [
+    "attribute_type_name",
+    "numeric_attributes",
+    "read_attributes",
+    "seen_attributes",
+    "simple_attributes",
+]
 
 
 def read_attributes(node: WorkNode, tensors: TensorReader, sink: Sink) -> dict[str, SourceAttr]:
@@ -67,6 +74,16 @@ def numeric_attributes(node: WorkNode) -> dict[str, SourceAttr]:
         for attribute in node.proto.attribute
         if attribute.type in _NUMERIC
     }
+
+
+def simple_attributes(node: WorkNode) -> dict[str, SourceAttr]:
+    """The attributes that are numbers, text or lists of these; what is no text is left out."""
+    found: dict[str, SourceAttr] = {}
+    for attribute in node.proto.attribute:
+        if attribute.type in _SIMPLE:
+            with suppress(UnicodeDecodeError):
+                found[attribute.name] = _SIMPLE[attribute.type](attribute)
+    return found
 
 
 def _try_attribute(

@@ -9,6 +9,12 @@ from onnx import shape_inference
 
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_MODEL, BAD_NODE
+from atc_py.frontend.custom_types import (
+    custom_complaint,
+    custom_type,
+    custom_types,
+    is_custom,
+)
 from atc_py.frontend.folding.fold_views import ints_of
 from atc_py.frontend.folding.graph import ValueType
 from atc_py.frontend.reading.declared import type_of_proto
@@ -109,7 +115,7 @@ def _infer_whole(graph: WorkGraph) -> bool:
         if wrong:
             pinned.update(wrong)
             continue
-        told = {**told_types(graph), **integer_layer_types(graph)}
+        told = {**told_types(graph), **integer_layer_types(graph), **custom_types(graph)}
         if told:
             pinned.update(told)
             continue
@@ -289,7 +295,7 @@ def inference_complaint(graph: WorkGraph, node: WorkNode) -> str | None:
         _infer_node(graph, node)
     except _FAILURES as error:
         return _sentence(error)
-    return reshape_complaint(graph, node)
+    return custom_complaint(graph, node) if is_custom(node) else reshape_complaint(graph, node)
 
 
 def own_complaint(graph: WorkGraph, node: WorkNode) -> str | None:
@@ -306,6 +312,8 @@ def _infer_node(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:
         return _infer_casts(graph, node)
     if is_integer_layer(graph, node):
         return _infer_integer_layer(graph, node)
+    if is_custom(node):
+        return custom_type(graph, node)
     schema = node.schema
     if schema is None or node.holds_graphs:
         return {}

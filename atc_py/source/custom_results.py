@@ -1,0 +1,287 @@
+"""Types of what operators give that the list has and ONNX does not define.
+
+Extents may be open, None; then they are worked out as far as they can be. Sources: CANN's
+operators of these names, as the notes of their specifications read them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias, cast
+
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import broadcast_dims, format_shape
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from atc_py.tensor.shapes import Dims
+
+__all__ = ["CUSTOM_RESULTS", "ROI_SCALES", "ContradictionError", "Given", "custom_results"]
+
+Attributes: TypeAlias = "Mapping[str, object]"
+Result: TypeAlias = "tuple[DType, Dims]"
+
+_MATRIX, _STACK, _IMAGE, _BOXES = 2, 3, 4, 4
+"""Axes of a matrix, of a stack of them, of images and of boxes."""
+
+ROI_SCALES = (0.25, 0.125, 0.0625, 0.03125)
+"""Scales of the maps of RoiExtractor where the node does not set them."""
+
+_ROI_COLUMNS = 5
+"""Columns of a region: image, x1, y1, x2, y2."""
+
+_LEADING = 2
+"""Batch and channels, before the extents of a grid's image."""
+
+
+class ContradictionError(ValueError):
+    """A node contradicts the definition of its operator.
+
+    Attributes:
+        reason: what it does, as the rest of a sentence that begins with the operator.
+        field: the attribute or input at fault.
+    """
+
+    def __init__(self, reason: str, field: str | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.field = field
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A tensor that a node gets.
+
+    Attributes:
+        dtype: its element type.
+        dims: its extents, None for an open one.
+        numbers: its data where that is a constant list of integers and is asked for.
+    """
+
+    dtype: DType
+    dims: Dims
+    numbers: tuple[int, ...] | None = None
+
+    @property
+    def rank(self) -> int:
+        """Number of axes."""
+        return len(self.dims)
+
+    def __str__(self) -> str:
+        return f"{self.dtype.value} {format_shape(self.dims)}"
+
+
+Inputs: TypeAlias = "Sequence[Given | None]"
+
+
+def custom_results(op_type: str, inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]:
+    """Dtype and extents of each output of a node of one of CUSTOM_RESULTS.
+
+    Raises:
+        ContradictionError: there is no result for such inputs and attributes.
+    """
+    return CUSTOM_RESULTS[op_type](inputs, attributes)
+
+
+def _adaptive_max_pool(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]:
+    """Images pooled to the extents asked for, and positions."""
+    x = _input(inputs, 0)
+    size = attributes.get("output_size", ())
+    numbers = isinstance(size, tuple) and all(isinstance(each, int) for each in size)
+    sound = numbers and len(cast("tuple[int, ...]", size)) == 2  # noqa: PLR2004  (height, width)
+    if x.rank != _IMAGE or not sound or min(cast("tuple[int, ...]", size)) < 1:
+        shown = list(size) if isinstance(size, tuple) else size
+        raise ContradictionError(
+            f"pools images to two positive extents, found {shown}", "output_size"
+        )
+    dims = (*x.dims[:2], *cast("tuple[int, int]", size))
+    return (x.dtype, dims), (DType.INT32, dims)
+
+
+def _addcmul(inputs: Inputs, _attributes: Attributes) -> tuple[Result, ...]:
+    """All four inputs, broadcast."""
+    given = [_input(inputs, position) for position in range(4)]
+    return ((given[0].dtype, _broadcast(*(each.dims for each in given))),)
+
+
+def _batch_mat_mul(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]:
+    """Products of the matrices of the last two axes, each turned where its flag says so."""
+    flags = [_integer(attributes, name, 0) != 0 for name in ("adj_x1", "adj_x2")]
+    given = [_input(inputs, position) for position in range(2)]
+    if min(each.rank for each in given) < _MATRIX:
+        shapes = [list(each.dims) for each in given]
+        raise ContradictionError(f"needs matrices, found {shapes}")
+    left, right = (
+        (*each.dims[:-2], *each.dims[:-3:-1]) if turned else each.dims
+        for each, turned in zip(given, flags, strict=True)
+    )
+    inner = left[-1], right[-2]
+    if None not in inner and inner[0] != inner[1]:
+        raise ContradictionError(f"needs equal inner extents, found {inner[0]} and {inner[1]}")
+    return ((given[0].dtype, (*_broadcast(left[:-2], right[:-2]), left[-2], right[-1])),)
+
+
+def _affine_grid(inputs: Inputs, _attributes: Attributes) -> tuple[Result, ...]:
+    """One position for each pixel of the extents asked for, of as many numbers as they are."""
+    theta, sizes = _input(inputs, 0), _input(inputs, 1)
+    extents = _grid_extents(theta, sizes)
+    rank = len(extents)
+    wanted = (rank, rank + 1)
+    found = theta.dims[1:]
+    fits = theta.rank == _STACK and all(
+        each in {None, want} for each, want in zip(found, wanted, strict=True)
+    )
+    if not fits:
+        raise ContradictionError(
+            f"needs theta of N x {rank} x {rank + 1}, found {theta}", "input theta"
+        )
+    return ((theta.dtype, (theta.dims[0], *extents, rank)),)
+
+
+def _grid_extents(theta: Given, sizes: Given) -> Dims:
+    """The extents of a grid; open ones where they are computed."""
+    given = sizes.numbers
+    if given is None:
+        count = sizes.dims[0] if sizes.rank == 1 else None
+        if count is None and theta.rank == _STACK and theta.dims[1] is not None:
+            count = theta.dims[1] + _LEADING
+        if count not in {4, 5}:
+            raise ContradictionError(f"needs four or five extents, found {sizes}", _SIZES)
+        return (None,) * (count - _LEADING)
+    if len(given) not in {4, 5} or min(given) < 0:
+        raise ContradictionError(f"needs four or five extents, found {list(given)}", _SIZES)
+    if theta.rank and theta.dims[0] not in {None, given[0]}:
+        raise ContradictionError(f"needs a theta for each of {given[0]} images", _SIZES)
+    return given[_LEADING:]
+
+
+_SIZES = "input output_size"
+
+
+def _batch_multi_class_nms(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]:
+    """Boxes, scores and classes of as many as may be found, and how many were, by image."""
+    boxes, scores = _input(inputs, 0), _input(inputs, 1)
+    window = inputs[2] if len(inputs) > 2 else None  # noqa: PLR2004  (the third input)
+    if _integer(attributes, "change_coordinate_frame", 0) and window is None:
+        raise ContradictionError(
+            "needs clip_window with change_coordinate_frame", "input clip_window"
+        )
+    if scores.rank != _STACK:
+        raise ContradictionError(f"needs scores of rank 3, found {scores}", "input scores")
+    turned = _integer(attributes, "transpose_box", 0) != 0
+    _check_boxes(boxes.dims, scores.dims, turned=turned)
+    most = _integer(attributes, "max_total_size", 0)
+    if min(most, _integer(attributes, "max_size_per_class", 0)) < 0:
+        raise ContradictionError("needs sizes of at least 0", "attribute max_total_size")
+    images, dtype = scores.dims[0], boxes.dtype
+    each = (dtype, (images, most))
+    return (dtype, (images, most, 4)), each, each, (dtype, (images,))
+
+
+def _check_boxes(boxes: Dims, scores: Dims, *, turned: bool) -> None:
+    """Refuse boxes that scores do not go with."""
+    images, count, classes = scores
+    allowed: list[Dims] = [
+        (images, each, 4, count) if turned else (images, count, each, 4) for each in (1, classes)
+    ]
+    if not any(_may_be_equal(boxes, dims) for dims in allowed):
+        raise ContradictionError(
+            f"needs boxes of {list(allowed[1])}, found {list(boxes)}", "input boxes"
+        )
+
+
+def _embedding_bag(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]:
+    """A row for each bag: a row of indices, or what lies between two offsets."""
+    weight, indices = _input(inputs, 0), _input(inputs, 1)
+    offsets, factors = ([*inputs[2:], None, None])[:2]
+    if indices.rank != (_MATRIX if offsets is None else 1):
+        raise ContradictionError(
+            "needs a matrix of indices, or a list of them and offsets", "input indices"
+        )
+    mode = attributes.get("mode", "mean")
+    if factors is not None and mode != "sum":
+        raise ContradictionError(
+            f"takes per_sample_weights in mode sum only, found mode {mode}", "mode"
+        )
+    bags = indices.dims[0]
+    if offsets is not None:
+        last = _integer(attributes, "include_last_offset", 0) != 0
+        count = offsets.dims[0] if offsets.rank == 1 else -1
+        bags = None if count is None else count - last
+    if (bags is not None and bags < 0) or weight.rank != _MATRIX:
+        raise ContradictionError(
+            "needs a table and the last offset that include_last_offset speaks of"
+        )
+    return ((weight.dtype, (bags, weight.dims[1])),)
+
+
+def _roi_extractor(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]:
+    """For each region the features of one map, of the height and width asked for."""
+    *maps, rois = (_input(inputs, position) for position in range(len(inputs)))
+    scales = attributes.get("spatial_scale", ROI_SCALES)
+    if not isinstance(scales, tuple) or len(scales) != len(maps):
+        raise ContradictionError(
+            f"needs a spatial_scale for each of {len(maps)} maps", "spatial_scale"
+        )
+    if not maps or rois.rank != _MATRIX or rois.dims[1] not in {None, _ROI_COLUMNS}:
+        raise ContradictionError(
+            f"needs maps, and rois of {_ROI_COLUMNS} columns, found {rois}", "input rois"
+        )
+    first = maps[0].dims[:2]
+    alike = all(_may_be_equal(each.dims[:2], first) for each in maps)
+    if not alike or min(each.rank for each in maps) < _IMAGE:
+        raise ContradictionError(
+            "needs maps of as many images and channels as each other", "input features"
+        )
+    size = tuple(_integer(attributes, f"pooled_{side}", 7) for side in ("height", "width"))
+    if min(size) < 1:
+        raise ContradictionError(f"pools to positive extents, found {list(size)}", "pooled_height")
+    return ((rois.dtype, (rois.dims[0], first[1], *size)),)
+
+
+CUSTOM_RESULTS: Mapping[str, Callable[[Inputs, Attributes], tuple[Result, ...]]] = {
+    "AdaptiveMaxPool2D": _adaptive_max_pool,
+    "Addcmul": _addcmul,
+    "AffineGrid": _affine_grid,
+    "BatchMatMul": _batch_mat_mul,
+    "BatchMultiClassNMS": _batch_multi_class_nms,
+    "EmbeddingBag": _embedding_bag,
+    "RoiExtractor": _roi_extractor,
+}
+"""By operator: what a node gives, from its inputs and attributes."""
+
+
+# Parts ------------------------------------------------------------------------------------------
+
+
+def _input(inputs: Inputs, position: int) -> Given:
+    """A required input."""
+    given = inputs[position] if position < len(inputs) else None
+    if given is None:
+        raise ContradictionError(f"needs input {position}, found none", f"input {position}")
+    return given
+
+
+def _integer(attributes: Attributes, name: str, default: int) -> int:
+    """An integer attribute."""
+    value = attributes.get(name, default)
+    if not isinstance(value, int):
+        found = type(value).__name__
+        raise ContradictionError(f"takes an integer as {name}, found {found}", f"attribute {name}")
+    return value
+
+
+def _broadcast(*shapes: Dims) -> Dims:
+    """The shape that `shapes` broadcast to, as far as it is known."""
+    try:
+        return broadcast_dims(*shapes)
+    except ValueError as error:
+        raise ContradictionError(f"needs shapes that broadcast: {error}") from None
+
+
+def _may_be_equal(left: Dims, right: Dims) -> bool:
+    """Whether two shapes are the same as far as both are known."""
+    return len(left) == len(right) and all(
+        None in pair or pair[0] == pair[1] for pair in zip(left, right, strict=True)
+    )
