@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["AUTO_PADS", "Window", "cann_pads", "forward_pads", "transposed_pads"]
+__all__ = ["AUTO_PADS", "SAME_PADS", "Window", "cann_pads", "forward_pads", "transposed_pads"]
 
-AUTO_PADS = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
+SAME_PADS = ("SAME_UPPER", "SAME_LOWER")
+AUTO_PADS = ("NOTSET", *SAME_PADS, "VALID")
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ __all__ = [
     "format_shape",
     "is_addressable",
     "normalise_axis",
+    "window_count",
 ]
 
 MAX_RANK = 32
@@ -118,3 +119,22 @@ def _broadcast_dim(extents: Dims, shapes: tuple[Dims, ...]) -> int | None:
     if wide:
         return wide.pop()
     return None if None in extents else 1
+
+
+def window_count(
+    extent: int, pads: tuple[int, int], reach: int, stride: int, *, ceil: bool = False
+) -> int:
+    """Number of windows along an axis of `extent` elements; less than 1 where none fits.
+
+    Args:
+        extent: elements of the axis.
+        pads: padding before and after them.
+        reach: elements from the first of a window to the last, both included.
+        stride: elements from one window to the next.
+        ceil: a last window may overhang the padding behind, unless it would start there: ONNX's
+            ceil_mode. One that is larger than the axis may be that one.
+    """
+    room = extent + sum(pads) - reach
+    count = (-(-room // stride) if ceil else room // stride) + 1
+    overhangs_all = ceil and (count - 1) * stride >= extent + pads[0]
+    return count - 1 if overhangs_all else count

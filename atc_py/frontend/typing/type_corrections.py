@@ -1,7 +1,9 @@
 """Types that onnx's own inference gets wrong, worked out here.
 
 Pools with ceil_mode: a last window that would start in the padding behind the data has nothing to
-look at, and ONNX drops it; so does onnxruntime at every opset. Inference before opset 22 counts it.
+look at, and ONNX drops it; so does onnxruntime at every opset. Inference before opset 22 counts it,
+and one more of SAME padding where windows are farther apart than they are large: that has ceil(extent
+/ stride) of them whatever ceil_mode is.
 
 ConvTranspose with output_shape or SAME padding: inference drops axes where the shape asked for is
 smaller than the input's, and adds output_padding to SAME, whose result is extent * stride.
@@ -23,6 +25,7 @@ from typing import TYPE_CHECKING
 from onnx import TensorProto, helper
 
 from atc_py.frontend.folding.graph import ValueType
+from atc_py.tensor.shapes import window_count
 
 if TYPE_CHECKING:
     from typing import Any
@@ -33,7 +36,6 @@ __all__ = ["corrected_nodes", "corrected_types", "corrected_types_of", "known_ty
 
 _POOLS = frozenset({"MaxPool", "AveragePool"})
 _SAME = frozenset({b"SAME_UPPER", b"SAME_LOWER"})
-_AUTOMATIC = _SAME | {b"VALID"}
 _RECURRENT = frozenset({"LSTM", "GRU"})
 _LEFT_OUT = {"MeanVarianceNormalization": "axes", "LSTM": "hidden_size", "GRU": "hidden_size"}
 """Attributes without which inference is at a loss."""
@@ -108,7 +110,7 @@ def _may_be_wrong(graph: WorkGraph, node: WorkNode) -> bool:
         return _LEFT_OUT[node.op_type] not in _attributes(node)
     if node.op_type in _POOLS:
         attributes = _attributes(node)
-        return bool(attributes.get("ceil_mode")) and attributes.get("auto_pad") not in _AUTOMATIC
+        return bool(attributes.get("ceil_mode"))
     if node.op_type == "ConvTranspose":
         attributes = _attributes(node)
         return "output_shape" in attributes or attributes.get("auto_pad") in _SAME
@@ -168,22 +170,29 @@ def _pool_extents(extents: tuple[int, ...], attributes: dict[str, Any]) -> list[
     kernel = _numbers(attributes, "kernel_shape", rank, 0)
     strides = _numbers(attributes, "strides", rank, 1)
     dilations = _numbers(attributes, "dilations", rank, 1)
-    pads = _numbers(attributes, "pads", 2 * rank, 0)
+    pads = _numbers({} if _is_automatic(attributes) else attributes, "pads", 2 * rank, 0)
     if kernel is None or strides is None or dilations is None or pads is None:
         return None
     if min((*kernel, *strides, *dilations), default=1) < 1:
         return None
-    found = []
-    for axis, extent in enumerate(extents):
-        before, after = pads[axis], pads[rank + axis]
-        room = extent + before + after - (kernel[axis] - 1) * dilations[axis] - 1
-        count = -(-room // strides[axis]) + 1
-        if (count - 1) * strides[axis] >= extent + before:
-            count -= 1
-        if count < 1 or room < 0:
-            return None
-        found.append(count)
-    return found
+    if attributes.get("auto_pad") in _SAME:
+        return [-(-extent // strides[axis]) for axis, extent in enumerate(extents)]
+    found = [
+        window_count(
+            extent,
+            (pads[axis], pads[rank + axis]),
+            (kernel[axis] - 1) * dilations[axis] + 1,
+            strides[axis],
+            ceil=True,
+        )
+        for axis, extent in enumerate(extents)
+    ]
+    return found if min(found, default=1) > 0 else None
+
+
+def _is_automatic(attributes: dict[str, Any]) -> bool:
+    """Whether the attribute pads does not count."""
+    return attributes.get("auto_pad", b"NOTSET") in _SAME | {b"VALID"}
 
 
 def _transposed_extents(

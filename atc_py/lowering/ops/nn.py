@@ -8,8 +8,21 @@ from atc_py.diag.codes import ATTR_OUT_OF_RANGE
 from atc_py.ir import SplatConst, Value
 from atc_py.lowering.attributes import get_float, get_int, get_ints, get_optional_ints, get_string
 from atc_py.lowering.registry import lowering
-from atc_py.lowering.windows import AUTO_PADS, Window, cann_pads, forward_pads, transposed_pads
-from atc_py.tensor.shapes import OpenShapeError, closed_shape, element_count, format_shape
+from atc_py.lowering.windows import (
+    AUTO_PADS,
+    SAME_PADS,
+    Window,
+    cann_pads,
+    forward_pads,
+    transposed_pads,
+)
+from atc_py.tensor.shapes import (
+    OpenShapeError,
+    closed_shape,
+    element_count,
+    format_shape,
+    window_count,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,9 +50,11 @@ def lower_conv(b: Builder) -> Sequence[Value]:
     wanted = w.shape[1] * group
     _check_channels(b, _channels(x, wanted, group), wanted, w.shape[0], group)
     windows = _windows(b, _kernel_shape(b, w))
+    pads = _pads(b, x, windows)
+    _check_room(b, pads, windows)
     attributes: dict[str, AttrValue] = {
         "strides": (1, 1, *(window.stride for window in windows)),
-        "pads": cann_pads(_pads(b, x, windows)),
+        "pads": cann_pads(pads),
         "dilations": (1, 1, *(window.dilation for window in windows)),
         "groups": group,
     }
@@ -242,14 +257,33 @@ def _pool_windows(b: Builder) -> list[Window]:
 
 
 def _pool_attributes(b: Builder, windows: list[Window]) -> dict[str, AttrValue]:
-    """The attributes that both pools have; SAME and VALID fix the output, so ceil_mode is moot."""
-    explicit = _auto_pad(b) == "NOTSET"
+    """The attributes that both pools have; SAME fixes the output, so ceil_mode is moot."""
+    ceil = _auto_pad(b) not in SAME_PADS and get_int(b, "ceil_mode", 0) != 0
+    pads = _pads(b, b.source(0), windows)
+    _check_room(b, pads, windows, ceil=ceil)
     return {
         "ksize": (1, 1, *(window.kernel for window in windows)),
         "strides": (1, 1, *(window.stride for window in windows)),
-        "pads": cann_pads(_pads(b, b.source(0), windows)),
-        "ceil_mode": explicit and get_int(b, "ceil_mode", 0) != 0,
+        "pads": cann_pads(pads),
+        "ceil_mode": ceil,
     }
+
+
+def _check_room(
+    b: Builder, pads: list[tuple[int, int]], windows: list[Window], *, ceil: bool = False
+) -> None:
+    """Refuse windows of which none fits into its axis, where the extent is known."""
+    extents = b.source(0).dims[-_AXES:]
+    for name, extent, pair, window in zip("HW", extents, pads, windows, strict=True):
+        if extent is None:
+            continue
+        if window_count(extent, pair, window.reach, window.stride, ceil=ceil) < 1:
+            padded = f", {extent + sum(pair)} with its padding" if any(pair) else ""
+            raise b.bad(
+                f"has a window that reaches over {window.reach} elements, its axis {name} has "
+                f"{extent}{padded}",
+                "input X",
+            )
 
 
 def _auto_pad(b: Builder) -> str:

@@ -103,17 +103,18 @@ class Axis:
         """Number of windows over `extent` elements.
 
         With `ceil` a last window may overhang the padding behind, unless it would start there:
-        ONNX's rule for pooling.
+        ONNX's rule for pooling. A window larger than all there is may be that one.
 
         Raises:
             NodeError: there is no room for one.
         """
         room = extent + self.before + self.after - self.reach
-        if room < 0:
-            raise NodeError(f"a window of {self.reach} does not fit in {room + self.reach}")
         count = (-(-room // self.stride) if ceil else room // self.stride) + 1
-        overhangs_all = ceil and (count - 1) * self.stride >= extent + self.before
-        return count - 1 if overhangs_all else count
+        if ceil and (count - 1) * self.stride >= extent + self.before:
+            count -= 1
+        if count < 1:
+            raise NodeError(f"a window of {self.reach} does not fit in {room + self.reach}")
+        return count
 
     def covered(self, outputs: int) -> int:
         """Elements, padding included, that `outputs` windows cover."""
