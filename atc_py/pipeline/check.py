@@ -10,7 +10,7 @@ from atc_py.check.evaluate import check_view
 from atc_py.check.findings import CheckReport, ModelCheck, Standing
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_INPUT_SHAPE
-from atc_py.frontend.folding.survey import survey
+from atc_py.frontend.folding.survey import surveyed
 from atc_py.frontend.reading.history import history
 from atc_py.frontend.reading.read import read_model
 from atc_py.options.input_shapes import INPUT_SHAPE_PLACE, format_input_shapes
@@ -21,15 +21,15 @@ from atc_py.spec import specifications
 from atc_py.target import find_soc
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from atc_py.diag import Diagnostic
+    from atc_py.frontend.folding.survey import Survey
     from atc_py.frontend.reading.onnx_file import OnnxFile
     from atc_py.options.compile_options import CheckOptions
     from atc_py.passes.precision.controls import Controls
     from atc_py.source import ModelView
-    from atc_py.tensor.shapes import Shape
 
 __all__ = ["check_files"]
 
@@ -60,10 +60,9 @@ def check_files(models: Sequence[Path], options: CheckOptions) -> CheckReport:
         if len(models) > 1:
             shapes = {name: shape for name, shape in shapes.items() if name in names}
         unused -= names
-        view = survey(file, shapes)
-        controls = _controls(options, file, view, strangers)
-        trial = Trial(soc, options.precision_mode, controls, specs)
-        checks.append(_checked(trial, file, view, shapes))
+        survey = surveyed(file, shapes)
+        controls = _controls(options, file, survey.view, strangers)
+        checks.append(_checked(Trial(soc, options.precision_mode, controls, specs), survey))
     if all(check.opsets for check in checks):  # a file that cannot be read may have the names
         strangers.refuse()
         _refuse_unused(unused)
@@ -80,15 +79,13 @@ def _controls(
     return controls
 
 
-def _checked(
-    trial: Trial, file: OnnxFile, view: ModelView, shapes: Mapping[str, Shape]
-) -> ModelCheck:
-    """The rules, and the kernels that are missing where none of the rules is broken."""
-    checked = check_view(view, Conditions(trial.mode, trial.soc), trial.specs, history())
+def _checked(trial: Trial, survey: Survey) -> ModelCheck:
+    """The rules, and where none of them is broken what else keeps the model from compiling."""
+    conditions = Conditions(trial.mode, trial.soc)
+    checked = check_view(survey.view, conditions, trial.specs, history())
     if checked.check.standing is Standing.ERROR:
         return checked.check
-    missing = trial.missing_kernels(file, view, shapes, checked.placements)
-    return amended(checked.check, view, missing)
+    return amended(checked.check, survey.view, trial.findings(survey, checked))
 
 
 class _Strangers:

@@ -1,48 +1,54 @@
-"""The trial of a model that breaks no rule: which nodes have no kernel at the dtypes it would get.
+"""The trial of a model that breaks no rule: what of it would not compile.
 
-The operator list speaks of the model's nodes. Whether the target has kernels in the dtypes that a
-precision mode and its finer controls choose shows where dtypes are chosen: so that is done here,
-with the passes that `convert` runs, and nothing else of a compilation.
+The operator list speaks of the model's nodes. Whether they contradict themselves, whether the
+target has their forms, and kernels in the dtypes that a precision mode and its finer controls
+choose, shows where nodes are lowered and dtypes are chosen, and when the device looks at the
+result. So that is done here, as `convert` does it, with one node of each kind that is alike; with
+the whole model only where the kernels of a node depend on its neighbours.
 """
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from atc_py.check.findings import Finding, Standing
+from atc_py.check.specimens import specimens
 from atc_py.diag import AtcError, Place, Words
 from atc_py.diag.codes import NO_KERNEL
+from atc_py.frontend.sample import sample
 from atc_py.ir import Phase
+from atc_py.lowering.coverage import not_lowered
 from atc_py.lowering.lower import lower_model
 from atc_py.lowering.restated import restated
 from atc_py.options.compile_options import PrecisionMode
+from atc_py.package.contents import PackageContents
 from atc_py.passes.base import PassContext
 from atc_py.passes.manager import run_passes
+from atc_py.pipeline.rehearsal import rehearse
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
-    from atc_py.check.restating import Placement
-    from atc_py.frontend.reading.onnx_file import OnnxFile
-    from atc_py.ir import Graph
+    from atc_py.check.evaluate import Checked
+    from atc_py.diag import Diagnostic
+    from atc_py.frontend.folding.model import SourceModel
+    from atc_py.frontend.folding.survey import Survey
     from atc_py.passes.precision.controls import Controls
     from atc_py.passes.precision.refusals import Refusal
     from atc_py.source import ModelView
     from atc_py.spec import Library
     from atc_py.target import Soc
-    from atc_py.tensor.shapes import Shape
 
-__all__ = ["LIMITED", "Trial"]
+__all__ = ["Trial"]
 
-LIMITED = frozenset({"Conv", "AscendDequant", "AscendQuant"})
-"""Operators of models of which the SoC or the node's attributes may leave no kernel in any mode."""
+_REFUSED = Words("", "无法编译：")
+"""What stands before a sentence of the compiler, which speaks English."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What dtypes are chosen by.
+    """What models are compiled for.
 
     Attributes:
         soc: the SoC that the model is for.
@@ -56,51 +62,115 @@ class Trial:
     controls: Controls
     specs: Library
 
-    def is_needed(self, view: ModelView) -> bool:
-        """Whether a node of a model that breaks no rule may be without a kernel.
+    def findings(self, survey: Survey, checked: Checked) -> list[Finding]:
+        """An error for each reason why a model that breaks no rule would not compile.
 
-        Without further controls force_fp16 leaves few: it wants float16 of every float, and each
-        operator of the target that takes floats takes float16, or float32 in its place.
-        """
-        if self.mode is not PrecisionMode.FORCE_FP16 or self.controls.concern_nodes:
-            return True
-        return any(node.op_type in LIMITED for node in view.nodes)
-
-    def missing_kernels(
-        self,
-        file: OnnxFile,
-        view: ModelView,
-        input_shapes: Mapping[str, Shape],
-        placements: Sequence[Placement | None],
-    ) -> list[Finding]:
-        """An error for each node that nothing runs at its dtypes; none where lowering stops first.
-
-        It takes about as long as the check, so it is left out where it is not needed.
+        They are those of the first stage of compilation that the model does not pass. A model with
+        open inputs is tried as far as its nodes are known, and not for kernels.
 
         Args:
-            file: of a model that breaks no rule.
-            view: what is known of it.
-            input_shapes: extents for inputs that the model leaves open, by name.
-            placements: where its nodes stand, from the check.
+            survey: the model.
+            checked: its check.
         """
-        if not self.is_needed(view):
+        view = survey.view
+        tried = _Specimens(self, survey, checked)
+        if tried.refused:
+            return [_told(each, view) for each in tried.refused]
+        if any(each.is_open for each in view.inputs):
             return []
+        if tried.without_kernel or self._depends_on_neighbours:
+            return self._of_whole(survey, checked)
+        return []
+
+    @property
+    def _depends_on_neighbours(self) -> bool:
+        """Whether the kernels of a node may depend on more than the node.
+
+        Without further controls force_fp16 wants float16 of every float, wherever it is.
+        """
+        return self.mode is not PrecisionMode.FORCE_FP16 or self.controls.concern_nodes
+
+    def context(self, view: ModelView) -> PassContext:
+        """What passes may know."""
+        return PassContext(self.soc, self.mode, str(view.path), controls=self.controls)
+
+    def _of_whole(self, survey: Survey, checked: Checked) -> list[Finding]:
+        """What keeps the whole model from compiling up to the choice of dtypes.
+
+        It takes about as long as the check, so it is left out where it is not needed.
+        """
+        context = self.context(survey.view)
         try:
-            source = restated(file.fold(input_shapes).to_source(), placements)
-            graph = lower_model(source, self.specs)
-        except AtcError:
-            return []  # what else keeps a model from compiling is told where it is compiled
-        return self._findings(graph, str(file.path))
-
-    def _findings(self, graph: Graph, file: str) -> list[Finding]:
-        """What the passes up to the choice of dtypes refuse."""
-        context = PassContext(self.soc, self.mode, file, controls=self.controls)
-        with suppress(AtcError):  # refusals are on record; the rest is told where it is compiled
-            run_passes(graph, context, until=Phase.TYPED)
-        return [_finding(each) for each in context.decisions.refused]
+            source = restated(survey.model.to_source(), checked.placements)
+            run_passes(lower_model(source, self.specs), context, until=Phase.TYPED)
+        except AtcError as error:
+            refused = [_without_kernel(each) for each in context.decisions.refused]
+            return refused or [_told(each, survey.view) for each in error.diagnostics]
+        return []
 
 
-def _finding(refusal: Refusal) -> Finding:
+class _Specimens:
+    """The nodes of a model that were tried, one of each kind.
+
+    Attributes:
+        refused: why they do not compile.
+        without_kernel: whether one of them, alone, has no kernel at its dtypes.
+    """
+
+    def __init__(self, trial: Trial, survey: Survey, checked: Checked) -> None:
+        self._trial = trial
+        self._view = survey.view
+        self.without_kernel = False
+        self.refused: Sequence[Diagnostic] = not_lowered(
+            survey.view.nodes, str(survey.view.path), trial.specs
+        )
+        if self.refused:
+            return
+        found = sample(survey.model, specimens(survey.view))
+        self.refused = found.faults
+        if not self.refused:
+            self._compile(restated(found.source, checked.placements))
+
+    def _compile(self, source: SourceModel) -> None:
+        """Compile the nodes up to what the device would say of them."""
+        context = self._trial.context(self._view)
+        try:
+            graph = lower_model(source, self._trial.specs)
+            run_passes(graph, context)
+            rehearse(graph, PackageContents("", self._trial.soc.name), str(self._view.path))
+        except AtcError as error:
+            self.without_kernel = bool(context.decisions.refused)
+            self.refused = () if self.without_kernel else error.diagnostics
+
+
+def _told(refused: Diagnostic, view: ModelView) -> Finding:
+    """What the compiler says of a source node as a finding about it."""
+    place = refused.place or Place(str(view.path))
+    parts = (place.op_type or "model", "compiled", place.field or refused.code.name)
+    return Finding(
+        code=refused.code,
+        standing=Standing.ERROR,
+        rule="/".join(parts),
+        source="",
+        place=place,
+        scope=_scope(place, view),
+        observed=Words("", ""),
+        allowed=_REFUSED + Words.same(refused.message),
+        help=Words.same(refused.help or refused.code.remedy),
+    )
+
+
+def _scope(place: Place, view: ModelView) -> str:
+    """The subgraph that a node stands in; "" at the top."""
+    named: Iterable[str] = (
+        each.scope
+        for each in view.nodes
+        if (each.index, each.name, each.op_type) == (place.node, place.node_name, place.op_type)
+    )
+    return next(iter(named), "")
+
+
+def _without_kernel(refusal: Refusal) -> Finding:
     """The finding at the source node; one may come from several target nodes."""
     place = refusal.place
     return Finding(

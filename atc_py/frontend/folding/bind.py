@@ -16,10 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from atc_py.diag import Diagnostic
     from atc_py.frontend.reading.declared import DeclaredInput
     from atc_py.tensor.shapes import Shape
 
-__all__ = ["bind_inputs", "observe_inputs"]
+__all__ = ["bind_inputs", "input_faults", "observe_inputs"]
 
 
 def bind_inputs(
@@ -53,6 +54,17 @@ def observe_inputs(
     observed = {declared.name: binder.observe(declared) for declared in inputs}
     sink.raise_errors()
     return observed
+
+
+def input_faults(
+    path: Path, inputs: Sequence[DeclaredInput], shapes: Mapping[str, Shape]
+) -> list[Diagnostic]:
+    """What is wrong with `inputs` whatever their shapes are: BAD_MODEL and BAD_TENSOR."""
+    sink = Sink()
+    binder = _Binder(path, inputs, shapes, sink)
+    for declared in inputs:
+        binder.look_at(declared)
+    return sink.errors
 
 
 def _check_names(inputs: Sequence[DeclaredInput], shapes: Mapping[str, Shape], sink: Sink) -> None:
@@ -90,10 +102,9 @@ class _Binder:
 
     def bind(self, declared: DeclaredInput) -> ValueType:
         """The type of one input; findings go to the sink."""
-        self._check_element(declared)
+        self.look_at(declared)
         if declared.kind:
             return ValueType(0, None)
-        self._check_rank(declared)
         given = self._shapes.get(declared.name)
         if given is not None:
             self._check_given(declared, given)
@@ -113,6 +124,12 @@ class _Binder:
             return ValueType(declared.element, None)
         dims = tuple(dim if isinstance(dim, int) else None for dim in declared.dims)
         return ValueType(declared.element, dims)
+
+    def look_at(self, declared: DeclaredInput) -> None:
+        """Report an input that no shape can mend."""
+        self._check_element(declared)
+        if not declared.kind:
+            self._check_rank(declared)
 
     def _check_element(self, declared: DeclaredInput) -> None:
         """Report an input that is no tensor, has no element type, or one that is not supported."""

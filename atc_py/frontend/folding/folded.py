@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from atc_py.source import QuantisedNode
     from atc_py.tensor.dtypes import DType
 
-__all__ = ["FoldedModel"]
+__all__ = ["FoldedModel", "Translator"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class FoldedModel:
                 for subgraphs other than the branches of If.
         """
         sink = Sink()
-        translator = _Translator(self.folded, self.tensors, sink)
+        translator = Translator(self.folded, self.tensors, sink)
         nodes = [translator.node(node) for node in self.graph.nodes]
         outputs = [translator.graph_output(name) for name in dict.fromkeys(self.graph.outputs)]
         inputs = [translator.value(name) for name in self.graph.inputs]
@@ -82,8 +82,8 @@ class FoldedModel:
         )
 
 
-class _Translator:
-    """Makes values and nodes of one graph; what it cannot make, it reports.
+class Translator:
+    """A maker of the values and nodes of one graph; what it cannot make, it reports.
 
     The translator of a branch has that of the graph around it make what the branch captures.
     """
@@ -93,7 +93,7 @@ class _Translator:
         folded: FoldedGraph,
         tensors: TensorReader,
         sink: Sink,
-        outer: tuple[_Translator, WorkNode] | None = None,
+        outer: tuple[Translator, WorkNode] | None = None,
     ) -> None:
         self._graph = folded.graph
         self._branches = folded.branches
@@ -135,7 +135,7 @@ class _Translator:
 
     def _branch(self, node: WorkNode, branch: Branch) -> SourceBranch:
         """A branch of a node."""
-        inner = _Translator(branch.folded, self._tensors, self._sink, (self, node))
+        inner = Translator(branch.folded, self._tensors, self._sink, (self, node))
         graph = branch.folded.graph
         nodes = tuple(inner.node(each) for each in graph.nodes)
         outputs = [inner.value(name) for name in graph.outputs]

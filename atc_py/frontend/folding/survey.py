@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from atc_py.frontend.folding.bind import observe_inputs
+from atc_py.frontend.folding.bind import input_faults, observe_inputs
 from atc_py.frontend.folding.fold import FOLD_LIMIT
+from atc_py.frontend.folding.folded import FoldedModel
 from atc_py.frontend.folding.if_branches import fold_with_branches
 from atc_py.frontend.folding.views import view_nodes
 from atc_py.frontend.rewriting.qdq.importing import import_quantised
@@ -15,14 +17,31 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from atc_py.diag import Diagnostic
-    from atc_py.frontend.folding.folded import FoldedModel
     from atc_py.frontend.reading.onnx_file import OnnxFile
     from atc_py.tensor.shapes import Shape
 
-__all__ = ["survey", "view_of"]
+__all__ = ["Survey", "survey", "surveyed", "view_of"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Survey:
+    """A file that was surveyed.
+
+    Attributes:
+        view: what is known of it.
+        model: the same as a model whose nodes can be compiled, as far as they are known.
+    """
+
+    view: ModelView
+    model: FoldedModel
 
 
 def survey(file: OnnxFile, input_shapes: Mapping[str, Shape], limit: int = FOLD_LIMIT) -> ModelView:
+    """What is known of the model in `file`; see `surveyed`."""
+    return surveyed(file, input_shapes, limit).view
+
+
+def surveyed(file: OnnxFile, input_shapes: Mapping[str, Shape], limit: int = FOLD_LIMIT) -> Survey:
     """What is known of the model in `file`; extents that the model leaves open stay open.
 
     Args:
@@ -42,16 +61,26 @@ def survey(file: OnnxFile, input_shapes: Mapping[str, Shape], limit: int = FOLD_
     )
     open_inputs = [each.name for each in views if each.is_open]
     nodes, faults = view_nodes(folded, file.tensors, open_inputs)
-    return ModelView(
+    own = input_faults(file.path, file.inputs, input_shapes)
+    model = FoldedModel(
+        file.name,
+        folded,
+        file.tensors,
+        file.file_nodes,
+        file.contents.weight_bytes,
+        (*quantised, *folded.quantised),
+    )
+    view = ModelView(
         path=file.path,
         name=file.name,
         opsets=file.opsets,
         nodes=nodes,
         inputs=views,
         file_nodes=file.file_nodes,
-        faults=_once((*file.faults, *folded.faults, *faults)),
-        quantised=(*quantised, *folded.quantised),
+        faults=_once((*file.faults, *own, *folded.faults, *faults)),
+        quantised=model.quantised,
     )
+    return Survey(view, model)
 
 
 def view_of(model: FoldedModel) -> ModelView:

@@ -1,0 +1,56 @@
+"""Nodes that are alike: what is decided of one of them by its types and attributes holds of all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from atc_py.tensor.shapes import element_count
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from atc_py.source import AttributeView, NodeView, TensorView
+
+    Likeness: TypeAlias = Hashable
+
+__all__ = ["likeness"]
+
+_SHORT = 16
+"""Constants of at most so many elements are compared by value: shapes, axes, bounds, scales."""
+
+
+def likeness(view: NodeView) -> Likeness:
+    """What nodes have in common whose inputs, outputs and attributes are the same.
+
+    Of a long list of floats, weights as a rule, the type counts alone; any other long constant is
+    like itself only. Names and places do not count, nor which inputs of the model are open.
+    """
+    return (
+        view.op_type,
+        view.domain,
+        view.opset,
+        tuple(map(_tensor, view.inputs)),
+        tuple(map(_tensor, view.outputs)),
+        tuple(map(_attribute, view.attributes, view.attributes.values())),
+    )
+
+
+def _tensor(tensor: TensorView | None) -> Likeness:
+    """What counts of a tensor."""
+    if tensor is None:
+        return None
+    known = tensor.known
+    if known is None:
+        return tensor.element, tensor.dims
+    if element_count(known.shape) <= _SHORT:
+        return tensor.element, tensor.dims, known.numpy().tobytes()
+    return tensor.element, tensor.dims, None if "float" in tensor.element else id(known)
+
+
+def _attribute(name: str, value: AttributeView) -> Likeness:
+    """What counts of an attribute; 1 and 1.0 are two values."""
+    if isinstance(value, tuple):
+        return name, tuple(map(type, value[:1])), value
+    if isinstance(value, int | float | str):
+        return name, type(value), value
+    return name, id(value)

@@ -1,0 +1,57 @@
+"""Which nodes of a model a trial looks at, one of each kind that is alike."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.check.alike import likeness
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator
+
+    from atc_py.source import ModelView, NodeView
+
+__all__ = ["specimens"]
+
+_OF_SHAPES = frozenset({"Shape", "Size"})
+"""Operators of ONNX whose results are told by the shapes of their inputs alone."""
+
+
+def specimens(model: ModelView) -> list[int]:
+    """Positions among the model's own nodes of those that are to be tried, in their order.
+
+    Nodes in branches are tried with their If, which is like no other node. What depends on inputs
+    whose shapes are open is tried where all its own extents are known and it has to do with data:
+    what is worked out from shapes alone folds away once these are known.
+    """
+    chosen: dict[Hashable, int] = {}
+    shapes_alone = set(_of_shapes_alone(model)) if any(i.is_open for i in model.inputs) else set()
+    for position, view in enumerate(_own(model)):
+        branches = view.op_type == "If" and not view.domain
+        if view.open_inputs and (branches or position in shapes_alone or not _is_known(view)):
+            continue
+        chosen.setdefault(position if branches else likeness(view), position)
+    return sorted(chosen.values())
+
+
+def _own(model: ModelView) -> Iterator[NodeView]:
+    """The nodes of the model's graph, those of branches left out."""
+    return (view for view in model.nodes if not view.scope)
+
+
+def _of_shapes_alone(model: ModelView) -> Iterator[int]:
+    """The positions of nodes that no data reaches, only shapes and constants."""
+    fed = {each.name for each in model.inputs}
+    for position, view in enumerate(_own(model)):
+        reads = (tensor for tensor in view.inputs if tensor is not None)
+        measures = not view.domain and view.op_type in _OF_SHAPES
+        if measures or all(tensor.name not in fed for tensor in reads):
+            yield position
+        else:
+            fed.update(tensor.name for tensor in view.outputs if tensor is not None)
+
+
+def _is_known(view: NodeView) -> bool:
+    """Whether all types of a node are known to the last extent."""
+    tensors = [tensor for tensor in (*view.inputs, *view.outputs) if tensor is not None]
+    return all(each.element and each.dims is not None and None not in each.dims for each in tensors)
