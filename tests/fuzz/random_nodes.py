@@ -1,0 +1,209 @@
+"""Models of one node: the example of any operator of the list, changed at random."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import onnx
+import onnx.defs
+
+from atc_py.spec import AttributeType, all_specs
+from atc_py.tensor.dtypes import DType
+from tests.spec.one_node import build
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Sequence
+
+    from atc_py.spec import Attribute, OpSpec
+
+__all__ = ["random_node"]
+
+_DIMS = (0, 1, 1, 2, 2, 3, 3, 4, 5, 6, 7, 8, 9, 16, 17, 31, 64)
+_INTS = (-3, -2, -1, -1, 0, 0, 1, 1, 1, 2, 2, 3, 4, 5, 7, 8, 16, 63, 64, 255, 256, 1280)
+_FLOATS = (-1.0, 0.0, 1e-5, 0.25, 0.5, 1.0, 1.5, 2.0, 10.0, float("inf"), float("nan"))
+_WORDS = ("", "NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID", "constant", "reflect", "edge", "wrap")
+_OPSETS = range(7, 22)
+
+
+def random_node(rng: random.Random) -> onnx.ModelProto:
+    """A model of one node of any operator."""
+    spec = rng.choice(all_specs())
+    while True:
+        opset = _opset(spec, rng)
+        changes = rng.choice((0, 1, 1, 1, 2, 2, 3, 4))
+        node = _Changed(spec, rng)
+        for _ in range(changes):
+            node.change()
+        try:
+            return build(
+                spec,
+                opset,
+                shapes=node.shapes,
+                values=node.values,
+                attributes=node.attributes,
+                dtypes=node.dtypes,
+            )
+        except (LookupError, ValueError, TypeError, OverflowError):
+            continue  # no such node can be written down
+
+
+def _opset(spec: OpSpec, rng: random.Random) -> int:
+    """An opset, mostly one that the list has."""
+    if spec.custom or not spec.opsets:
+        return 13
+    if rng.random() < 0.8:
+        return rng.choice([each for each in spec.opsets if onnx.defs.has(spec.op, each)])
+    return rng.choice([each for each in _OPSETS if onnx.defs.has(spec.op, each)])
+
+
+class _Changed:
+    """Changes of the example of a specification, as `build` takes them."""
+
+    def __init__(self, spec: OpSpec, rng: random.Random) -> None:
+        self._spec = spec
+        self._rng = rng
+        self.shapes: dict[str, Sequence[int] | None] = {}
+        self.values: dict[str, Sequence[Any] | None] = {}
+        self.attributes: dict[str, Any] = {}
+        self.dtypes: dict[str, DType] = {}
+
+    def change(self) -> None:
+        """One change more."""
+        kinds = [self._a_dim, self._a_dim, self._a_rank, self._all_dims, self._a_dtype]
+        kinds += [self._a_dtype, self._a_constant, self._numbers, self._presence]
+        kinds += [self._an_attribute] * (4 if self._spec.attributes else 0)
+        self._rng.choice(kinds)()
+
+    def _shape(self, name: str) -> list[int] | None:
+        """The shape of an input by now; None for an absent one."""
+        found = self.shapes.get(name, self._spec.example.inputs.get(name))
+        return None if found is None else [each for each in found if each is not None]
+
+    def _given(self) -> str | None:
+        """An input that is there."""
+        names = [row.name for row in self._spec.inputs if self._shape(row.name) is not None]
+        return self._rng.choice(names) if names else None
+
+    def _set_shape(self, name: str, shape: list[int]) -> None:
+        """Another shape; data is repeated or cut."""
+        self.shapes[name] = shape
+        old = self.values.get(name, self._spec.example.values.get(name))
+        if old is not None:
+            data = list(old) or [0]
+            count = prod(shape)
+            self.values[name] = (data * (count // len(data) + 1))[:count]
+
+    def _a_dim(self) -> None:
+        """Another extent."""
+        name = self._given()
+        shape = self._shape(name) if name else None
+        if name and shape:
+            shape[self._rng.randrange(len(shape))] = self._rng.choice(_DIMS)
+            self._set_shape(name, shape)
+
+    def _all_dims(self) -> None:
+        """One extent of the example replaced wherever it occurs."""
+        shapes = {row.name: self._shape(row.name) for row in self._spec.inputs}
+        extents = sorted({extent for shape in shapes.values() for extent in shape or ()})
+        if not extents:
+            return
+        old, new = self._rng.choice(extents), self._rng.choice(_DIMS)
+        for name, shape in shapes.items():
+            if shape and old in shape:
+                self._set_shape(name, [new if extent == old else extent for extent in shape])
+
+    def _a_rank(self) -> None:
+        """An axis more or less."""
+        name = self._given()
+        shape = self._shape(name) if name else None
+        if name is None or shape is None:
+            return
+        if shape and self._rng.random() < 0.5:
+            del shape[self._rng.randrange(len(shape))]
+        else:
+            shape.insert(self._rng.randint(0, len(shape)), self._rng.choice(_DIMS))
+        self._set_shape(name, shape)
+
+    def _a_dtype(self) -> None:
+        """Another dtype, mostly one that the list has."""
+        name = self._given()
+        row = self._spec.operand(name) if name else None
+        if name is None or row is None:
+            return
+        listed = self._spec.dtypes_of(row) or tuple(DType)
+        self.dtypes[name] = self._rng.choice(listed if self._rng.random() < 0.7 else tuple(DType))
+
+    def _a_constant(self) -> None:
+        """A constant in place of an input of the graph, or the reverse."""
+        name = self._given()
+        if name is None:
+            return
+        if self.values.get(name, self._spec.example.values.get(name)) is not None:
+            self.values[name] = None
+            return
+        count = prod(self._shape(name) or [1])
+        if count <= 4096:
+            self.values[name] = [self._rng.randint(-2, 4) for _ in range(count)]
+
+    def _numbers(self) -> None:
+        """Other numbers of a constant."""
+        values = {**self._spec.example.values, **self.values}
+        names = [name for name, data in values.items() if data]
+        if not names:
+            return
+        name = self._rng.choice(names)
+        data = list(values[name] or ())
+        data[self._rng.randrange(len(data))] = self._rng.choice((*_INTS, 0.5, 2.5))
+        self.values[name] = data
+
+    def _presence(self) -> None:
+        """An optional input more or less."""
+        optional = [row for row in self._spec.inputs if row.optional]
+        if not optional:
+            return
+        row = self._rng.choice(optional)
+        if self._shape(row.name) is None:
+            rank = self._rng.randint(0, 4) if row.rank is None else row.rank
+            self.shapes[row.name] = [self._rng.choice(_DIMS) for _ in range(rank)]
+        else:
+            self.shapes[row.name] = None
+            self.values.pop(row.name, None)
+
+    def _an_attribute(self) -> None:
+        """Another value of an attribute, or none."""
+        row = self._rng.choice(self._spec.attributes)
+        if self._rng.random() < 0.15:
+            self.attributes[row.name] = None
+            return
+        value = self._value(row)
+        if value is not None:
+            self.attributes[row.name] = value
+
+    def _value(self, row: Attribute) -> Any:
+        """A value of an attribute; None for one that is no number or text."""
+        rng, kind = self._rng, row.type.element
+        old = self._spec.example.attributes.get(row.name, row.default)
+        count = len(old) if isinstance(old, tuple | list) else rng.randint(0, 4)
+        count = max(0, count + rng.choice((0, 0, 0, 0, 0, -1, 1)))
+        one = {
+            AttributeType.INT: lambda: rng.choice(_INTS),
+            AttributeType.FLOAT: lambda: rng.choice(_FLOATS),
+            AttributeType.BOOL: lambda: rng.random() < 0.5,
+            AttributeType.STRING: lambda: self._word(row),
+        }.get(kind)
+        if one is None:
+            return None
+        if not row.type.is_list:
+            return one()
+        if isinstance(old, tuple | list) and old and rng.random() < 0.5:
+            items = list(old)
+            items[rng.randrange(len(items))] = one()
+            return items
+        return [one() for _ in range(count)]
+
+    def _word(self, row: Attribute) -> str:
+        """A word, mostly one that the list has."""
+        listed = [each for each in row.one_of or () if isinstance(each, str)]
+        return self._rng.choice(listed if listed and self._rng.random() < 0.8 else _WORDS)
