@@ -16,7 +16,7 @@ from atc_py.check.findings import Finding, Standing
 from atc_py.check.specimens import specimens
 from atc_py.diag import AtcError, Place, Words
 from atc_py.diag.codes import NO_KERNEL
-from atc_py.frontend.sample import sample
+from atc_py.frontend.folding.sample import sample
 from atc_py.ir import Phase
 from atc_py.lowering.coverage import not_lowered
 from atc_py.lowering.lower import lower_model

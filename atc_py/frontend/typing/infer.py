@@ -9,15 +9,15 @@ from onnx import shape_inference
 
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_MODEL, BAD_NODE
-from atc_py.frontend.custom_types import (
+from atc_py.frontend.folding.fold_views import ints_of
+from atc_py.frontend.folding.graph import ValueType
+from atc_py.frontend.reading.declared import type_of_proto
+from atc_py.frontend.typing.custom_types import (
     custom_complaint,
     custom_type,
     custom_types,
     is_custom,
 )
-from atc_py.frontend.folding.fold_views import ints_of
-from atc_py.frontend.folding.graph import ValueType
-from atc_py.frontend.reading.declared import type_of_proto
 from atc_py.frontend.typing.inference_model import (
     SMALL,
     imports,
