@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -29,19 +29,21 @@ class Answer:
     Attributes:
         state: whether the rule holds.
         observed: the value at fault, or what is not known; empty where the rule holds.
+        when: a condition of the answer that the rule itself does not state; mostly empty.
     """
 
     state: State
     observed: Words
+    when: Words = field(default=Words("", ""))
 
 
 HOLDS = Answer(State.HOLDS, Words("", ""))
 """The rule holds."""
 
 
-def fails(observed: object) -> Answer:
+def fails(observed: object, when: Words | None = None) -> Answer:
     """The rule does not hold; `observed` is words or a value that reads the same everywhere."""
-    return Answer(State.FAILS, _words(observed))
+    return Answer(State.FAILS, _words(observed), when or Words("", ""))
 
 
 def unknown(observed: object) -> Answer:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from atc_py.check.condition_words import with_condition
 from atc_py.diag import Diagnostic, Words
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ class Finding:
         observed: the value seen.
         allowed: the rule's sentence, without full stop.
         help: the way out.
+        when: the conditions under which the rule counts; empty where it always does.
     """
 
     code: Code
@@ -93,22 +95,21 @@ class Finding:
     observed: Words
     allowed: Words
     help: Words
+    when: Words = field(default=Words("", ""))
 
     @property
     def message(self) -> Words:
-        """Sentence and observed value."""
+        """Sentence, its conditions, and the observed value."""
+        demand = with_condition(self.allowed, self.when)
         if self.standing is Standing.UNKNOWN:
             return (
-                self.allowed
-                + Words(" (not decided: ", "（无法判定：")
-                + self.observed
-                + Words(")", "）")
+                demand + Words(" (not decided: ", "（无法判定：") + self.observed + Words(")", "）")
             )
         if not self.observed.en:
-            return self.allowed
+            return demand
         # Chinese sets a space before Latin text only.
         space = " " if self.observed.zh[:1].isascii() else ""
-        return self.allowed + Words(", found ", f"，实际为{space}") + self.observed
+        return demand + Words(", found ", f"，实际为{space}") + self.observed
 
     @property
     def fingerprint(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atc_py.check.answers import State
+from atc_py.check.condition_words import joined, when_words
 from atc_py.check.findings import Finding, Standing
 from atc_py.check.rules.wording import shown
 from atc_py.check.sentences import filled
@@ -82,6 +83,7 @@ class Conclusions:
             observed=answer.observed,
             allowed=_allowed(predicate, node.spec, rule),
             help=help_,
+            when=joined([when_words(rule.when) if rule.when else Words("", ""), answer.when]),
         )
 
     def not_listed(self, view: NodeView, history: SchemaHistory, library: Library) -> Finding:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from atc_py.check.condition_words import joined, mode_words, soc_words
 from atc_py.check.findings import Finding, Standing
 from atc_py.check.specimens import specimens
 from atc_py.diag import AtcError, Place, Words
@@ -104,7 +105,7 @@ class Trial:
             source = restated(survey.model.to_source(), checked.placements)
             run_passes(lower_model(source, self.specs), context, until=Phase.TYPED)
         except AtcError as error:
-            refused = [_without_kernel(each) for each in context.decisions.refused]
+            refused = [_without_kernel(each, self.mode) for each in context.decisions.refused]
             return refused or [_told(each, survey.view) for each in error.diagnostics]
         return []
 
@@ -170,9 +171,14 @@ def _scope(place: Place, view: ModelView) -> str:
     return next(iter(named), "")
 
 
-def _without_kernel(refusal: Refusal) -> Finding:
+def _without_kernel(refusal: Refusal, mode: PrecisionMode) -> Finding:
     """The finding at the source node; one may come from several target nodes."""
     place = refusal.place
+    wants = Words("", "")
+    if refusal.rule == mode.value:
+        wants = mode_words(mode)
+    elif refusal.rule:
+        wants = Words(f"--{refusal.rule} names the node", f"--{refusal.rule} 指定了该节点")
     return Finding(
         code=NO_KERNEL,
         standing=Standing.ERROR,
@@ -181,6 +187,7 @@ def _without_kernel(refusal: Refusal) -> Finding:
         place=Place(place.file, place.node, place.node_name, place.op_type),
         scope="",
         observed=Words("", ""),
-        allowed=refusal.message,
+        allowed=refusal.lack,
         help=refusal.help,
+        when=joined([wants, soc_words(refusal.soc) if refusal.soc else Words("", "")]),
     )

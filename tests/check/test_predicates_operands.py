@@ -128,8 +128,9 @@ def test_dtype_that_the_mode_keeps_is_named_with_the_mode() -> None:
     keep = PrecisionMode.MUST_KEEP_ORIGIN_DTYPE
     assert said(rule, bound(X=tensor(1))) == "holds"
     found = answer(rule, bound(X=tensor(1), mode=keep))
-    assert found.observed.en == "float32 (must_keep_origin_dtype)"
-    assert found.observed.zh == "float32（must_keep_origin_dtype）"
+    assert found.observed.en == "float32"
+    assert found.when.en == "precision mode is must_keep_origin_dtype"
+    assert found.when.zh == "精度模式为 must_keep_origin_dtype"
     assert said(rule, bound(X=tensor(1, element="string"))) == "fails: string"
     assert said(rule, bound(X=tensor(1, element="float64"))) == "fails: float64"
 

@@ -74,6 +74,7 @@ def test_finding_carries_everything() -> None:
         "scope": "",
         "observed": "[1, 64]",
         "allowed": "strides of Conv must be in [1, 63]",
+        "when": "",
         "message": "strides of Conv must be in [1, 63], found [1, 64]",
         "help": "split the stride into two convolutions",
         "known": False,

@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atc_py.check.answers import HOLDS, Answer, all_of, fails, unknown
+from atc_py.check.condition_words import mode_words
 from atc_py.check.legality import is_legal
 from atc_py.check.predicate import predicate
 from atc_py.check.rules.quantisation import is_integer_layer
-from atc_py.check.rules.wording import noted
 from atc_py.diag import Words
 from atc_py.diag.codes import DTYPE_NOT_LISTED
+from atc_py.options.compile_options import PrecisionMode
 from atc_py.spec.implied import DtypeListed, DtypeSame
 from atc_py.spec.rules import DtypeExcluded
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from atc_py.check.bound_node import BoundNode
-    from atc_py.options.compile_options import PrecisionMode
     from atc_py.source import TensorView
 
 _FLOATS = {DType.FLOAT16, DType.BFLOAT16, DType.FLOAT32}
@@ -49,8 +49,8 @@ def _listed(rule: DtypeListed, tensor: TensorView, mode: PrecisionMode) -> Answe
         return fails(tensor.element)
     if is_legal(tensor.dtype, rule.dtypes, mode):
         return HOLDS
-    changed = tensor.dtype.is_float and tensor.dtype is not DType.FLOAT64
-    return fails(noted(tensor.element, mode.value) if changed else tensor.element)
+    depends = any(is_legal(tensor.dtype, rule.dtypes, other) for other in PrecisionMode)
+    return fails(tensor.element, mode_words(mode) if depends else None)
 
 
 @predicate(

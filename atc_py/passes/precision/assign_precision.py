@@ -188,6 +188,8 @@ class _Assignment:
     def _refuse(self, node: Node, row: TargetOp, wish: Wish) -> None:
         """Put on record that no column fits."""
         place = self._context.place(node)
-        refusal = refusal_of(node, row, wish, self._context.soc, place)
+        local = row.unit is Unit.LOCAL
+        tensors = None if local else tensors_of(node, row, self._origin, self._controls)
+        refusal = refusal_of(node, row, wish, self._context.soc, place, tensors)
         self._context.decisions.refused.append(refusal)
         self._sink.add(refusal.diagnostic())

@@ -7,12 +7,20 @@ from typing import TYPE_CHECKING
 
 from atc_py.diag import Words
 from atc_py.diag.codes import NO_KERNEL
-from atc_py.passes.precision.columns import broken_limit, hands_out_sums, offered_columns
+from atc_py.options.compile_options import PrecisionMode
+from atc_py.passes.precision.columns import (
+    broken_limit,
+    choose_column,
+    hands_out_sums,
+    offered_columns,
+)
+from atc_py.passes.precision.requested_dtypes import wishes
+from atc_py.target import socs
 
 if TYPE_CHECKING:
     from atc_py.diag import Diagnostic, Place
     from atc_py.ir import Node
-    from atc_py.passes.precision.requested_dtypes import Wish
+    from atc_py.passes.precision.requested_dtypes import Tensors, Wish
     from atc_py.target import Limit, Soc, TargetOp
 
 __all__ = ["Refusal", "refusal_of"]
@@ -25,30 +33,53 @@ class Refusal:
     Attributes:
         op: its target operator.
         place: the source node that it came from.
-        message: what is missing.
+        lack: what is missing.
         help: what there is instead.
+        soc: the SoC, where another one has what is missing; else empty.
+        rule: the precision mode or finer control that wants it, where another precision mode wants
+            what there is; else empty.
     """
 
     op: str
     place: Place
-    message: Words
+    lack: Words
     help: Words
+    soc: str
+    rule: str
 
     def diagnostic(self) -> Diagnostic:
         """NO_KERNEL at the node's place."""
-        return NO_KERNEL.diagnostic(self.message.en, place=self.place, help=self.help.en)
+        where = f" on {self.soc}" if self.soc else ""
+        with_ = f" with {self.rule}" if self.rule else ""
+        message = f"{self.lack.en}{where}{with_}"
+        return NO_KERNEL.diagnostic(message, place=self.place, help=self.help.en)
 
 
-def refusal_of(node: Node, row: TargetOp, wish: Wish, soc: Soc, place: Place) -> Refusal:
-    """Why nothing on `soc` meets `wish` for `node`."""
+def refusal_of(
+    node: Node, row: TargetOp, wish: Wish, soc: Soc, place: Place, tensors: Tensors | None
+) -> Refusal:
+    """Why nothing on `soc` meets `wish` for `node`, whose tensors precision modes see so."""
     given = [d for v, d in zip(node.inputs, wish.inputs, strict=True) if v is not None]
     wanted = ", ".join(sorted({dtype.value for dtype in (*given, *wish.outputs)}))
-    reason = wish.rule.partition(":")[0]
-    message = Words(
-        f"{node.op} has no kernel for {wanted} on {soc.name} with {reason}",
-        f"在 {reason} 下，{soc.name} 上没有 {node.op} 的 {wanted} 核",
+    lack = Words(f"{node.op} has no kernel for {wanted}", f"没有 {node.op} 的 {wanted} 核")
+    elsewhere = any(_meets(node, row, other, wish) for other in socs())
+    otherwise = tensors is not None and any(
+        _meets(node, row, soc, other) for mode in PrecisionMode for other in wishes(mode, tensors)
     )
-    return Refusal(node.op, place, message, _way_out(node, row, soc))
+    return Refusal(
+        node.op,
+        place,
+        lack,
+        _way_out(node, row, soc),
+        soc.name if elsewhere else "",
+        wish.rule.partition(":")[0] if otherwise else "",
+    )
+
+
+def _meets(node: Node, row: TargetOp, soc: Soc, wish: Wish) -> bool:
+    """Whether a column of `soc` meets a wish."""
+    wanted, must = (wish.inputs, wish.outputs), (wish.exact_inputs, wish.exact_outputs)
+    return choose_column(node, row, soc, wanted, falls=wish.falls, must=must) is not None
 
 
 def _way_out(node: Node, row: TargetOp, soc: Soc) -> Words:

@@ -15,7 +15,7 @@ __all__ = ["COLUMNS", "check_csv"]
 
 COLUMNS = (
     "model", "level", "code", "name", "node", "node_name", "op", "scope", "field", "observed",
-    "allowed", "message", "help", "rule", "source", "fingerprint", "known",
+    "allowed", "when", "message", "help", "rule", "source", "fingerprint", "known",
 )  # fmt: skip
 
 _FORMULA = ("=", "+", "-", "@")

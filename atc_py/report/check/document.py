@@ -54,7 +54,8 @@ class Found(_Part, frozen=True, kw_only=True):
         scope: the subgraph that the node stands in; empty at the top.
         observed: the value seen.
         allowed: what the rule demands.
-        message: both in one sentence.
+        when: the conditions under which the rule counts; empty where it always does.
+        message: all three in one sentence.
         help: the way out.
         known: the baseline has it.
     """
@@ -72,6 +73,7 @@ class Found(_Part, frozen=True, kw_only=True):
     scope: str
     observed: str
     allowed: str
+    when: str
     message: str
     help: str
     known: bool

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from atc_py.check.condition_words import with_condition
 from atc_py.check.findings import Standing
+from atc_py.diag import Words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,10 +42,11 @@ class Group:
     first: Found
     sightings: tuple[Sighting, ...]
 
-    @property
-    def headline(self) -> str:
-        """The rule's sentence, or a fault's message."""
-        return self.first.allowed or self.first.message
+    def headline(self, language: str) -> str:
+        """The rule's sentence with its conditions, or a fault's message."""
+        allowed, when = Words.same(self.first.allowed), Words.same(self.first.when)
+        demand = with_condition(allowed, when).in_language(language)
+        return demand if self.first.allowed else self.first.message
 
     @property
     def findings(self) -> tuple[Found, ...]:
@@ -63,7 +66,16 @@ def groups(findings: Iterable[Found]) -> list[Group]:
 def _key(found: Found) -> tuple[str, ...]:
     """What findings of one group have in common; a fault stands alone with its message."""
     sentence = found.allowed or found.message
-    return (found.level, found.code, found.rule, found.op, sentence, found.source, found.help)
+    return (
+        found.level,
+        found.code,
+        found.rule,
+        found.op,
+        sentence,
+        found.when,
+        found.source,
+        found.help,
+    )
 
 
 def _group(values: dict[str, list[Found]]) -> Group:

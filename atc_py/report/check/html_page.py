@@ -92,7 +92,7 @@ def _group(document: Document, group: Group, *, unfolded: bool) -> dict[str, Any
     findings = group.findings
     return {
         "first": first,
-        "headline": group.headline,
+        "headline": group.headline(document.lang),
         "count": len(findings),
         "known": all(found.known for found in findings),
         "open": unfolded

@@ -73,9 +73,9 @@ def _new_case(suite: ET.Element, model: Model, name: str) -> ET.Element:
 
 def _case(document: Document, model: Model, group: Group, fail_on: Standing) -> ET.Element:
     """A case for one rule."""
-    first = group.first
+    first, headline = group.first, group.headline(document.lang)
     place = {
-        "name": visible(f"{first.op or 'model'}: {group.headline}"),
+        "name": visible(f"{first.op or 'model'}: {headline}"),
         "classname": visible(model.path),
     }
     case = ET.Element("testcase", place)
@@ -84,7 +84,7 @@ def _case(document: Document, model: Model, group: Group, fail_on: Standing) -> 
     if kind is None:
         ET.SubElement(case, "system-out").text = text
         return case
-    message = visible(f"{first.code} {first.name}: {group.headline} ({len(group.findings)})")
+    message = visible(f"{first.code} {first.name}: {headline} ({len(group.findings)})")
     ET.SubElement(case, kind, message=message, type=first.name).text = text
     return case
 

@@ -120,6 +120,7 @@ def _result(document: Document, found: Found, rule: int, location: Json) -> Json
             "rule": found.rule,
             "observed": found.observed,
             "allowed": found.allowed,
+            "when": found.when,
             "help": found.help,
         },
     }

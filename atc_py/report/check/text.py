@@ -79,7 +79,7 @@ def _headline(group: Group, language: str) -> str:
     """`error[ATC4012 attr-out-of-range]: strides of Conv must be in [1, 63]`."""
     first = group.first
     level = LEVELS[Standing(first.level)].in_language(language)
-    return f"{level}[{first.code} {first.name}]: {clipped(group.headline)}"
+    return f"{level}[{first.code} {first.name}]: {clipped(group.headline(language))}"
 
 
 def finding_lines(model: Model, language: str, *, verbose: bool = False) -> Iterator[str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from atc_py.check.condition_words import when_words, with_condition
 from atc_py.check.findings import Standing
 from atc_py.check.sentences import sentence
 from atc_py.diag import SEMICOLON, Words
@@ -17,7 +18,7 @@ from atc_py.spec.implied import rules_of
 from atc_py.spec.rewrites import REWRITES
 
 if TYPE_CHECKING:
-    from atc_py.spec import Attribute, Operand, OpSpec, Rule, When
+    from atc_py.spec import Attribute, Operand, OpSpec, Rule
 
 __all__ = ["attribute_words", "operand_words", "rule_words", "spec_json"]
 
@@ -64,8 +65,7 @@ def rule_words(spec: OpSpec, rule: Rule) -> Words:
     """A rule as a sentence, with its conditions, what follows otherwise, and its place."""
     text = sentence(spec, rule)
     if rule.when is not None:
-        when = _conditions(rule.when)
-        text += Words(f", when {when.en}", f"（条件：{when.zh}）")
+        text = with_condition(text, when_words(rule.when))
     follows = _consequence(rule.level, rule.rewrite)
     if rule.deviation is not None:
         follows += Words(f" ({rule.deviation.en})", f"（{rule.deviation.zh}）")
@@ -99,7 +99,7 @@ def _rule_json(spec: OpSpec, rule: Rule) -> dict[str, object]:
         "sentence": text.as_json(),
     }
     if rule.when is not None:
-        found["when"] = _conditions(rule.when).as_json()
+        found["when"] = when_words(rule.when).as_json()
     if rule.rewrite is not None:
         words = REWRITES.get(rule.rewrite, Words("", ""))
         found["rewrite"] = {"name": rule.rewrite, "sentence": words.as_json()}
@@ -164,30 +164,6 @@ def _standing(row: Attribute | Operand) -> list[Words]:
     if row.until is not None:
         facts.append(Words(f"until opset {row.until}", f"至 opset {row.until} 止"))
     return facts
-
-
-def _conditions(when: When) -> Words:
-    """The conditions of a rule in words."""
-    facts: list[Words] = []
-    if when.precision_mode is not None:
-        mode = when.precision_mode.value
-        facts.append(Words(f"precision mode is {mode}", f"精度模式为 {mode}"))
-    if when.cube_float32 is not None:
-        en, zh = ("", "支持") if when.cube_float32 else ("no ", "不支持")
-        facts.append(Words(f"the SoC's cube has {en}float32", f"SoC 的 cube 单元{zh} float32"))
-    if when.opsets is not None:
-        first, last = when.opsets
-        facts.append(Words(f"opset is {first}-{last}", f"opset 为 {first}-{last}"))
-    for attribute in when.attributes:
-        values = _value(attribute.one_of)
-        facts.append(
-            Words(f"{attribute.name} is one of {values}", f"{attribute.name} 取值 {values}")
-        )
-    facts += [Words(f"{name} is given", f"给出 {name}") for name in when.present]
-    for dim in when.dims:
-        text = f"{dim.dim} of {dim.tensor} is {dim.equals}"
-        facts.append(Words(text, f"{dim.tensor} 的 {dim.dim} 维为 {dim.equals}"))
-    return Words(" and ", "，且").join(facts)
 
 
 def _value(value: object) -> str:

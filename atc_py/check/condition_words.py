@@ -1,0 +1,66 @@
+"""The conditions under which a rule is asked, in words: `W of Y is 1`."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from atc_py.diag import Words
+
+if TYPE_CHECKING:
+    from atc_py.options.compile_options import PrecisionMode
+    from atc_py.spec import When
+
+__all__ = ["joined", "mode_words", "soc_words", "when_words", "with_condition"]
+
+
+def when_words(when: When) -> Words:
+    """The conditions of a rule, all of which must hold."""
+    facts: list[Words] = []
+    if when.precision_mode is not None:
+        facts.append(mode_words(when.precision_mode))
+    if when.cube_float32 is not None:
+        en, zh = ("", "支持") if when.cube_float32 else ("no ", "不支持")
+        facts.append(Words(f"the SoC's cube has {en}float32", f"SoC 的 cube 单元{zh} float32"))
+    if when.opsets is not None:
+        first, last = when.opsets
+        facts.append(Words(f"opset is {first}-{last}", f"opset 为 {first}-{last}"))
+    for attribute in when.attributes:
+        values = _value(attribute.one_of)
+        facts.append(
+            Words(f"{attribute.name} is one of {values}", f"{attribute.name} 取值 {values}")
+        )
+    facts += [Words(f"{name} is given", f"给出 {name}") for name in when.present]
+    for dim in when.dims:
+        text = f"{dim.dim} of {dim.tensor} is {dim.equals}"
+        facts.append(Words(text, f"{dim.tensor} 的 {dim.dim} 维为 {dim.equals}"))
+    return joined(facts)
+
+
+def mode_words(mode: PrecisionMode) -> Words:
+    """`precision mode is force_fp16`."""
+    return Words(f"precision mode is {mode.value}", f"精度模式为 {mode.value}")
+
+
+def soc_words(name: str) -> Words:
+    """`the SoC is Ascend310P3`."""
+    return Words(f"the SoC is {name}", f"SoC 为 {name}")
+
+
+def joined(facts: list[Words]) -> Words:
+    """Conditions that must hold together; those that say nothing are left out."""
+    return Words(" and ", "，且").join(each for each in facts if each)
+
+
+def with_condition(sentence: Words, when: Words) -> Words:
+    """A rule's sentence with its conditions, which may be none."""
+    if not when:
+        return sentence
+    return sentence + Words(f", when {when.en}", f"（条件：{when.zh}）")
+
+
+def _value(value: object) -> str:
+    """A value as the file writes it."""
+    if isinstance(value, tuple):
+        return f"[{', '.join(_value(item) for item in value)}]"
+    return str(value.value) if isinstance(value, Enum) else str(value)
