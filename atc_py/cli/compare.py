@@ -103,7 +103,7 @@ def compare(  # noqa: PLR0913  (one parameter an option)
         done = atc_py.compare_model(
             model, inputs=inputs, samples=samples, seed=seed, soc=soc,
             precision_mode=precision_mode, input_shape=input_shape, op_specs=op_specs,
-            suggest=None if keep is None else least, suggest_trials=suggest_trials,
+            targets=least, suggest=None if keep is None else least, suggest_trials=suggest_trials,
             histograms=form == "html", on_stage=on_stage, **precision,
         )  # fmt: skip
     written = _suggestion_line(done, keep)

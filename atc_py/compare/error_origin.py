@@ -2,7 +2,8 @@
 
 A layer whose error is more than BORN_FACTOR times the largest error of what it reads made it;
 another one passed it on, and so has the root of the input with the largest error. Lost values
-count as infinite errors. Steps without a counterpart hand on the largest error that they read.
+count as infinite errors. Steps without a counterpart hand on the largest error that they read, and
+so do operators that only move values, such as a Slice, whatever share of the error its part has.
 A sum or mean whose terms cancel has a large error beside its value and a small one beside its
 terms, which is what a float can promise; the magnitude of the terms goes with such a layer, unless
 the model hands it out. Where the small difference matters, its readers are bad.
@@ -16,12 +17,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from atc_py.results.layers import BORN_FACTOR, NOISE, Birth, Layer
+from atc_py.target import Unit, find_operator
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from atc_py.compare.matching import Matching, SourceLike
     from atc_py.package.schema import OmModel, OmNode
+    from atc_py.results.judgement import Grid
     from atc_py.results.layers import Figures
 
 __all__ = ["trace_births"]
@@ -36,6 +39,7 @@ def trace_births(
     matching: Matching,
     figures: Mapping[int, Figures],
     sources: Sequence[SourceLike],
+    grids: Mapping[int, Grid],
 ) -> tuple[Layer, ...]:
     """The layers in the order of execution, each with the birth of its error.
 
@@ -44,6 +48,7 @@ def trace_births(
         matching: which of its tensors stand for which values.
         figures: what was measured, by tensor.
         sources: nodes of the original.
+        grids: those of the tensors that hold quantized values.
     """
     makers = {name: source for source in sources for name in source.output}
     tracer = _Tracer()
@@ -54,6 +59,7 @@ def trace_births(
             if tensor in figures:
                 value = matching.values[tensor]
                 plain = _layer(model, index, tensor, makers.get(value), value, figures[tensor])
+                plain = replace(plain, grid=grids.get(tensor))
                 if tensor not in handed_out:
                     plain = replace(plain, summed=_summed(node, tensor, figures))
                 tracer.add(tensor, plain, reached)
@@ -95,13 +101,19 @@ class _Tracer:
         birth, root, steps = Birth.PASSED_ON, reached.root, reached.steps + 1
         if layer.error <= NOISE:
             birth, root, steps = Birth.NONE, None, 0
-        elif root is None or layer.error > BORN_FACTOR * reached.error:
+        elif root is None or (layer.error > BORN_FACTOR * reached.error and not _moves(layer.op)):
             birth, root, steps = Birth.BORN, here, 0
         start = None
         if layer.faults:
             start = here if reached.start is None else reached.start
         self._known[tensor] = _Reached(layer.error, root, start, steps)
         self.layers.append(replace(layer, birth=birth, root=root, start=start, steps=steps))
+
+
+def _moves(op: str) -> bool:
+    """Whether a target operator hands on values as they are."""
+    row = find_operator(op)
+    return row is not None and row.unit in {Unit.MOVE, Unit.LOCAL}
 
 
 def _summed(node: OmNode, tensor: int, figures: Mapping[int, Figures]) -> float | None:

@@ -24,6 +24,10 @@ __all__ = ["Matching", "SourceLike", "match"]
 _THROUGH = frozenset({"Cast", TRANS_DATA})
 """Operators that were put in to hand on a value in another form."""
 
+_QUANTISING = frozenset({"AscendAntiQuant", "AscendDequant", "AscendQuant"})
+"""What quantised models of other tools are rewritten to; the node that it stands for keeps its place
+and its name, not its operator."""
+
 
 class SourceLike(Protocol):
     """A node of the original, as its file has it."""
@@ -106,8 +110,8 @@ class _Matcher:
         if not 0 <= origin.index < len(self._sources):
             return None
         source = self._sources[origin.index]
-        fits = (source.op_type, source.name) == (origin.op_type, origin.name)
-        return origin.index if fits else None
+        same = source.op_type == origin.op_type or origin.op_type in _QUANTISING
+        return origin.index if same and source.name == origin.name else None
 
     def _find_leaving(self) -> set[int]:
         """Tensors that others than the steps of their own original node read."""

@@ -4,6 +4,9 @@ Parts of float32 whose squares float32 can hold are worked out in it, all others
 over parts are kept in float64. Where errors are small, f.w and |f|^2 follow from |w|^2, e.w and
 |e|^2 (w being the original's values, f those found, e the errors): the cosine then depends on the
 small numbers, which are known well, and not on how large ones were rounded.
+
+With a floor the errors are also taken less the floor, element by element and down to 0 at most: what
+is left is what cosine, distance and SNR are judged by.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from atc_py.results.judgement import Beyond
 from atc_py.results.layers import Figures, Lost
 
 if TYPE_CHECKING:
@@ -54,13 +58,22 @@ class Measure:
 
     Args:
         dtype: what the device holds the values in.
+        floor: absolute errors up to here say nothing; see `floors`.
+        zero: of quantized codes, the one that stands for 0; relative figures are those of the
+            numbers that codes stand for.
     """
 
     _scratch = _Scratch()
 
-    def __init__(self, dtype: DType) -> None:
+    def __init__(self, dtype: DType, floor: float = 0.0, zero: int = 0) -> None:
         self._dtype = dtype
+        self._floor = floor
+        self._zero = zero
+        self._least_normal = _least_normal(dtype)
+        self._beyond2 = self._beyond_dot = 0.0
         self._limit = dtype_limit(dtype)
+        # Two's complement holds one number more below 0.
+        self._lowest_held = -self._limit - (not dtype.is_float)
         self._count = self._finite = self._relative = 0
         self._nan = self._inf = self._differing = self._over = self._under = 0
         self._dot = self._found2 = self._wanted2 = self._error2 = 0.0
@@ -84,14 +97,14 @@ class Measure:
         finite = max(self._finite, 1)
         return Figures(
             elements=self._count,
-            cosine=self._cosine(),
+            cosine=self._cosine(self._dot, self._found2),
             max_absolute=self._max_error,
             max_relative=self._max_ratio,
             mean_absolute=self._error / finite,
             mean_relative=self._ratio / max(self._relative, 1),
             rmse=math.sqrt(self._error2 / finite),
             distance=_ratio(math.sqrt(self._error2), math.sqrt(self._wanted2)),
-            snr=self._snr(),
+            snr=self._snr(self._error2),
             nan=self._nan * share,
             inf=self._inf * share,
             differing=self._differing * share,
@@ -101,6 +114,17 @@ class Measure:
             limit=self._limit,
             overflow=Lost(self._over * share, self._over_value),
             underflow=Lost(self._under * share, self._under_value),
+            beyond=self._beyond() if self._floor else None,
+        )
+
+    def _beyond(self) -> Beyond:
+        """The figures of what is left of the errors when the floor is taken off."""
+        found2 = self._wanted2 + 2 * self._beyond_dot + self._beyond2
+        return Beyond(
+            floor=self._floor,
+            cosine=self._cosine(self._wanted2 + self._beyond_dot, found2),
+            distance=_ratio(math.sqrt(self._beyond2), math.sqrt(self._wanted2)),
+            snr=self._snr(self._beyond2),
         )
 
     def _add_single(self, found: NDArray[np.float32], wanted: NDArray[np.float32]) -> bool:
@@ -148,7 +172,8 @@ class Measure:
 
     def _add_overflow(self, found: _Reals, wanted: _Reals) -> None:
         """Count what is infinite, NaN or held at the limit of a dtype too narrow for the value."""
-        over = (np.abs(wanted) > self._limit) & ~(np.abs(found) < self._limit)
+        beyond = (wanted > self._limit) | (wanted < self._lowest_held)
+        over = beyond & ~(np.abs(found) < self._limit)
         self._over += int(over.sum())
         self._over_value = _larger(self._over_value, wanted[over])
 
@@ -156,6 +181,8 @@ class Measure:
         """Add what is finite on both sides."""
         if not found.size:
             return
+        if self._zero:
+            found, wanted = found - self._zero, wanted - self._zero
         self._finite += found.size
         wanted2 = float(wanted @ wanted)
         self._wanted2 += wanted2
@@ -173,6 +200,12 @@ class Measure:
             self._found2 += wanted2
             return
         self._differing += differing
+        if self._floor:
+            beyond = np.subtract(
+                error, np.clip(error, -self._floor, self._floor, out=size), out=size
+            )
+            self._beyond2 += float(beyond @ beyond)
+            self._beyond_dot += float(beyond @ wanted)
         error2 = float(error @ error)
         self._error2 += error2
         if error2 < _SMALL * wanted2:
@@ -199,30 +232,31 @@ class Measure:
         self._max_ratio = max(self._max_ratio, largest)
 
     def _add_underflow(self, wanted: _Reals, zeros: NDArray[np.bool_]) -> None:
-        """Count what became 0 and is not."""
+        """Count what became 0 and is too small for the dtype's normal numbers."""
         size = np.abs(wanted, out=self._scratch.pair(wanted)[0])
+        zeros &= size < self._least_normal
         lost = np.multiply(size, zeros, out=size)
         self._under += int(np.count_nonzero(lost))
         largest = float(wanted[lost.argmax()]) if lost.any() else 0.0
         if abs(largest) > abs(self._under_value):
             self._under_value = largest
 
-    def _cosine(self) -> float:
+    def _cosine(self, dot: float, found2: float) -> float:
         """Cosine of the angle; 1 for two vectors of zeros, NaN where nothing is finite."""
         if self._count and not self._finite:
             return math.nan
-        if not self._found2 or not self._wanted2:
-            return float(self._found2 == self._wanted2)
-        if not self._error2:
-            return 1.0  # what follows rounds
-        cosine = self._dot / math.sqrt(self._found2) / math.sqrt(self._wanted2)
+        if dot == found2 == self._wanted2:
+            return 1.0  # the divisions below round
+        if not found2 > 0 or not self._wanted2:
+            return float(found2 <= 0 and not self._wanted2)
+        cosine = dot / math.sqrt(found2) / math.sqrt(self._wanted2)
         return max(-1.0, min(1.0, cosine))
 
-    def _snr(self) -> float:
+    def _snr(self, error2: float) -> float:
         """Signal to noise in dB; infinite without noise."""
-        if not self._error2:
+        if not error2:
             return math.inf
-        return 10 * math.log10(self._wanted2 / self._error2) if self._wanted2 else -math.inf
+        return 10 * math.log10(self._wanted2 / error2) if self._wanted2 else -math.inf
 
 
 def dtype_limit(dtype: DType) -> float:
@@ -234,6 +268,15 @@ def dtype_limit(dtype: DType) -> float:
     if not dtype.is_integer:
         return 1.0
     return float(2 ** (dtype.bits - (not dtype.value.startswith("u"))) - 1)
+
+
+def _least_normal(dtype: DType) -> float:
+    """The smallest normal number of a float dtype; 0 for others."""
+    if not dtype.is_float:
+        return 0.0
+    import ml_dtypes
+
+    return float(ml_dtypes.finfo(dtype.numpy).smallest_normal)  # type: ignore[no-untyped-call]
 
 
 def _both_nan(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.bool_]:

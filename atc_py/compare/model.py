@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import TYPE_CHECKING
 
+from atc_py.compare.original import open_original
+from atc_py.compare.own_errors import ExactValues, find_suspects, own_errors_of, with_own_errors
 from atc_py.compare.paired_run import Pair, sample_feeds
 from atc_py.compare.recording import Recording
-from atc_py.compare.reference import ReferenceRun, open_reference
+from atc_py.compare.reference import ReferenceRun
 from atc_py.compare.suggest import LEAST_TRIALS, search
 from atc_py.compare.targets import check_targets
 from atc_py.compare.trials import Compilation, Trial, Trials
@@ -24,12 +27,13 @@ from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     import numpy as np
     import numpy.typing as npt
     from typing_extensions import Unpack
 
+    from atc_py.compare.paired_run import Feeds, Original
     from atc_py.options.choices import PrecisionSettings
     from atc_py.package.reader import OfflineModel
     from atc_py.package.schema import OmModel
@@ -41,6 +45,9 @@ __all__ = ["TRIALS", "compare_model"]
 
 _RUNTIME = 1 << 30
 """Bytes of addresses that onnxruntime takes; with less it may end the process."""
+
+_ROUNDS = 3
+"""How often errors of the original's own are looked for; one may hide another behind it."""
 
 TRIALS = 60
 """Most compilations of a search for nodes to keep, unless another number is given."""
@@ -56,6 +63,7 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
     precision_mode: str | None = None,
     input_shape: str | Mapping[str, Sequence[int]] = "",
     op_specs: str | os.PathLike[str] | None = None,
+    targets: Mapping[str, float] | None = None,
     suggest: Mapping[str, float] | None = None,
     suggest_trials: int = TRIALS,
     histograms: bool = False,
@@ -73,6 +81,7 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
         precision_mode: any of ATC's modes.
         input_shape: extents of inputs.
         op_specs: folder of specifications.
+        targets: least `cosine` and `snr` of every output; the result says whether they are met.
         suggest: least `cosine` and `snr` of every output, for which to search nodes to keep in
             float32; of an empty mapping no output may be bad. The result has `suggestion`.
         suggest_trials: how often the search may compile the model.
@@ -93,9 +102,10 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
         work_folder() as folder,
         _compiled(compilation, folder, on_stage) as package,
     ):
-        session = _Session(compilation, package, inputs, samples, seed)
+        session = _Session(compilation, package, folder, inputs, samples, seed)
         session.histograms = histograms
-        return session.suggested(suggest, suggest_trials, folder, on_stage)
+        session.targets = dict(targets or {})
+        return session.suggested(suggest, suggest_trials, on_stage)
 
 
 def _check_wishes(samples: int, targets: Mapping[str, float] | None, trials: int) -> None:
@@ -125,62 +135,100 @@ class _Session:
     Attributes:
         histograms: whether samples of all layers' values are taken.
         warnings: what is odd about data from files.
+        targets: least values by figure.
     """
 
     histograms = False
+    targets: Mapping[str, float] = {}
 
     def __init__(
         self,
         compilation: Compilation,
         package: OfflineModel,
+        folder: Path,
         inputs: Mapping[str, Array] | Iterable[str],
         samples: int,
         seed: int,
     ) -> None:
         self._compilation = compilation
         self._package = package
-        self._reference = open_reference(compilation.model)
-        ports = _ports(package.description)
+        self._folder = folder
+        self._reference = open_original(compilation.model, folder)
+        self._ports = _ports(package.description)
         sink = Sink()
         if isinstance(inputs, Mapping):
             given = dict(inputs)
         else:
-            given = read_feeds(inputs, ports, sink)
+            given = read_feeds(inputs, self._ports, sink)
             sink.extend(odd_feeds(given))
         self.warnings = tuple(sink.diagnostics)
-        if samples > 1 and len(given) == len(ports):
+        if samples > 1 and len(given) == len(self._ports):
             raise BAD_OPTION.error(
                 f"{samples} samples of data that are all given would be the same",
                 help="leave --samples out, or leave an input to random data",
             )
-        self._feeds = sample_feeds(self._reference, ports, given, samples, seed)
-
-    def compared(self) -> LayerComparison:
-        """The model beside its original, which is run in step."""
-        pair = Pair(self._reference, self._package, histograms=self.histograms)
-        runs = ((each, ReferenceRun(self._reference, each)) for each in self._feeds)
-        return replace(pair.compared(runs), warnings=self.warnings)
+        self._drawn = given, samples, seed
+        self._recorded: list[tuple[Feeds, Original]] | None = None
 
     def suggested(
         self,
         targets: Mapping[str, float] | None,
         limit: int,
-        folder: Path,
         on_stage: Callable[[str], None] | None,
     ) -> LayerComparison:
-        """The same with the original recorded, and what to keep in float32; None searches not."""
+        """The comparison, and what to keep in float32; None searches not."""
         if targets is None:
-            return self.compared()
-        pair = Pair(self._reference, self._package, histograms=self.histograms)
-        recorded = [
-            (feeds, Recording(self._reference, feeds, folder / f"sample{count}"))
-            for count, feeds in enumerate(self._feeds)
-        ]
-        done = pair.compared(recorded)
+            return self._audited()
+        self._record()
+        done = self._audited()
         first = Trial(frozenset(), self._package.description, done)
-        trials = Trials(self._compilation, self._reference, recorded, folder)
-        found = search(trials, first, targets, limit, on_stage)
-        return replace(done, suggestion=found, warnings=self.warnings)
+        recorded = [*self._runs()]
+        trials = Trials(self._compilation, self._reference, recorded, self._folder)
+        return replace(done, suggestion=search(trials, first, targets, limit, on_stage))
+
+    def _audited(self) -> LayerComparison:
+        """The model beside its original, whose own errors are taken out where they are seen."""
+        done = self._compared()
+        plain, taken_out, looked_at = self._reference, {}, set()
+        for _ in range(_ROUNDS):
+            model = self._package.description
+            suspects = find_suspects(done, model, self._reference, looked_at)
+            looked_at |= {suspect.nodes.value for suspect in suspects}
+            found = own_errors_of(suspects, (run for _, run in self._runs())) if suspects else []
+            if not found:
+                break
+            taken_out |= {suspect.nodes.value: (suspect, error) for suspect, error in found}
+            exact = ExactValues(suspect.nodes for suspect, _ in taken_out.values())
+            self._reference = plain.with_amendment(exact)
+            if self._recorded is not None:
+                self._record()
+            done = self._compared()
+        return with_own_errors(done, [error for _, error in taken_out.values()])
+
+    def _compared(self) -> LayerComparison:
+        """The model beside its original, which is run in step unless it was recorded."""
+        pair = Pair(self._reference, self._package, self.targets, histograms=self.histograms)
+        return replace(pair.compared(self._runs()), warnings=self.warnings)
+
+    def _runs(self) -> Iterable[tuple[Feeds, Original]]:
+        """What is fed in each sample, and a run of the original on it."""
+        if self._recorded is not None:
+            return self._recorded
+        return ((feeds, ReferenceRun(self._reference, feeds)) for feeds in self._feeds())
+
+    def _feeds(self) -> Iterator[Feeds]:
+        """What both are fed in each sample, the same each time."""
+        given, samples, seed = self._drawn
+        return sample_feeds(self._reference, self._ports, given, samples, seed)
+
+    def _record(self) -> None:
+        """Run the original on every sample and keep its values."""
+        self._recorded = None
+        folder = Path(mkdtemp(dir=self._folder))
+        self._recorded = [
+            (feeds, Recording(self._reference, feeds, folder / f"sample{count}"))
+            for count, feeds in enumerate(self._feeds())
+        ]
 
 
 def _ports(model: OmModel) -> list[Port]:

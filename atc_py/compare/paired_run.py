@@ -7,12 +7,17 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
+
 from atc_py.compare.error_origin import trace_births
+from atc_py.compare.floors import floors_of
+from atc_py.compare.grids import UNSIGNED_SHIFT, grids_of
 from atc_py.compare.histograms import Sampled
 from atc_py.compare.input_roles import input_roles
 from atc_py.compare.inputs import fitting_feeds
 from atc_py.compare.matching import match
 from atc_py.compare.measure import Measure
+from atc_py.compare.ranking import Ranks, holds_scores
 from atc_py.device.sim.execution.session import SimModel
 from atc_py.diag import AtcError
 from atc_py.diag.codes import DEVICE_FAILED
@@ -22,12 +27,12 @@ from atc_py.tensor.dtypes import DType
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    import numpy as np
     import numpy.typing as npt
 
     from atc_py.compare.reference import ReferenceModel
     from atc_py.device.backend import LoadedModel
     from atc_py.results.histogram import Histogram
+    from atc_py.results.judgement import Ranking
     from atc_py.running.model import Port
 
     Array = npt.NDArray[np.generic]
@@ -78,14 +83,31 @@ class Pair:
     """The original and the compiled model, in step: a result of either is looked at and left."""
 
     def __init__(
-        self, reference: ReferenceModel, package: LoadedModel, *, histograms: bool = False
+        self,
+        reference: ReferenceModel,
+        package: LoadedModel,
+        targets: Mapping[str, float] | None = None,
+        *,
+        histograms: bool = False,
     ) -> None:
+        """Prepare a comparison.
+
+        Args:
+            reference: the original.
+            package: the compiled model.
+            targets: least `cosine` and `snr` of every output.
+            histograms: take samples of every layer's values.
+        """
         self._reference = reference
+        self._targets = dict(targets or {})
         self._description = package.description
         self._device = SimModel(package, merged=False)
         self._device.room.require_plan()
         self._matching = match(self._description, reference.nodes, reference.inputs)
         self._looked_at = set(self._matching.values)
+        self._floors = floors_of(self._description)
+        self._grids = grids_of(self._description, self._matching.values, reference)
+        self._scored = {port.tensor: Ranks() for port in self._description.outputs}
         self._measures: dict[int, Measure] = {}
         self._sampled: dict[int, Sampled] | None = {} if histograms else None
         self._unlike: dict[int, str] = {}
@@ -122,10 +144,11 @@ class Pair:
         made = {at for node in self._description.nodes for at in node.outputs}
         values = {t: name for t, name in self._matching.values.items() if t in self._looked_at}
         run.expect(Counter(name for tensor, name in values.items() if tensor in made))
+        shapes = [array.shape for array in feeds.values()]
 
         def observe(tensor: int, found: npt.NDArray[Any]) -> None:
             if tensor in values:
-                self._look(tensor, found, run.value(values[tensor]))
+                self._look(tensor, found, run.value(values[tensor]), shapes)
                 run.release(values[tensor])
 
         try:
@@ -143,16 +166,30 @@ class Pair:
         self._reference_seconds += run.seconds
         self._peak, self._total = max(self._peak, run.peak), max(self._total, run.total)
 
-    def _look(self, tensor: int, found: npt.NDArray[Any], wanted: npt.NDArray[Any] | None) -> None:
-        """Measure one result, or note why it cannot be."""
-        dtype = DType(self._description.tensors[tensor].dtype)
+    def _look(
+        self,
+        tensor: int,
+        found: npt.NDArray[Any],
+        wanted: npt.NDArray[Any] | None,
+        shapes: Sequence[tuple[int, ...]],
+    ) -> None:
+        """Measure one result, or note why it cannot be; `shapes` are those of what is fed."""
+        dtype, grid = DType(self._description.tensors[tensor].dtype), self._grids.get(tensor)
+        codes = grid is not None and grid.codes
+        if codes and wanted is not None and wanted.dtype == np.uint8:
+            wanted = (wanted.astype(np.int16) - UNSIGNED_SHIFT).astype(np.int8)
         reason = _unlike(dtype, found, wanted)
         if reason or wanted is None:
             self._unlike[tensor] = reason
             return
-        self._measures.setdefault(tensor, Measure(dtype)).add(found, wanted)
+        if tensor not in self._measures:
+            zero = grid.zero if grid is not None and codes else 0
+            self._measures[tensor] = Measure(dtype, self._floors.get(tensor, 0.0), zero)
+        self._measures[tensor].add(found, wanted)
         if self._sampled is not None:
             self._sampled.setdefault(tensor, Sampled(dtype)).add(found, wanted)
+        if tensor in self._scored and dtype.is_float and holds_scores(found, shapes):
+            self._scored[tensor].add(found, wanted)
 
     def _summed_up(self, samples: int, seconds: float) -> LayerComparison:
         """The record of all runs."""
@@ -161,6 +198,7 @@ class Pair:
             self._matching,
             {tensor: measure.figures() for tensor, measure in self._measures.items()},
             self._reference.nodes,
+            self._grids,
         )
         at = {(layer.index, layer.tensor): place for place, layer in enumerate(layers)}
         done = LayerComparison(
@@ -179,6 +217,9 @@ class Pair:
             peak_bytes=self._peak,
             total_bytes=self._total,
             stopped=self._stopped,
+            targets=self._targets,
+            uncompared=self._uncompared(at),
+            rankings=self._rankings(),
         )
         return replace(done, histograms=self._histograms(done))
 
@@ -190,7 +231,7 @@ class Pair:
         positions = {id(layer): at for at, layer in enumerate(done.layers)}
         seen: dict[str, int] = {}
         for layer in (*first, *done.worst()):
-            if layer.error > NOISE:
+            if layer.judged_error > NOISE:
                 seen.setdefault(layer.value, positions[id(layer)])
         drawn = {
             at: self._sampled[done.layers[at].tensor].histogram()
@@ -206,6 +247,26 @@ class Pair:
             for port in self._description.outputs
         }
         return {name: place for name, place in found.items() if place is not None}
+
+    def _uncompared(self, at: Mapping[tuple[int, int], int]) -> dict[str, str]:
+        """Why outputs that the device computes could not be compared, or not in every sample."""
+        makers, found = self._matching.producer, {}
+        for port in self._description.outputs:
+            if port.tensor not in makers:
+                continue  # An input or a constant, handed out as it is.
+            if port.tensor in self._unlike:
+                found[port.name] = self._unlike[port.tensor]
+            elif (makers[port.tensor], port.tensor) not in at:
+                stopped = "the device stopped before it"
+                found[port.name] = stopped if self._stopped else "the original has no such value"
+        return found
+
+    def _rankings(self) -> dict[str, Ranking]:
+        """Agreement on the best class, by outputs that hold scores."""
+        rankings = {
+            port.name: self._scored[port.tensor].ranking() for port in self._description.outputs
+        }
+        return {name: found for name, found in rankings.items() if found is not None}
 
     def _unlike_ones(self) -> list[Alone]:
         """Results that were matched and could not be measured."""

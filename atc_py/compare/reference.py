@@ -10,30 +10,39 @@ import time
 import warnings
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import onnx
 
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_MODEL, REFERENCE_FAILED
+from atc_py.frontend.exact import exact_nodes
+from atc_py.frontend.node_order import producers_first, read_by
 from atc_py.frontend.reading.mapped import reading_errors
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-__all__ = ["WEIGHT_BYTES", "Piece", "ReferenceModel", "ReferenceRun", "open_reference"]
+    from atc_py.frontend.exact import ExactNodes
+
+__all__ = [
+    "WEIGHT_BYTES",
+    "Amendment",
+    "Piece",
+    "ReferenceModel",
+    "ReferenceRun",
+    "open_reference",
+]
 
 _NODES = 32
 """Nodes of a piece; fewer hold less, more start less often."""
 
 WEIGHT_BYTES = 1 << 30
 """Bytes of weights of a piece, unless one node has more; protobuf writes 2 GiB at most."""
-
-_GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
 
 _NEVER_CUT = frozenset(
     {"ConcatFromSequence", "If", "Loop", "Optional", "OptionalGetElement", "OptionalHasElement"}
@@ -58,6 +67,22 @@ class Piece:
     writes: tuple[str, ...]
 
 
+class Amendment(Protocol):
+    """Values that take the place of those that the model's own run makes.
+
+    Attributes:
+        reads: what each amended value is worked out from, by its name.
+    """
+
+    reads: Mapping[str, Collection[str]]
+
+    def amended(
+        self, name: str, value: NDArray[Any], feeds: Mapping[str, NDArray[Any]]
+    ) -> NDArray[Any]:
+        """What takes the place of `value`, called `name`; `feeds` has what it is worked out from."""
+        ...
+
+
 class ReferenceModel:
     """An ONNX model in pieces.
 
@@ -66,21 +91,70 @@ class ReferenceModel:
         nodes: its nodes, in the file's order; functions that the model defines are put in.
         inputs: names of what is fed.
         constants: initializers by name.
-        pieces: its nodes again, producers first.
+        makers: the nodes that run, by their results.
+        pieces: the nodes that run, producers first.
+        amendment: values that its runs take from elsewhere; None where they take none.
     """
 
     def __init__(
-        self, path: Path, proto: onnx.ModelProto, weight_bytes: int = WEIGHT_BYTES
+        self,
+        path: Path,
+        proto: onnx.ModelProto,
+        weight_bytes: int = WEIGHT_BYTES,
+        amendment: Amendment | None = None,
     ) -> None:
         self.path = path
+        self.amendment = amendment
         self._proto = proto
+        self._weight_limit = weight_bytes
         self.nodes: Sequence[onnx.NodeProto] = tuple(proto.graph.node)
+        self.makers = {name: node for node in proto.graph.node for name in node.output if name}
         self.constants = {each.name: each for each in proto.graph.initializer}
         self.inputs = tuple(
             each.name for each in proto.graph.input if each.name not in self.constants
         )
         self._engines: dict[int, _Engine] = {}
         self.pieces = self._cut(weight_bytes)
+
+    def with_amendment(self, amendment: Amendment) -> ReferenceModel:
+        """The same model, whose runs take some values from `amendment`."""
+        found = ReferenceModel(self.path, self._proto, self._weight_limit, amendment)
+        found.nodes = self.nodes
+        return found
+
+    def standing_for(self, other: ReferenceModel) -> ReferenceModel:
+        """This model under the path and with the nodes of `other`, whose values have the same names.
+
+        What runs is this one.
+        """
+        self.path, self.nodes = other.path, other.nodes
+        return self
+
+    @property
+    def can_be_amended(self) -> bool:
+        """Whether a value can be changed between its maker and its readers."""
+        return not any(node.op_type in _NEVER_CUT for node in self.makers.values())
+
+    def exact_nodes(self, value: str, among: Collection[str]) -> ExactNodes | None:
+        """The nodes that make `value`, to be run alone; None where no node makes it.
+
+        Args:
+            value: its name.
+            among: values on the way to it whose makers belong to them.
+        """
+        opsets = self._proto.opset_import
+        return exact_nodes(value, among, self.makers, self.constants, opsets)
+
+    def constant(self, name: str) -> NDArray[Any] | None:
+        """The constant called `name`, of an initializer or a Constant node; None for others."""
+        if name in self.constants:
+            return onnx.numpy_helper.to_array(self.constants[name])
+        maker = self.makers.get(name)
+        if maker is not None and maker.op_type == "Constant":
+            for attribute in maker.attribute:
+                if attribute.name == "value":
+                    return onnx.numpy_helper.to_array(attribute.t)
+        return None
 
     def as_declared(self, feeds: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
         """`feeds` in the dtypes that the file declares: a compiled model may take others."""
@@ -131,19 +205,24 @@ class ReferenceModel:
         )
 
     def _cut(self, weight_bytes: int) -> tuple[Piece, ...]:
-        """All nodes, in pieces; one piece where values cannot pass between pieces."""
-        nodes = _sorted(self.nodes, {*self.inputs, *self.constants, ""})
+        """All nodes, in pieces; one piece where values cannot pass between pieces.
+
+        A piece ends with the node of an amended value, so that its readers come in a later one.
+        """
+        nodes = producers_first(self._proto.graph.node, {*self.inputs, *self.constants, ""})
         if any(node.op_type in _NEVER_CUT for node in nodes):
             return (_piece(nodes, self.constants),)
+        amended = self.amendment.reads.keys() if self.amendment else ()
         pieces: list[list[onnx.NodeProto]] = []
-        held = 0
+        held, ended = 0, True
         for node in nodes:
             size = sum(self._weight_bytes(name) for name in node.input)
-            if not pieces or len(pieces[-1]) == _NODES or held + size > weight_bytes:
+            if ended or len(pieces[-1]) == _NODES or held + size > weight_bytes:
                 pieces.append([])
                 held = 0
             pieces[-1].append(node)
             held += size
+            ended = any(name in amended for name in node.output)
         return tuple(_piece(each, self.constants) for each in pieces)
 
     def _weight_bytes(self, name: str) -> int:
@@ -160,7 +239,7 @@ class ReferenceModel:
         for name in piece.reads:
             element = onnx.helper.np_dtype_to_tensor_dtype(feeds[name].dtype)
             graph.input.append(onnx.helper.make_tensor_value_info(name, element, feeds[name].shape))
-        used = {name for node in piece.nodes for name in _read_by(node)}
+        used = {name for node in piece.nodes for name in read_by(node)}
         graph.initializer.extend(self.constants[n] for n in sorted(used) if n in self.constants)
         graph.sparse_initializer.extend(self._proto.graph.sparse_initializer)
         graph.output.extend(onnx.ValueInfoProto(name=name) for name in piece.writes)
@@ -182,7 +261,8 @@ class ReferenceRun:
         self._next = 0
         self._awaited: Counter[str] = Counter()
         self._reads = Counter(name for piece in model.pieces for name in piece.reads)
-        self._failed: set[str] = set()
+        if model.amendment is not None:
+            self._reads.update(name for reads in model.amendment.reads.values() for name in reads)
         self.seconds = 0.0
         self.peak = self.total = sum(array.nbytes for array in self._held.values())
 
@@ -192,7 +272,8 @@ class ReferenceRun:
 
     def value(self, name: str) -> NDArray[Any] | None:
         """The value called `name`; None where the model makes no tensor of that name."""
-        while name not in self._held and self._next < len(self._model.pieces):
+        there = name in self._held or name in self._model.makers
+        while there and name not in self._held and self._next < len(self._model.pieces):
             self._advance()
         return self._held.get(name)
 
@@ -212,8 +293,21 @@ class ReferenceRun:
         self.total += sum(array.nbytes for array in made.values())
         self.peak = max(self.peak, sum(array.nbytes for array in self._held.values()))
         self._reads.subtract(piece.reads)
-        for name in (*made, *piece.reads):
+        for name in (*made, *piece.reads, *self._amend(made)):
             self._drop(name)
+
+    def _amend(self, made: Collection[str]) -> list[str]:
+        """Put amended values in place of those among `made`; what they were worked out from."""
+        amendment, read = self._model.amendment, []
+        if amendment is None:
+            return []
+        for name in made:
+            if name in amendment.reads:
+                feeds = {each: self._held[each] for each in amendment.reads[name]}
+                self._held[name] = amendment.amended(name, self._held[name], feeds)
+                self._reads.subtract([*feeds])
+                read += feeds
+        return read
 
     def _drop(self, name: str) -> None:
         """Let go of `name` where nobody waits for it any more."""
@@ -295,41 +389,7 @@ def _piece(nodes: Sequence[onnx.NodeProto], constants: Mapping[str, object]) -> 
     reads = dict.fromkeys(
         name
         for node in nodes
-        for name in _read_by(node)
+        for name in read_by(node)
         if name and name not in writes and name not in constants
     )
     return Piece(tuple(nodes), tuple(reads), tuple(writes))
-
-
-def _read_by(node: onnx.NodeProto) -> list[str]:
-    """Names that the node reads, those that graphs inside it take from around them among them."""
-    names = [name for name in node.input if name]
-    for attribute in node.attribute:
-        if attribute.type not in _GRAPHS:
-            continue
-        for graph in (attribute.g, *attribute.graphs):
-            inside = {each.name for each in (*graph.initializer, *graph.input)}
-            inside.update(name for each in graph.node for name in each.output)
-            taken = (name for each in graph.node for name in _read_by(each))
-            handed = (each.name for each in graph.output)
-            names += [name for name in (*taken, *handed) if name and name not in inside]
-    return names
-
-
-def _sorted(nodes: Sequence[onnx.NodeProto], known: set[str]) -> list[onnx.NodeProto]:
-    """`nodes` with producers first, else in their order; those of a cycle come last."""
-    found: list[onnx.NodeProto] = []
-    left = list(nodes)
-    while left:
-        ready, waiting = [], []
-        for node in left:
-            if known.issuperset(_read_by(node)):
-                ready.append(node)
-                known.update(node.output)
-            else:
-                waiting.append(node)
-        if not ready:
-            return found + waiting
-        found += ready
-        left = waiting
-    return found

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_OPTION, BELOW_TARGET, DEVICE_FAILED
+from atc_py.results.judgement import least_text, misses_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from atc_py.diag import Diagnostic
-    from atc_py.results.layers import Layer, LayerComparison
+    from atc_py.results.layers import LayerComparison
 
 __all__ = [
     "METRICS",
@@ -92,12 +93,11 @@ def reaches(done: LayerComparison, targets: Mapping[str, float]) -> bool:
 
     A model in which the device computes nothing hands out what it is fed, and misses nothing.
     """
-    if done.stopped or (done.layers and not done.outputs):
+    if done.stopped or done.uncompared or (done.layers and not done.outputs):
         return False
-    layers = [done.layers[at] for at in done.outputs.values()]
     if not targets:
-        return not any(layer.faults for layer in layers)
-    return not any(_misses(layer, targets) for layer in layers)
+        return not any(done.layers[at].faults for at in done.outputs.values())
+    return not misses_of(done, targets)
 
 
 def targets_text(targets: Mapping[str, float]) -> str:
@@ -105,7 +105,7 @@ def targets_text(targets: Mapping[str, float]) -> str:
     if not targets:
         return "no output is bad"
     return ", ".join(
-        f"{name} of every output at least {_least(least)}" for name, least in targets.items()
+        f"{name} of every output at least {least_text(least)}" for name, least in targets.items()
     )
 
 
@@ -113,23 +113,17 @@ def missed_targets(done: LayerComparison, targets: Mapping[str, float]) -> list[
     """BELOW_TARGET for each output and figure that is below its target.
 
     A device that stopped is DEVICE_FAILED, whatever the targets. An output with values that are
-    NaN or infinite, though the original's are finite, misses every target.
+    NaN or infinite, though the original's are finite, misses every target, and so does one that
+    could not be compared.
     """
     findings = []
     if done.stopped:
         findings.append(DEVICE_FAILED.diagnostic(done.stopped))
-    for name, at in done.outputs.items():
-        layer = done.layers[at]
-        for metric, value in _misses(layer, targets).items():
-            findings.append(
-                BELOW_TARGET.diagnostic(
-                    f"{metric} of {name} is "
-                    f"{_shown(value, targets[metric], layer.figures.lost_share)}, "
-                    f"at least {_least(targets[metric])} passes",
-                    place=Place(field=f"output {name}"),
-                    help=_way_out(done),
-                )
-            )
+    for miss in misses_of(done, targets):
+        if done.stopped and not miss.figure:
+            continue  # Said already.
+        place = Place(field=f"output {miss.output}")
+        findings.append(BELOW_TARGET.diagnostic(miss.sentence, place=place, help=_way_out(done)))
     return findings
 
 
@@ -153,26 +147,3 @@ def _way_out(done: LayerComparison) -> str:
     way = "try --suggest FILE" if done.suggestion is None else "try another --precision-mode"
     first = done.first_bad
     return way if first is None else f"the first bad layer is {first.source}; {way}"
-
-
-def _misses(layer: Layer, targets: Mapping[str, float]) -> dict[str, float]:
-    """The figures of an output that are below their targets, by name."""
-    found = {"cosine": layer.figures.cosine, "snr": layer.figures.snr}
-    return {
-        name: found[name]
-        for name, least in targets.items()
-        if not found[name] >= least or layer.figures.lost_share
-    }
-
-
-def _least(value: float) -> str:
-    """A target in as few digits as tell it from others."""
-    return repr(float(value)).removesuffix(".0")
-
-
-def _shown(value: float, least: float, lost: float) -> str:
-    """A figure, so exact that it reads as below `least` where it is, with what it leaves out."""
-    exact = f"{value:.6g}"
-    if value < least <= float(exact):
-        exact = repr(value)
-    return exact + (f" with {lost:.3%} of the values NaN or infinite" if lost else "")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
+
+from atc_py.results.judgement import Judged, passes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from atc_py.diag import Diagnostic
     from atc_py.report.layers.suggestion import Suggestion
     from atc_py.results.histogram import Histogram
+    from atc_py.results.judgement import Beyond, Grid, OwnError, Ranking
 
 __all__ = [
     "BAD_DISTANCE",
@@ -30,10 +33,10 @@ __all__ = [
 ]
 
 BAD_DISTANCE = 0.05
-"""Relative Euclidean distance from which on a layer of floats is bad."""
+"""Relative Euclidean distance from which on a layer of floats or of quantized codes is bad."""
 
 BAD_SHARE = 0.01
-"""Share of elements from which on a layer of integers or bools that differ is bad."""
+"""Share of elements from which on a layer of other integers or bools that differ is bad."""
 
 BORN_FACTOR = 2.0
 """An error is born where it is more than so many times the largest error of the inputs."""
@@ -87,7 +90,8 @@ class Figures:
         highest: largest finite value of the original.
         limit: largest finite value of the dtype.
         overflow: values beyond the limit, which became infinite, NaN or the limit itself.
-        underflow: values that became 0.
+        underflow: values below the dtype's smallest normal number that became 0.
+        beyond: the figures less an absolute floor; None where the layer has none.
     """
 
     elements: int
@@ -108,6 +112,7 @@ class Figures:
     limit: float
     overflow: Lost
     underflow: Lost
+    beyond: Beyond | None = None
 
     @property
     def lost_share(self) -> float:
@@ -139,6 +144,8 @@ class Layer:
         steps: layers between here and where the error was born, on the way that it took.
         summed: for a sum or mean whose terms may cancel, the magnitude that it would have if none
             did; None for all others and for what the model hands out.
+        grid: the quantized values that it holds; None for all others.
+        own: the original's own error at this value, which was taken out; None where none was found.
     """
 
     index: int
@@ -157,6 +164,33 @@ class Layer:
     start: int | None = None
     steps: int = 0
     summed: float | None = None
+    grid: Grid | None = None
+    own: OwnError | None = None
+
+    @property
+    def judged(self) -> Judged:
+        """The figures that it is judged by: those beyond the floor where it has one."""
+        found = self.figures.beyond or self.figures
+        return Judged(found.cosine, found.distance, found.snr)
+
+    @property
+    def within_floor(self) -> bool:
+        """Whether more than half of its error is within its floor."""
+        distance = self.figures.distance
+        return distance > NOISE and self.judged.distance < distance / 2
+
+    @property
+    def holds_codes(self) -> bool:
+        """Whether it holds quantized codes, which stand for real numbers."""
+        return self.grid is not None and self.grid.codes
+
+    @property
+    def moved_steps(self) -> int:
+        """The most steps of its grid that a value is off by; 0 where it has none."""
+        if self.grid is None or not self.grid.step:
+            return round(self.figures.max_absolute) if self.holds_codes else 0
+        step = 1.0 if self.grid.codes else self.grid.step
+        return round(self.figures.max_absolute / step)
 
     @property
     def cancels(self) -> bool:
@@ -168,10 +202,19 @@ class Layer:
 
     @property
     def error(self) -> float:
-        """One figure to order layers by: infinite for lost values."""
+        """One figure to trace errors by: infinite for lost values."""
+        return self._error(self.figures.distance)
+
+    @property
+    def judged_error(self) -> float:
+        """One figure to order layers by: as `error`, less what is within the floor."""
+        return self._error(self.judged.distance)
+
+    def _error(self, distance: float) -> float:
+        """The figure, with `distance` as that of real numbers."""
         if self.figures.lost_share:
             return math.inf
-        return self.figures.distance if self.is_float else self.figures.differing
+        return distance if self.is_float or self.holds_codes else self.figures.differing
 
     @property
     def faults(self) -> tuple[str, ...]:
@@ -185,16 +228,26 @@ class Layer:
             )
         if figures.lost_share and not figures.overflow.share:
             found.append(f"{figures.lost_share:.3%} of the values are NaN or infinite")
-        if not self.is_float:
+        if not self.is_float and not self.holds_codes:
             return (*found, *self._differing())
-        if figures.distance > BAD_DISTANCE and not self.cancels:
-            found.append(f"relative distance {figures.distance:.3g}")
+        if self.judged.distance > BAD_DISTANCE and not self.cancels:
+            found.append(f"relative distance {self.judged.distance:.3g}")
+            found += self._moved()
             if figures.underflow.share:
                 found.append(
                     f"underflow: {figures.underflow.share:.3%} of the values, up to "
                     f"{figures.underflow.value:.3g}, became 0"
                 )
         return tuple(found)
+
+    def _moved(self) -> tuple[str, ...]:
+        """How far quantized values moved."""
+        steps = f"{self.moved_steps} step{'s' if self.moved_steps != 1 else ''}"
+        if self.holds_codes:
+            return (f"{self.figures.differing:.3%} of the codes moved, by up to {steps}",)
+        if self.grid is None or not self.moved_steps:
+            return ()
+        return (f"codes moved by up to {steps} of {self.grid.step:.4g}",)
 
     def _differing(self) -> tuple[str, ...]:
         """What is wrong with integers."""
@@ -240,6 +293,10 @@ class LayerComparison:
         suggestion: what to keep in float32, where that was searched.
         histograms: of the worst layers, by their positions, where samples were taken.
         warnings: what is odd about the data that was given.
+        targets: least `cosine` and `snr` of every output; empty where none were given.
+        uncompared: outputs that could not be compared, and why.
+        rankings: agreement on the best class, by outputs that hold scores of classes.
+        own_errors: errors of the original's own, which were taken out.
     """
 
     model: Path
@@ -260,6 +317,15 @@ class LayerComparison:
     suggestion: Suggestion | None = None
     histograms: Mapping[int, Histogram] = field(default_factory=dict)
     warnings: tuple[Diagnostic, ...] = ()
+    targets: Mapping[str, float] = field(default_factory=dict)
+    uncompared: Mapping[str, str] = field(default_factory=dict)
+    rankings: Mapping[str, Ranking] = field(default_factory=dict)
+    own_errors: tuple[OwnError, ...] = ()
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether the outputs meet the targets; None where there are none."""
+        return passes(self)
 
     @property
     def first_bad(self) -> Layer | None:
@@ -275,7 +341,7 @@ class LayerComparison:
 
     def worst(self) -> list[Layer]:
         """All layers, those of the largest error first."""
-        return sorted(self.layers, key=lambda layer: (-layer.error, layer.index))
+        return sorted(self.layers, key=lambda layer: (-layer.judged_error, layer.index))
 
     def root_of(self, layer: Layer) -> Layer | None:
         """Where the error of `layer` was born."""
@@ -283,52 +349,9 @@ class LayerComparison:
 
     def as_json(self) -> dict[str, object]:
         """The comparison as JSON values; what is not finite is null."""
-        first = self.first_bad
-        return {
-            "model": str(self.model),
-            "soc": self.soc,
-            "precision_mode": self.precision_mode,
-            "samples": self.samples,
-            "stopped": self.stopped or None,
-            "engines": list(self.engines),
-            "first_bad": None if first is None else first.node,
-            "outputs": {name: self.layers[at].node for name, at in self.outputs.items()},
-            "layers": [self._layer_json(layer) for layer in self.layers],
-            "device_alone": [asdict(each) for each in self.device_alone],
-            "original_alone": [asdict(each) for each in self.original_alone],
-            "seconds": {
-                "original": self.reference_seconds,
-                "device": self.device_seconds,
-                "all": self.seconds,
-            },
-            "bytes": {"held": self.peak_bytes, "all": self.total_bytes},
-            "suggestion": None if self.suggestion is None else self.suggestion.as_json(),
-            "warnings": [each.as_json() for each in self.warnings],
-        }
+        from atc_py.results.layers_json import layers_json
 
-    def _layer_json(self, layer: Layer) -> dict[str, object]:
-        """One layer as JSON values."""
-        root = self.root_of(layer)
-        figures = {
-            name: number_json(value) if isinstance(value, float) else value
-            for name, value in asdict(layer.figures).items()
-        }
-        return {
-            "index": layer.index,
-            "node": layer.node,
-            "op": layer.op,
-            "dtype": layer.dtype,
-            "shape": list(layer.shape),
-            "source": layer.source,
-            "source_op": layer.source_op,
-            "value": layer.value,
-            "birth": layer.birth.value,
-            "root": None if root is None else root.node,
-            "faults": list(layer.faults),
-            "cancels": layer.cancels,
-            "steps": layer.steps,
-            **figures,
-        }
+        return layers_json(self)
 
 
 def number_json(value: float) -> float | None:

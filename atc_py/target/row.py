@@ -135,6 +135,9 @@ class TargetOp:
         selects: every element of its results is an element of its inputs, but for its sign and its
             fraction, or a constant, so that nothing is rounded; taken for granted of MOVE and
             LOCAL operators.
+        saturates: its result approaches a finite limit other than 0, such as the 1 of Sigmoid, or is
+            the logarithm of one that does. Kernels add and divide terms of that limit's size, so
+            that a result near 0 is as exact as the limit and not as exact as itself.
         takes: which storage formats its kernels take; None for what its family has.
     """
 
@@ -149,6 +152,7 @@ class TargetOp:
     limits: tuple[Limit, ...] = ()
     family: str = ""
     selects: bool = False
+    saturates: bool = False
     formula: str = ""
     takes: Layout | None = None
 

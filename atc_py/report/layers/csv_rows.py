@@ -7,7 +7,7 @@ import io
 from typing import TYPE_CHECKING
 
 from atc_py.report.escape import visible
-from atc_py.report.layers.text import number_text, origin_text
+from atc_py.report.layers.text import number_text, origin_text, output_verdict
 
 if TYPE_CHECKING:
     from atc_py.results.layers import Layer, LayerComparison
@@ -20,7 +20,8 @@ COLUMNS = (
     "RootMeanSquareError", "MaxRelativeError", "MeanRelativeError", "CompareFailReason",
     "GroundTruthOpType", "SNR", "NaNShare", "InfShare", "DifferingShare", "Lowest", "Highest",
     "DtypeLimit", "OverflowShare", "OverflowValue", "UnderflowShare", "UnderflowValue", "Error",
-    "Faults",
+    "Faults", "Floor", "CosineBeyondFloor", "DistanceBeyondFloor", "SNRBeyondFloor", "MovedSteps",
+    "OriginalOwnSNR", "SNRBeforeCorrection", "Output", "Top1Agreement", "Top5Agreement", "Target",
 )  # fmt: skip
 
 _FORMULA = ("=", "+", "-", "@")
@@ -32,8 +33,8 @@ def layers_csv(done: LayerComparison) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow(COLUMNS)
-    for layer in done.layers:
-        writer.writerow(_row(done, layer))
+    for at, layer in enumerate(done.layers):
+        writer.writerow([*_row(done, layer), *_judged(layer), *_as_output(done, at)])
     for alone, column in (
         *((each, "NPUDump") for each in done.device_alone),
         *((each, "GroundTruth") for each in done.original_alone),
@@ -42,6 +43,12 @@ def layers_csv(done: LayerComparison) -> str:
         cells |= dict.fromkeys(COLUMNS[8:15], "NaN")
         cells |= {"OpType": alone.op, column: _cell(alone.name)}
         writer.writerow([*(cells | {"CompareFailReason": alone.reason}).values()])
+    for name, reason in done.uncompared.items():
+        if name not in done.outputs:
+            cells = dict.fromkeys(COLUMNS, "") | {"NPUDump": "*", "GroundTruth": "*"}
+            cells |= dict.fromkeys(COLUMNS[8:15], "NaN") | {"Output": _cell(name)}
+            cells |= {"CompareFailReason": reason, "Target": output_verdict(done, name)}
+            writer.writerow([*cells.values()])
     return text.getvalue()
 
 
@@ -69,6 +76,32 @@ def _row(done: LayerComparison, layer: Layer) -> list[str]:
         *map(number_text, (*ours, *ends, *lost)),
         *(_cell(origin_text(done, layer)), _cell("; ".join(layer.faults))),
     ]
+
+
+def _judged(layer: Layer) -> list[str]:
+    """The cells of what a layer is judged by beside its plain figures."""
+    beyond, own = layer.figures.beyond, layer.own
+    floored = ("", "", "", "")
+    if beyond is not None:
+        numbers = (beyond.floor, beyond.cosine, beyond.distance, beyond.snr)
+        floored = tuple(map(number_text, numbers))
+    moved = "" if layer.grid is None else str(layer.moved_steps)
+    corrected = ("", "")
+    if own is not None:
+        corrected = (number_text(own.original.snr), number_text(own.seen.snr))
+    return [*floored, moved, *corrected]
+
+
+def _as_output(done: LayerComparison, at: int) -> list[str]:
+    """The cells of the outputs that a layer is; what several have is separated by semicolons."""
+    names = [name for name, place in done.outputs.items() if place == at]
+    rankings = [done.rankings.get(name) for name in names]
+    first = [number_text(each.top1) for each in rankings if each is not None]
+    few = [
+        number_text(each.top5) for each in rankings if each is not None and each.top5 is not None
+    ]
+    verdicts = [verdict for name in names if (verdict := output_verdict(done, name))]
+    return [_cell("; ".join(names)), "; ".join(first), "; ".join(few), "; ".join(verdicts)]
 
 
 def _cell(text: str) -> str:

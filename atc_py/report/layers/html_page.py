@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.report.layers.histogram import drawing
 from atc_py.report.layers.suggestion import suggestion_lines
-from atc_py.report.layers.text import layer_lines, number_text, origin_text
+from atc_py.report.layers.text import layer_lines, number_text, origin_text, outputs_table
 from atc_py.report.page import render_page
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ def layers_html(done: LayerComparison) -> str:
         model=str(done.model),
         verdict=lines[: lines.index("")],
         cost=lines[-2:],
+        outputs=outputs_table(done).visible(),
         points=[_point(done, at) for at in range(len(done.layers))],
         grid=[_height(10.0**-decade) for decade in range(_DECADES + 1)],
         histograms=[
@@ -61,9 +62,9 @@ def _point(done: LayerComparison, at: int) -> dict[str, str]:
     kind = "bad" if layer.faults else "born" if layer.root == at else "good"
     return {
         "x": f"{_WIDTH * (at + 0.5) / len(done.layers):.1f}",
-        "y": _height(layer.error),
+        "y": _height(layer.judged_error),
         "kind": kind,
-        "title": f"{at}: {layer.source}, {layer.op}: {number_text(layer.error)}",
+        "title": f"{at}: {layer.source}, {layer.op}: {number_text(layer.judged_error)}",
     }
 
 
@@ -71,7 +72,7 @@ def _row(done: LayerComparison, layer: Layer) -> dict[str, object]:
     """A layer in the table; numbers beside the text that shows them, for sorting."""
     figures = layer.figures
     numbers = (
-        figures.cosine, figures.distance, figures.snr, figures.max_absolute,
+        *layer.judged, figures.max_absolute,
         figures.max_relative, figures.lost_share, figures.lowest, figures.highest,
         figures.overflow.share, figures.underflow.share,
     )  # fmt: skip

@@ -7,15 +7,25 @@ from typing import TYPE_CHECKING
 
 from atc_py.report.layers.suggestion import suggestion_lines
 from atc_py.report.tables import Table, format_bytes, format_seconds, plain_lines
-from atc_py.results.layers import BORN_FACTOR, Birth
+from atc_py.results.judgement import misses_of
+from atc_py.results.layers import BAD_DISTANCE, BAD_SHARE, BORN_FACTOR, Birth
 
 if TYPE_CHECKING:
     from atc_py.results.layers import Layer, LayerComparison
 
-__all__ = ["growth_text", "layer_lines", "layers_text", "number_text", "origin_text"]
+__all__ = [
+    "growth_text",
+    "layer_lines",
+    "layers_text",
+    "number_text",
+    "origin_text",
+    "output_verdict",
+    "outputs_table",
+]
 
 _SHOWN = 20
 _ALONE_SHOWN = 8
+_OWN_SHOWN = 5
 _COLUMNS = ("layer", "from", "dtype", "cosine>", "distance>", "SNR dB>", "max abs>", "max rel>")
 
 
@@ -26,7 +36,7 @@ def layers_text(done: LayerComparison) -> str:
 
 def layer_lines(done: LayerComparison) -> list[str]:
     """The report line by line: verdict, outputs, worst layers, what has no counterpart, cost."""
-    tables = [_outputs(done), _worst(done), _alone(done)]
+    tables = [outputs_table(done), _worst(done), _alone(done)]
     lines = _verdict(done)
     for table in tables:
         if table.rows:
@@ -46,9 +56,26 @@ def number_text(value: float) -> str:
 def origin_text(done: LayerComparison, layer: Layer) -> str:
     """Whether the error was born in the layer, or where it came from."""
     root = done.root_of(layer)
-    if layer.birth is not Birth.PASSED_ON or root is None:
-        return layer.birth.value + (", its terms cancel" if layer.cancels else "")
-    return f"passed on from {root.source}"
+    if layer.birth is Birth.PASSED_ON and root is not None:
+        text = f"passed on from {root.source}"
+    else:
+        text = layer.birth.value + (", its terms cancel" if layer.cancels else "")
+    if layer.within_floor and layer.figures.beyond is not None:
+        text += f", within the floor of {number_text(layer.figures.beyond.floor)}"
+    if layer.own is not None:
+        text += "; the original's own error was taken out"
+    return text
+
+
+def output_verdict(done: LayerComparison, name: str) -> str:
+    """What an output misses, or that it passes; empty where there are no targets."""
+    if not done.targets:
+        return ""
+    missed = [each for each in misses_of(done, done.targets) if each.output == name]
+    parts = [
+        f"{each.figure} below {each.least:g}" if each.figure else "not compared" for each in missed
+    ]
+    return f"misses: {', '.join(parts)}" if parts else "passes"
 
 
 def growth_text(done: LayerComparison, layer: Layer) -> str:
@@ -65,21 +92,75 @@ def growth_text(done: LayerComparison, layer: Layer) -> str:
 
 
 def _verdict(done: LayerComparison) -> list[str]:
-    """What is wrong, in the first lines."""
-    first = done.first_bad
+    """What is wrong, in the first lines, and whether the targets are met."""
     stopped = [_visible(f"the device stopped: {done.stopped}")] if done.stopped else []
+    return [*stopped, *_bad_layers(done), *_own_errors(done), *_against_targets(done)]
+
+
+def _bad_layers(done: LayerComparison) -> list[str]:
+    """The first bad layer, how its error came about, and what it means for the outputs."""
+    first = done.first_bad
     if first is None:
-        return [*stopped, "no layer is bad"]
+        return ["no layer is bad"]
     head = f"first bad layer: {_title(first)}: {'; '.join(first.faults)}"
     lines = [_visible(head), _visible(f"  its error: {origin_text(done, first)}")]
     grown = growth_text(done, first)
-    lines += [f"  {grown}"] if grown else []
+    return [*lines, *([f"  {grown}"] if grown else []), _visible(f"  {_reach(done)}")]
+
+
+def _reach(done: LayerComparison) -> str:
+    """How many layers are bad, and what reaches the outputs of it."""
     bad = sum(bool(layer.faults) for layer in done.layers)
-    reached = any(done.layers[at].faults for at in done.outputs.values())
-    tail = "outputs are bad too" if reached else "no output is bad: it does not matter here"
-    if stopped:
-        tail = "no output was reached"
-    return [*stopped, *lines, f"  {bad} of {len(done.layers)} layers are bad; {tail}"]
+    head = f"{bad} of {len(done.layers)} layers are bad"
+    if done.stopped:
+        return f"{head}; no output was reached"
+    if any(done.layers[at].faults for at in done.outputs.values()):
+        return f"{head}; outputs are bad too"
+    if not done.outputs:
+        return f"{head}; no output could be compared"
+    name, at = max(done.outputs.items(), key=lambda each: done.layers[each[1]].judged_error)
+    worst = done.layers[at]
+    figure, limit = "relative distance", BAD_DISTANCE
+    if not worst.is_float and not worst.holds_codes:
+        figure, limit = "share of values that differ", BAD_SHARE
+    return (
+        f"{head}, but their errors hardly reach the outputs: the worst of these, {name}, has a "
+        f"{figure} of {number_text(worst.judged_error)}, and up to {limit:g} is good"
+    )
+
+
+def _own_errors(done: LayerComparison) -> list[str]:
+    """The errors of the original's own, which were taken out."""
+    lines = []
+    for each in done.own_errors[:_OWN_SHOWN]:
+        own, seen = each.original, each.seen
+        lines.append(
+            f"the original's own {each.dtype} error shows at {each.source} ({each.source_op}): "
+            f"beside a float64 run of that node it has an SNR of {number_text(own.snr)} dB, with "
+            f"errors up to {number_text(own.max_absolute)}"
+        )
+        lines.append(
+            f"  it was taken out: the device had seemed to have {number_text(seen.snr)} dB there, "
+            "and is compared with the float64 result from there on"
+        )
+    left = len(done.own_errors) - _OWN_SHOWN
+    if left > 0:
+        lines.append(
+            f"the original's own error shows at {left} more nodes, and was taken out there too"
+        )
+    return [_visible(line) for line in lines]
+
+
+def _against_targets(done: LayerComparison) -> list[str]:
+    """Whether the outputs meet the targets."""
+    if done.passed is None:
+        return []
+    wanted = ", ".join(f"{name} >= {least:g}" for name, least in done.targets.items())
+    if done.passed:
+        return [f"target {wanted}: met by every output"]
+    missed = dict.fromkeys(each.output for each in misses_of(done, done.targets))
+    names = f" by {', '.join(missed)}" if missed else ": the device stopped"
+    return [_visible(f"target {wanted}: missed{names}")]
 
 
 def _title(layer: Layer) -> str:
@@ -88,13 +169,30 @@ def _title(layer: Layer) -> str:
     return f"{source}, {layer.op} in {layer.dtype} on the device"
 
 
-def _outputs(done: LayerComparison) -> Table:
-    """The model's outputs."""
-    rows = tuple(
-        (name, *_figures(done.layers[at]), origin_text(done, done.layers[at]))
-        for name, at in done.outputs.items()
-    )
-    return Table("Outputs", ("output", *_COLUMNS[3:], "error"), rows)
+def outputs_table(done: LayerComparison) -> Table:
+    """The model's outputs, with what was found of classes and targets."""
+    ranked, judged = bool(done.rankings), bool(done.targets)
+    columns = ("output", *_COLUMNS[3:], *(("top-1>", "top-5>") if ranked else ()))
+    rows = []
+    for name in (*done.outputs, *(each for each in done.uncompared if each not in done.outputs)):
+        figures: tuple[str, ...] = ("-",) * len(_COLUMNS[3:])
+        origin = f"not compared: {done.uncompared[name]}" if name in done.uncompared else ""
+        if name in done.outputs:
+            layer = done.layers[done.outputs[name]]
+            figures, origin = _figures(layer), origin or origin_text(done, layer)
+        ranking = _ranking(done, name) if ranked else ()
+        verdict = (output_verdict(done, name),) if judged else ()
+        rows.append((name, *figures, *ranking, *verdict, origin))
+    verdicts = ("target",) if judged else ()
+    return Table("Outputs", (*columns, *verdicts, "error"), tuple(rows))
+
+
+def _ranking(done: LayerComparison, name: str) -> tuple[str, str]:
+    """The agreement on the best class and on the best five."""
+    found = done.rankings.get(name)
+    if found is None:
+        return "-", "-"
+    return f"{found.top1:.2%}", "-" if found.top5 is None else f"{found.top5:.2%}"
 
 
 def _worst(done: LayerComparison) -> Table:
@@ -117,9 +215,9 @@ def _worst(done: LayerComparison) -> Table:
 
 def _figures(layer: Layer) -> tuple[str, ...]:
     """The numbers of a layer."""
-    figures = layer.figures
-    cosine = "NaN" if math.isnan(figures.cosine) else f"{figures.cosine:.6f}"
-    numbers = (figures.distance, figures.snr, figures.max_absolute, figures.max_relative)
+    figures, judged = layer.figures, layer.judged
+    cosine = "NaN" if math.isnan(judged.cosine) else f"{judged.cosine:.6f}"
+    numbers = (judged.distance, judged.snr, figures.max_absolute, figures.max_relative)
     return (cosine, *map(number_text, numbers))
 
 

@@ -10,7 +10,12 @@ __all__ = ["ROWS"]
 
 
 def _activation(
-    name: str, summary: str, attributes: tuple[Attribute, ...] = (), *, double: bool = False
+    name: str,
+    summary: str,
+    attributes: tuple[Attribute, ...] = (),
+    *,
+    double: bool = False,
+    saturates: bool = False,
 ) -> TargetOp:
     """A row for floats; `double` gives it an AI CPU kernel for float64."""
     return TargetOp(
@@ -23,6 +28,7 @@ def _activation(
         columns=same(*FLOATS),
         aicpu=(F64,) if double else (),
         family="unary",
+        saturates=saturates,
     )
 
 
@@ -35,6 +41,7 @@ ROWS = (
             Attribute("alpha2", "float", 1.0),
             Attribute("alpha3", "float", 1.0),
         ),
+        saturates=True,
     ),
     _activation(
         "Elu",
@@ -45,6 +52,7 @@ ROWS = (
             Attribute("input_scale", "float", 1.0),
         ),
         double=True,
+        saturates=True,
     ),
     _activation(
         "GeluV2",
@@ -64,6 +72,7 @@ ROWS = (
         columns=same(*FLOATS),
         aicpu=(F64,),
         family="unary",
+        saturates=True,
     ),
     _activation("HardSwish", "x times x + 3 held between 0 and 6, divided by 6."),
     _activation(
@@ -85,12 +94,13 @@ ROWS = (
         "Selu",
         "1.0507 * x from 0 on, 1.0507 * 1.67326 * (exp(x) - 1) below.",
         double=True,
+        saturates=True,
     ),
-    _activation("Sigmoid", "1 / (1 + exp(-x)).", (IMPL_MODE,)),
+    _activation("Sigmoid", "1 / (1 + exp(-x)).", (IMPL_MODE,), saturates=True),
     _activation("Softplus", "log(1 + exp(x)).", (IMPL_MODE,)),
-    _activation("Softsign", "x / (1 + |x|).", (IMPL_MODE,), double=True),
+    _activation("Softsign", "x / (1 + |x|).", (IMPL_MODE,), double=True, saturates=True),
     _activation("Swish", "x / (1 + exp(-scale * x)).", (Attribute("scale", "float", 1.0),)),
-    _activation("Tanh", "Hyperbolic tangent."),
+    _activation("Tanh", "Hyperbolic tangent.", saturates=True),
     TargetOp(
         "Threshold",
         inputs("x"),

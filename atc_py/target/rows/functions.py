@@ -27,6 +27,7 @@ def _of_floats(
     attributes: tuple[Attribute, ...] = (),
     *,
     selects: bool = False,
+    saturates: bool = False,
 ) -> TargetOp:
     """A function of floats that returns their dtype."""
     return TargetOp(
@@ -40,6 +41,7 @@ def _of_floats(
         aicpu=aicpu,
         family="unary",
         selects=selects,
+        saturates=saturates,
     )
 
 
@@ -59,12 +61,12 @@ ROWS = (
     _of_floats("Acosh", "Inverse hyperbolic cosine."),
     _of_floats("Asin", "Inverse sine, in radians."),
     _of_floats("Asinh", "Inverse hyperbolic sine."),
-    _of_floats("Atan", "Inverse tangent, in radians."),
+    _of_floats("Atan", "Inverse tangent, in radians.", saturates=True),
     _of_floats("Atanh", "Inverse hyperbolic tangent."),
     _of_floats("Ceil", "Smallest integer that is not less.", selects=True),
     _of_floats("Cos", "Cosine of an angle in radians."),
     _of_floats("Cosh", "Hyperbolic cosine."),
-    _of_floats("Erf", "Gauss error function.", aicpu=()),
+    _of_floats("Erf", "Gauss error function.", aicpu=(), saturates=True),
     _of_floats("Exp", "Exponential.", attributes=_BASE),
     _of_floats("Floor", "Largest integer that is not greater.", selects=True),
     _of_floats("Log", "Logarithm.", attributes=_BASE),

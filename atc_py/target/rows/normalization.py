@@ -104,6 +104,7 @@ ROWS = (
         columns=same(*FLOATS),
         aicpu=(F64,),
         family="rows",
+        saturates=True,
         takes=Layout.LAST_AXIS,
     ),
     # Ours: CANN's LpNorm and Div give NaN where the norm is 0 and overflow float16 between them.
@@ -152,6 +153,7 @@ ROWS = (
         ),
         columns=tuple(Column((dtype, BOOL), (dtype,)) for dtype in FLOATS),
         family="softmax",
+        saturates=True,
         formula=(
             "y = softmax along the last axis of v, v = mask ? the lowest finite float32 : "
             "x * scale, with mask broadcast to x"
@@ -171,5 +173,6 @@ ROWS = (
         columns=same(*FLOATS),
         aicpu=(F64,),
         family="softmax",
+        saturates=True,
     ),
 )

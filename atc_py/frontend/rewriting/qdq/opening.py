@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from atc_py.frontend.folding.graph import WorkGraph, WorkNode
     from atc_py.frontend.folding.model import SourceAttr
 
-__all__ = ["is_opened", "open_operators"]
+__all__ = ["is_opened", "open_operators", "result_scale_at"]
 
 _MICROSOFT = "com.microsoft"
 _COALESCED = 13
@@ -72,6 +72,19 @@ _OPENED = {*_FORMS, _CONCAT, *_RENAMED}
 def is_opened(node: WorkNode) -> bool:
     """Whether an operator is one that is opened."""
     return (node.domain, node.op_type) in _OPENED
+
+
+def result_scale_at(domain: str, op_type: str) -> int | None:
+    """The input that is the scale of an operator's quantized result, its zero point after it.
+
+    None for operators whose results are no quantized codes.
+    """
+    if (domain, op_type) == _CONCAT:
+        return 0
+    if op_type == "QuantizeLinear" and domain in {"", _MICROSOFT}:
+        return 1
+    form = _FORMS.get((domain, op_type))
+    return None if form is None else form.result
 
 
 def open_operators(graph: WorkGraph) -> None:

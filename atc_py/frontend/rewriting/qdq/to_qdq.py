@@ -7,7 +7,7 @@ a graph reads by other means stay int32: MatMulInteger and ConvInteger.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from onnx import TensorProto
@@ -37,7 +37,7 @@ from atc_py.source import Outcome, QuantisedNode
 from atc_py.tensor.scale_words import channel_axis
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from atc_py.frontend.folding.graph import WorkGraph, WorkNode
     from atc_py.frontend.reading.tensors import TensorReader
@@ -68,7 +68,25 @@ _RESULTS = (0, 1)
 _INTEGER_OPERATORS = {"Conv": "ConvInteger", "MatMul": "MatMulInteger"}
 
 
-def has_ascend_nodes(graph: WorkGraph) -> bool:
+class _HasOperator(Protocol):
+    """A node, of whatever kind."""
+
+    @property
+    def op_type(self) -> str:
+        """Its operator."""
+        ...
+
+
+class _HasNodes(Protocol):
+    """A graph, of whatever kind."""
+
+    @property
+    def nodes(self) -> Iterable[_HasOperator]:
+        """Its nodes."""
+        ...
+
+
+def has_ascend_nodes(graph: _HasNodes) -> bool:
     """Whether a graph is in the deploy form."""
     return any(node.op_type in _ASCEND for node in graph.nodes)
 

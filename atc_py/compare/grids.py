@@ -1,0 +1,97 @@
+"""Which layers hold quantized values, and on what grid.
+
+Codes are what QuantizeLinear and operators such as QLinearConv make: integers that stand for real
+numbers, a step of the scale each, counted from a zero point. What DequantizeLinear makes of them are
+floats on that grid, and so is what moves, selects or casts such floats. A difference between two
+such layers is a number of steps: codes that the two sides rounded to different neighbors.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.frontend.rewriting.qdq.opening import result_scale_at
+from atc_py.results.judgement import Grid
+from atc_py.target import find_operator
+from atc_py.tensor.dtypes import DType
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy as np
+    import numpy.typing as npt
+
+    from atc_py.compare.reference import ReferenceModel
+    from atc_py.package.schema import OmModel, OmNode
+
+__all__ = ["UNSIGNED_SHIFT", "grids_of"]
+
+UNSIGNED_SHIFT = 128
+"""The device holds codes in int8; those of a uint8 file are less this much there."""
+
+
+def grids_of(
+    model: OmModel, values: Mapping[int, str], reference: ReferenceModel
+) -> dict[int, Grid]:
+    """The grids of the tensors that have one, by position.
+
+    Args:
+        model: the compiled model.
+        values: names of the original's values that tensors stand for, by position.
+        reference: the original.
+    """
+    found: dict[int, Grid] = {}
+    computed = {port.tensor for port in model.inputs}
+    for node in model.nodes:
+        for tensor in node.outputs:
+            grid = _made(model, tensor, values.get(tensor), reference)
+            grid = grid or _handed_on(model, node, found, computed)
+            if grid is not None and grid.codes is not _is_float(model, tensor):
+                found[tensor] = grid
+        computed.update(node.outputs)
+    return found
+
+
+def _made(model: OmModel, tensor: int, value: str | None, reference: ReferenceModel) -> Grid | None:
+    """The grid of a value that its maker in the original quantizes or dequantizes."""
+    maker = reference.makers.get(value or "")
+    if maker is None:
+        return None
+    if maker.op_type == "DequantizeLinear" and _is_float(model, tensor):
+        return Grid(*_parameters(reference, maker.input[1:3]), codes=False)
+    at = result_scale_at(maker.domain, maker.op_type)
+    if at is None or DType(model.tensors[tensor].dtype) is not DType.INT8:
+        return None
+    return Grid(*_parameters(reference, maker.input[at : at + 2]), codes=True)
+
+
+def _parameters(reference: ReferenceModel, names: Sequence[str]) -> tuple[float | None, int]:
+    """The scale, None where it is none or not one alone, and the zero point in int8."""
+    arrays = [reference.constant(name) if name else None for name in names]
+    scale, zero = (*arrays, None, None)[:2]
+    step = float(scale.reshape(-1)[0]) if scale is not None and scale.size == 1 else None
+    return step, _zero(zero) if len(names) > 1 else -UNSIGNED_SHIFT
+
+
+def _zero(zero: npt.NDArray[np.generic] | None) -> int:
+    """The zero point as int8 has it; 0 where channels differ or it is no constant."""
+    if zero is None or zero.size != 1:
+        return 0
+    shift = UNSIGNED_SHIFT if zero.dtype.kind == "u" else 0
+    return int(zero.reshape(-1)[0]) - shift
+
+
+def _handed_on(
+    model: OmModel, node: OmNode, known: Mapping[int, Grid], computed: set[int]
+) -> Grid | None:
+    """The grid of all floats that a node reads, where it only moves or selects them."""
+    row = find_operator(node.op)
+    if row is None or (row.rounds and node.op != "Cast"):
+        return None
+    read = {known.get(at) for at in node.inputs if at in computed and _is_float(model, at)}
+    return read.pop() if len(read) == 1 else None
+
+
+def _is_float(model: OmModel, tensor: int) -> bool:
+    """Whether a tensor holds floats."""
+    return DType(model.tensors[tensor].dtype).is_float

@@ -1,0 +1,40 @@
+"""The original that a compiled model is compared with.
+
+A file in the deploy form has operators that no ONNX runtime knows. Its original is the same network
+in QuantizeLinear and DequantizeLinear, as `quantize --format qdq` writes it: the values of the two
+have one name, but for int32 sums, which that form has not.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.compare.reference import open_reference
+from atc_py.frontend.rewriting.qdq.to_qdq import has_ascend_nodes
+from atc_py.pipeline.quantize import rewrite_quantised
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from atc_py.compare.reference import ReferenceModel
+
+__all__ = ["open_original"]
+
+
+def open_original(model: Path, folder: Path) -> ReferenceModel:
+    """The ONNX model in the file `model`, ready to run.
+
+    Args:
+        model: the file.
+        folder: where the form goes that runs, for a file in the deploy form.
+
+    Raises:
+        AtcError: what `open_reference` and `rewrite_quantised` raise; NO_QDQ_FORM for a node of the
+            deploy form that no ONNX runtime could run in another form either.
+    """
+    found = open_reference(model)
+    if not has_ascend_nodes(found):
+        return found
+    rewritten = folder / "original.qdq.onnx"
+    rewrite_quantised(model, rewritten, "qdq")
+    return open_reference(rewritten).standing_for(found)

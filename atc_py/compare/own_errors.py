@@ -1,0 +1,207 @@
+"""Errors that the original made itself: found by a float64 run of the node, and taken out.
+
+An engine that runs the original in float32 rounds as well, and some of its kernels are far off where
+results are small. Before such an error is put down to the device, the nodes behind the layer are run
+alone in float64 on the original's own inputs. Where the original is at least 1 / BORN_FACTOR as far
+from that run as the device is from the original, the original's own error is what is seen. The
+comparison is then made again with the float64 value in its place, so that all that follows is
+compared with what the model says, and not with what that engine made of it.
+
+Only layers that something hangs on are looked at: where the error of a bad layer was born, or that
+of an output that misses a target or is further off than its dtype's roundings explain.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from atc_py.compare.measure import Measure
+from atc_py.results.judgement import OwnError, missed_figures
+from atc_py.results.layers import BORN_FACTOR, Birth
+from atc_py.tensor.dtypes import DType
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from atc_py.compare.paired_run import Original
+    from atc_py.compare.reference import ReferenceModel
+    from atc_py.frontend.exact import ExactNodes
+    from atc_py.package.schema import OmModel
+    from atc_py.results.layers import Layer, LayerComparison
+
+__all__ = ["ExactValues", "Suspect", "find_suspects", "own_errors_of", "with_own_errors"]
+
+_ROUNDINGS = 16
+"""Roundings in a row that the error of an output may come from without a look at the original."""
+
+_UNITS = {"float16": 2.0**-11, "bfloat16": 2.0**-8, "float64": 2.0**-53}
+_UNIT = 2.0**-24
+"""Half the distance from 1 to the next number of a dtype, relative; for float32 and all others."""
+
+_MOST = 64
+"""Most layers that are looked at in a round."""
+
+
+@dataclass(frozen=True, slots=True)
+class Suspect:
+    """A layer in which the device's error may be the original's own.
+
+    Attributes:
+        layer: the layer.
+        nodes: what makes its value in the original.
+    """
+
+    layer: Layer
+    nodes: ExactNodes
+
+
+class ExactValues:
+    """Values of the original that float64 runs take the place of.
+
+    Attributes:
+        reads: what each of them is worked out from, by its name.
+    """
+
+    def __init__(self, nodes: Iterable[ExactNodes]) -> None:
+        self._nodes = {each.value: each for each in nodes}
+        self.reads: Mapping[str, Collection[str]] = {
+            name: each.reads for name, each in self._nodes.items()
+        }
+
+    def amended(
+        self, name: str, value: NDArray[Any], feeds: Mapping[str, NDArray[Any]]
+    ) -> NDArray[Any]:
+        """The float64 run's result in the dtype of `value`; `value` where there is no such run."""
+        exact = self._nodes[name].run(feeds, value)
+        with np.errstate(over="ignore"):
+            return value if exact is None else exact.astype(value.dtype)
+
+
+def find_suspects(
+    done: LayerComparison,
+    model: OmModel,
+    reference: ReferenceModel,
+    looked_at: Collection[str],
+) -> list[Suspect]:
+    """The layers that a float64 run must judge, each value once.
+
+    Args:
+        done: the comparison.
+        model: the compiled model.
+        reference: the original.
+        looked_at: values that were judged before.
+    """
+    found: dict[str, Suspect] = {}
+    if not reference.can_be_amended:
+        return []
+    for at in sorted(_roots(done)):
+        layer = done.layers[at]
+        born = layer.birth is Birth.BORN and layer.is_float and not layer.figures.lost_share
+        if not born or layer.value in looked_at or layer.value in found:
+            continue
+        origins = {origin.index for origin in model.nodes[layer.index].origins}
+        nodes = (reference.nodes[at] for at in origins if 0 <= at < len(reference.nodes))
+        among = {name for node in nodes for name in node.output}
+        exact = reference.exact_nodes(layer.value, among)
+        if exact is not None:
+            found[layer.value] = Suspect(layer, exact)
+    return [*found.values()][:_MOST]
+
+
+def own_errors_of(
+    suspects: Iterable[Suspect], runs: Iterable[Original]
+) -> list[tuple[Suspect, OwnError]]:
+    """Those of `suspects` of which the original's own error is what is seen.
+
+    Args:
+        suspects: the layers.
+        runs: a run of the original on each sample.
+    """
+    measured = {suspect.nodes.value: _Measured(suspect) for suspect in suspects}
+    for run in runs:
+        wanted = [each for each in measured.values() if each.judged]
+        run.expect(Counter(name for each in wanted for name in each.names))
+        for each in wanted:
+            each.add(run)
+            for name in each.names:
+                run.release(name)
+    errors = [(each.suspect, each.own_error()) for each in measured.values()]
+    return [(suspect, error) for suspect, error in errors if error is not None]
+
+
+class _Measured:
+    """How far the original is from the float64 run of a suspect.
+
+    Attributes:
+        suspect: the layer.
+        names: values of the original that it takes.
+        judged: False once there was no float64 run.
+    """
+
+    def __init__(self, suspect: Suspect) -> None:
+        self.suspect = suspect
+        self.names = (*suspect.nodes.reads, suspect.nodes.value)
+        self.judged = True
+        self._dtype = DType.FLOAT32
+        self._measure: Measure | None = None
+
+    def add(self, run: Original) -> None:
+        """Measure one run."""
+        values = {name: run.value(name) for name in self.names}
+        there = {name: array for name, array in values.items() if array is not None}
+        if len(there) < len(values):
+            self.judged = False
+            return
+        value = there.pop(self.suspect.nodes.value)
+        exact = self.suspect.nodes.run(there, value)
+        if exact is None:
+            self.judged = False
+            return
+        self._dtype = DType.from_numpy(value.dtype)
+        self._measure = self._measure or Measure(self._dtype)
+        self._measure.add(value, exact)
+
+    def own_error(self) -> OwnError | None:
+        """The original's own error, where it is what is seen."""
+        if not self.judged or self._measure is None:
+            return None
+        layer, own = self.suspect.layer, self._measure.figures()
+        if not own.rmse or own.rmse * BORN_FACTOR < layer.figures.rmse:
+            return None
+        return OwnError(
+            source=layer.source,
+            source_op=layer.source_op,
+            value=layer.value,
+            dtype=self._dtype.value,
+            original=own,
+            seen=layer.figures,
+        )
+
+
+def with_own_errors(done: LayerComparison, errors: Sequence[OwnError]) -> LayerComparison:
+    """The comparison with `errors`, the original's own, noted at their layers."""
+    if not errors:
+        return done
+    found = {error.value: error for error in errors}
+    layers = tuple(replace(layer, own=found.get(layer.value)) for layer in done.layers)
+    return replace(done, layers=layers, own_errors=tuple(errors))
+
+
+def _roots(done: LayerComparison) -> set[int]:
+    """Where the errors were born that a bad layer or an output shows."""
+    roots = {layer.root for layer in done.layers if layer.faults}
+    for at in done.outputs.values():
+        layer = done.layers[at]
+        root = None if layer.root is None else done.layers[layer.root]
+        if root is None:
+            continue
+        explained = _ROUNDINGS * _UNITS.get(root.dtype, _UNIT)
+        if layer.error > explained or missed_figures(layer, done.targets):
+            roots.add(layer.root)
+    return {root for root in roots if root is not None}

@@ -1,0 +1,60 @@
+"""Which class the device and the original prefer, where an output holds scores of classes.
+
+Such an output has floats of shape [N, classes], two classes or more, and N rows as the model's inputs
+have samples: N is the first extent of an input of rank 2 or more. Logits and probabilities rank
+alike. A regression of that shape is taken for one too; nothing tells them apart.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from atc_py.results.judgement import Ranking
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+__all__ = ["Ranks", "holds_scores"]
+
+_FEW = 5
+"""How many of the device's highest scores the second figure looks at."""
+
+
+def holds_scores(scores: NDArray[Any], inputs: Iterable[tuple[int, ...]]) -> bool:
+    """Whether a float output has one row of scores for each sample of `inputs`, their shapes."""
+    if scores.ndim != 2 or scores.shape[1] < 2:  # noqa: PLR2004  (rank 2, two classes)
+        return False
+    return any(len(shape) > 1 and shape[0] == scores.shape[0] for shape in inputs)
+
+
+class Ranks:
+    """Counts rows on whose classes both sides agree."""
+
+    def __init__(self) -> None:
+        self._rows = self._first = self._among = 0
+        self._classes = 0
+
+    def add(self, found: NDArray[Any], wanted: NDArray[Any]) -> None:
+        """Add a pair of score matrices; rows in which the original has NaN say nothing."""
+        self._classes = wanted.shape[1]
+        for ours, theirs in zip(found.astype(np.float64), wanted.astype(np.float64), strict=True):
+            if np.isnan(theirs).any():
+                continue
+            self._rows += 1
+            if np.isnan(ours).any():
+                continue
+            best = int(theirs.argmax())
+            self._first += bool(theirs[ours.argmax()] == theirs[best])
+            before = int((ours > ours[best]).sum() + (ours[:best] == ours[best]).sum())
+            self._among += before < _FEW
+
+    def ranking(self) -> Ranking | None:
+        """The shares; None without rows."""
+        if not self._rows:
+            return None
+        few = self._among / self._rows if self._classes > _FEW else None
+        return Ranking(self._rows, self._first / self._rows, few)

@@ -1,0 +1,229 @@
+"""A few nodes of an ONNX model run alone in float64, on the inputs that they have in a run of it.
+
+onnx's evaluator runs them, with all floats as float64. It takes long for some operators, so there are
+limits, beyond which there is no such run.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+
+from atc_py.frontend.node_order import producers_first, read_by
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["ExactNodes", "exact_nodes"]
+
+_ELEMENTS = 1 << 23
+"""Most elements that the nodes read and make together."""
+
+_LOOPED_ELEMENTS = 1 << 15
+"""The same for operators that the evaluator runs element by element."""
+
+_LOOPED = frozenset(
+    {"AveragePool", "ConvTranspose", "GridSample", "LRN", "LpPool", "MaxPool", "MaxRoiPool"}
+    | {"NonMaxSuppression", "Resize", "RoiAlign", "Upsample"}
+)
+_PATCHES = 1 << 21
+"""Most elements of the patches that a convolution is unfolded to."""
+
+_PRODUCTS = 1 << 32
+"""Most multiplications of a matrix product."""
+
+_UNSUITED = frozenset({"Bernoulli", "DequantizeLinear", "Dropout", "Multinomial", "QuantizeLinear"})
+"""Operators that draw numbers, or that round to codes on purpose."""
+
+_FLOATS = {onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16}
+_DOUBLE = onnx.TensorProto.DOUBLE
+
+_ROUNDING = 2.0**-10
+"""More than this share of the largest number in sight is no rounding of a 32-bit float."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExactNodes:
+    """Nodes that make one value.
+
+    Attributes:
+        value: name of what they make.
+        nodes: producers first.
+        reads: names of what comes from before them.
+        constants: initializers by name.
+        opsets: versions of operators that the model imports.
+    """
+
+    value: str
+    nodes: tuple[onnx.NodeProto, ...]
+    reads: tuple[str, ...]
+    constants: Mapping[str, onnx.TensorProto]
+    opsets: Sequence[onnx.OperatorSetIdProto]
+
+    def run(
+        self, feeds: Mapping[str, NDArray[Any]], found: NDArray[Any]
+    ) -> NDArray[np.float64] | None:
+        """The value worked out in float64; None where that cannot be, or takes too long.
+
+        None, too, where it differs from `found` by more than rounding explains: then the two engines
+        read the operator in different ways, and which is right is not a matter of precision.
+
+        Args:
+            feeds: what the nodes read.
+            found: the value as the model's own run has it.
+        """
+        if found.dtype == np.float64 or not self._is_suited(feeds, found):
+            return None
+        try:
+            exact = self._evaluated({name: _widened(each) for name, each in feeds.items()})
+        except Exception:  # noqa: BLE001  (the evaluator raises anything)
+            return None
+        if exact.dtype != np.float64 or exact.shape != found.shape:
+            return None
+        return exact if _is_rounding(feeds.values(), found, exact) else None
+
+    def _evaluated(self, feeds: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
+        """The value, by onnx's evaluator."""
+        from onnx.reference import ReferenceEvaluator
+
+        model = onnx.ModelProto(ir_version=onnx.IR_VERSION)
+        model.opset_import.extend(self.opsets)
+        graph = model.graph
+        graph.name = "exact"
+        graph.node.extend(_in_double(node) for node in self.nodes)
+        for name, array in feeds.items():
+            element = onnx.helper.np_dtype_to_tensor_dtype(array.dtype)
+            graph.input.append(onnx.helper.make_tensor_value_info(name, element, array.shape))
+        used = {name for node in self.nodes for name in node.input}
+        for name in sorted(used & self.constants.keys()):
+            array = _widened(onnx.numpy_helper.to_array(self.constants[name]))
+            graph.initializer.append(onnx.numpy_helper.from_array(array, name))
+        graph.output.append(onnx.ValueInfoProto(name=self.value))
+        evaluator = ReferenceEvaluator(model)
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            return np.asarray(evaluator.run([self.value], dict(feeds))[0])
+
+    def _is_suited(self, feeds: Mapping[str, NDArray[Any]], found: NDArray[Any]) -> bool:
+        """Whether the nodes mean the same in float64, and do not take too long."""
+        ops = {node.op_type for node in self.nodes}
+        if ops & _UNSUITED or any(op.startswith("Random") for op in ops):
+            return False
+        if any(_rounds_on_purpose(node) for node in self.nodes):
+            return False
+        constants = sum(math.prod(self.constants[name].dims) for name in self._used_constants())
+        elements = found.size + constants + sum(array.size for array in feeds.values())
+        if elements > (_LOOPED_ELEMENTS if ops & _LOOPED else _ELEMENTS):
+            return False
+        return all(self._is_light(node, feeds, found) for node in self.nodes)
+
+    def _used_constants(self) -> list[str]:
+        """Names of the initializers that the nodes read."""
+        return [name for name in self.constants if any(name in node.input for node in self.nodes)]
+
+    def _is_light(
+        self, node: onnx.NodeProto, feeds: Mapping[str, NDArray[Any]], found: NDArray[Any]
+    ) -> bool:
+        """Whether a product or a convolution is within its limit, as far as its operands tell."""
+        if node.op_type in {"Gemm", "MatMul"}:
+            rows = self._shape(node.input[0], feeds)
+            return found.size * (max(rows, default=1)) <= _PRODUCTS
+        if node.op_type == "Conv":
+            weights = self._shape(node.input[1], feeds)
+            channels = self._shape(node.input[0], feeds)[1:2]
+            places = found.size // max(weights[0] if weights else 1, 1)
+            return places * math.prod((*channels, *weights[2:])) <= _PATCHES
+        return True
+
+    def _shape(self, name: str, feeds: Mapping[str, NDArray[Any]]) -> tuple[int, ...]:
+        """The shape of an operand; () where it is made on the way."""
+        if name in feeds:
+            return feeds[name].shape
+        return tuple(self.constants[name].dims) if name in self.constants else ()
+
+
+def exact_nodes(
+    value: str,
+    among: Collection[str],
+    makers: Mapping[str, onnx.NodeProto],
+    constants: Mapping[str, onnx.TensorProto],
+    opsets: Sequence[onnx.OperatorSetIdProto],
+) -> ExactNodes | None:
+    """The nodes that make `value`, to be run alone; None where no node makes it.
+
+    Args:
+        value: its name.
+        among: values on the way to it whose makers belong to them.
+        makers: nodes of the model by their results.
+        constants: its initializers by name.
+        opsets: versions of operators that it imports.
+    """
+    if value not in makers:
+        return None
+    chosen: dict[int, onnx.NodeProto] = {}
+    waiting = [makers[value]]
+    while waiting:
+        node = waiting.pop()
+        if id(node) not in chosen:
+            chosen[id(node)] = node
+            inside = (name for name in read_by(node) if name in among and name in makers)
+            waiting += [makers[name] for name in inside]
+    made = {name for node in chosen.values() for name in node.output}
+    reads = dict.fromkeys(name for node in chosen.values() for name in read_by(node))
+    given = tuple(name for name in reads if name not in made and name not in constants)
+    nodes = producers_first(chosen.values(), {*given, *constants, ""})
+    return ExactNodes(value, tuple(nodes), given, constants, opsets)
+
+
+def _widened(array: NDArray[Any]) -> NDArray[Any]:
+    """Floats as float64, all others as they are."""
+    element = onnx.helper.np_dtype_to_tensor_dtype(array.dtype)
+    return array.astype(np.float64) if element in _FLOATS else array
+
+
+def _in_double(node: onnx.NodeProto) -> onnx.NodeProto:
+    """The node with the tensors among its attributes as float64, and Cast to that dtype."""
+    found = onnx.NodeProto()
+    found.CopyFrom(node)
+    for attribute in found.attribute:
+        if attribute.type == onnx.AttributeProto.TENSOR and attribute.t.data_type in _FLOATS:
+            array = _widened(onnx.numpy_helper.to_array(attribute.t))
+            attribute.t.CopyFrom(onnx.numpy_helper.from_array(array))
+        if node.op_type == "Cast" and attribute.name == "to" and attribute.i in _FLOATS:
+            attribute.i = _DOUBLE
+    return found
+
+
+def _rounds_on_purpose(node: onnx.NodeProto) -> bool:
+    """Whether a node casts to 16-bit floats."""
+    narrow = _FLOATS - {onnx.TensorProto.FLOAT}
+    return node.op_type == "Cast" and any(
+        attribute.name == "to" and attribute.i in narrow for attribute in node.attribute
+    )
+
+
+def _is_rounding(
+    feeds: Iterable[NDArray[Any]], found: NDArray[Any], exact: NDArray[np.float64]
+) -> bool:
+    """Whether two results differ by no more than rounding explains, beside what was computed with."""
+    largest = max([1.0, _largest(exact), *map(_largest, feeds)])
+    with np.errstate(all="ignore"):
+        errors = np.abs(found.astype(np.float64) - exact)
+    errors = errors[np.isfinite(errors)]
+    return not errors.size or float(errors.max()) <= _ROUNDING * largest
+
+
+def _largest(array: NDArray[Any]) -> float:
+    """The largest finite magnitude of an array of numbers; 0 where there is none."""
+    if array.dtype.kind not in "fiu" and array.dtype.name != "bfloat16":
+        return 0.0
+    values = np.abs(array.astype(np.float64))
+    values = values[np.isfinite(values)]
+    return float(values.max(initial=0.0))

@@ -1,0 +1,48 @@
+"""What the nodes of an ONNX file read, and an order in which they can run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import onnx
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["producers_first", "read_by"]
+
+_GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
+
+
+def read_by(node: onnx.NodeProto) -> list[str]:
+    """Names that the node reads, those that graphs inside it take from around them among them."""
+    names = [name for name in node.input if name]
+    for attribute in node.attribute:
+        if attribute.type not in _GRAPHS:
+            continue
+        for graph in (attribute.g, *attribute.graphs):
+            inside = {each.name for each in (*graph.initializer, *graph.input)}
+            inside.update(name for each in graph.node for name in each.output)
+            taken = (name for each in graph.node for name in read_by(each))
+            handed = (each.name for each in graph.output)
+            names += [name for name in (*taken, *handed) if name and name not in inside]
+    return names
+
+
+def producers_first(nodes: Iterable[onnx.NodeProto], known: set[str]) -> list[onnx.NodeProto]:
+    """`nodes` with producers first, else in their order; those of a cycle come last."""
+    found: list[onnx.NodeProto] = []
+    left = list(nodes)
+    while left:
+        ready, waiting = [], []
+        for node in left:
+            if known.issuperset(read_by(node)):
+                ready.append(node)
+                known.update(node.output)
+            else:
+                waiting.append(node)
+        if not ready:
+            return found + waiting
+        found += ready
+        left = waiting
+    return found

@@ -1,0 +1,128 @@
+"""A layer-by-layer comparison as JSON values; what is not finite is null."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from atc_py.results.judgement import misses_of
+from atc_py.results.layers import number_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from atc_py.results.judgement import OwnError
+    from atc_py.results.layers import Layer, LayerComparison
+
+__all__ = ["layers_json", "output_json"]
+
+
+def layers_json(done: LayerComparison) -> dict[str, object]:
+    """The whole comparison."""
+    first = done.first_bad
+    return {
+        "model": str(done.model),
+        "soc": done.soc,
+        "precision_mode": done.precision_mode,
+        "samples": done.samples,
+        "stopped": done.stopped or None,
+        "engines": list(done.engines),
+        "first_bad": None if first is None else first.node,
+        "verdict": _verdict(done),
+        "outputs": {name: output_json(done, name) for name in (*done.outputs, *_absent(done))},
+        "own_errors": [_own(each) for each in done.own_errors],
+        "layers": [_layer(done, layer) for layer in done.layers],
+        "device_alone": [asdict(each) for each in done.device_alone],
+        "original_alone": [asdict(each) for each in done.original_alone],
+        "seconds": {
+            "original": done.reference_seconds,
+            "device": done.device_seconds,
+            "all": done.seconds,
+        },
+        "bytes": {"held": done.peak_bytes, "all": done.total_bytes},
+        "suggestion": None if done.suggestion is None else done.suggestion.as_json(),
+    }
+
+
+def output_json(done: LayerComparison, name: str) -> dict[str, object]:
+    """An output: its layer, the figures that it is judged by, and the agreement on classes."""
+    reason = done.uncompared.get(name)
+    found: dict[str, object] = {"node": None, "compared": reason is None, "reason": reason}
+    if name in done.outputs:
+        layer = done.layers[done.outputs[name]]
+        numbers = {
+            **layer.judged._asdict(),
+            "max_absolute": layer.figures.max_absolute,
+            "lost": layer.figures.lost_share,
+        }
+        found |= {"node": layer.node, **_finite(numbers), "faults": list(layer.faults)}
+    ranking = done.rankings.get(name)
+    return found | {"classes": None if ranking is None else asdict(ranking)}
+
+
+def _absent(done: LayerComparison) -> list[str]:
+    """Outputs without a layer."""
+    return [name for name in done.uncompared if name not in done.outputs]
+
+
+def _verdict(done: LayerComparison) -> dict[str, object]:
+    """What was to be reached, and what misses it."""
+    misses = [
+        {
+            "output": each.output,
+            "figure": each.figure or None,
+            "value": None if each.value is None else number_json(each.value),
+            "least": each.least,
+            "text": each.sentence,
+        }
+        for each in misses_of(done, done.targets)
+    ]
+    return {"targets": dict(done.targets), "passed": done.passed, "misses": misses}
+
+
+def _own(each: OwnError) -> dict[str, object]:
+    """An error of the original's own."""
+    return {
+        "source": each.source,
+        "source_op": each.source_op,
+        "value": each.value,
+        "dtype": each.dtype,
+        "original": _finite(asdict(each.original)),
+        "seen": _finite(asdict(each.seen)),
+    }
+
+
+def _layer(done: LayerComparison, layer: Layer) -> dict[str, object]:
+    """One layer."""
+    root = done.root_of(layer)
+    return {
+        "index": layer.index,
+        "node": layer.node,
+        "op": layer.op,
+        "dtype": layer.dtype,
+        "shape": list(layer.shape),
+        "source": layer.source,
+        "source_op": layer.source_op,
+        "value": layer.value,
+        "birth": layer.birth.value,
+        "root": None if root is None else root.node,
+        "faults": list(layer.faults),
+        "cancels": layer.cancels,
+        "within_floor": layer.within_floor,
+        "original_corrected": layer.own is not None,
+        "grid": None if layer.grid is None else asdict(layer.grid),
+        "moved_steps": layer.moved_steps if layer.grid is not None else None,
+        "steps": layer.steps,
+        **_finite(asdict(layer.figures)),
+    }
+
+
+def _finite(numbers: Mapping[str, object]) -> dict[str, object]:
+    """`numbers` with None for what JSON cannot name, also in what is nested."""
+    found: dict[str, object] = {}
+    for name, value in numbers.items():
+        if isinstance(value, dict):
+            found[name] = _finite(value)
+        else:
+            found[name] = number_json(value) if isinstance(value, float) else value
+    return found
