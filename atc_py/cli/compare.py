@@ -99,7 +99,7 @@ def compare(  # noqa: PLR0913  (one parameter an option)
     form = options.report_format(form, as_json=as_json)
     least = read_targets(targets)
     path, keep = _files(model, output, suggest)
-    with progress(quiet=form == "json") as on_stage:
+    with progress(quiet=form == "json", lines=keep is not None) as on_stage:
         done = atc_py.compare_model(
             model, inputs=inputs, samples=samples, seed=seed, soc=soc,
             precision_mode=precision_mode, input_shape=input_shape, op_specs=op_specs,
@@ -135,7 +135,8 @@ def _suggestion_line(done: LayerComparison, keep: Path | None) -> str:
     if keep is None:
         return ""
     if not _write_suggestion(done, keep):
-        return "no file written"
+        before = f"; {keep} is there from before" if keep.exists() else ""
+        return visible(f"no file written{before}")
     return visible(f"written: {keep}; convert with --keep-dtype {keep}")
 
 

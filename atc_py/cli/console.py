@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,9 @@ __all__ = [
     "show_help_of_bare_group",
 ]
 
+
+PACE = 5.0
+"""Seconds between two lines of progress where there is no terminal."""
 
 _MOST_FINDINGS = 100
 """Findings that are printed in text; a hostile model may have as many as it has nodes."""
@@ -102,8 +106,17 @@ def show_help_of_bare_group(context: click.Context) -> None:
 
 
 @contextmanager
-def progress(*, quiet: bool) -> Iterator[Callable[[str], None]]:
-    """A function that shows the stage that work is in; it shows nothing unless on a terminal."""
+def progress(*, quiet: bool, lines: bool = False) -> Iterator[Callable[[str], None]]:
+    """A function that shows the stage that work is in, on standard error.
+
+    Args:
+        quiet: show nothing.
+        lines: where standard error is no terminal, print stages as lines, PACE seconds apart at
+            least, so that the log of long work shows that it goes on; otherwise it shows nothing.
+    """
+    if not quiet and lines and not sys.stderr.isatty():
+        yield _paced(time.monotonic)
+        return
     if quiet or not sys.stderr.isatty():
         yield lambda _stage: None
         return
@@ -111,6 +124,19 @@ def progress(*, quiet: bool) -> Iterator[Callable[[str], None]]:
 
     with Console(stderr=True).status("starting") as status:
         yield status.update
+
+
+def _paced(clock: Callable[[], float]) -> Callable[[str], None]:
+    """A function that prints a stage where the last line is PACE seconds old."""
+    last = clock()
+
+    def show(stage: str) -> None:
+        nonlocal last
+        if clock() - last >= PACE:
+            last = clock()
+            print_error(stage)
+
+    return show
 
 
 def _print_table(table: Table) -> None:

@@ -107,7 +107,8 @@ class _Tracer:
         if layer.faults:
             start = here if reached.start is None else reached.start
         self._known[tensor] = _Reached(layer.error, root, start, steps)
-        self.layers.append(replace(layer, birth=birth, root=root, start=start, steps=steps))
+        traced = replace(layer, birth=birth, root=root, start=start, steps=steps)
+        self.layers.append(replace(traced, before=reached.root))
 
 
 def _moves(op: str) -> bool:

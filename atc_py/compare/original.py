@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["open_original"]
 
+_FORM = "qdq"
+
 
 def open_original(model: Path, folder: Path) -> ReferenceModel:
     """The ONNX model in the file `model`, ready to run.
@@ -36,5 +38,5 @@ def open_original(model: Path, folder: Path) -> ReferenceModel:
     if not has_ascend_nodes(found):
         return found
     rewritten = folder / "original.qdq.onnx"
-    rewrite_quantised(model, rewritten, "qdq")
-    return open_reference(rewritten).standing_for(found)
+    rewrite_quantised(model, rewritten, _FORM)
+    return open_reference(rewritten).standing_for(found, _FORM)

@@ -8,7 +8,8 @@ comparison is then made again with the float64 value in its place, so that all t
 compared with what the model says, and not with what that engine made of it.
 
 Only layers that something hangs on are looked at: where the error of a bad layer was born, or that
-of an output that misses a target or is further off than its dtype's roundings explain.
+of an output that misses a target or is further off than its dtype's roundings explain; and where the
+errors were born that such a layer read, as it may have made much of little.
 """
 
 from __future__ import annotations
@@ -194,6 +195,19 @@ def with_own_errors(done: LayerComparison, errors: Sequence[OwnError]) -> LayerC
 
 
 def _roots(done: LayerComparison) -> set[int]:
+    """Where the errors were born that a bad layer or an output shows, and what came before them."""
+    found: set[int] = set()
+    waiting = [*_shown_roots(done)]
+    while waiting:
+        at = waiting.pop()
+        if at not in found:
+            found.add(at)
+            before = done.layers[at].before
+            waiting += [] if before is None else [before]
+    return found
+
+
+def _shown_roots(done: LayerComparison) -> set[int]:
     """Where the errors were born that a bad layer or an output shows."""
     roots = {layer.root for layer in done.layers if layer.faults}
     for at in done.outputs.values():

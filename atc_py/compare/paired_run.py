@@ -207,6 +207,7 @@ class Pair:
             precision_mode=self._description.options.get("precision_mode", ""),
             samples=samples,
             engines=self._reference.engines,
+            original_form=self._reference.form,
             layers=layers,
             outputs=self._outputs(at),
             device_alone=(*self._matching.device_alone, *self._unlike_ones()),

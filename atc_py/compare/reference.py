@@ -88,6 +88,7 @@ class ReferenceModel:
 
     Attributes:
         path: the file.
+        form: the form that runs, where that is not the file's own; empty where it is.
         nodes: its nodes, in the file's order; functions that the model defines are put in.
         inputs: names of what is fed.
         constants: initializers by name.
@@ -104,6 +105,7 @@ class ReferenceModel:
         amendment: Amendment | None = None,
     ) -> None:
         self.path = path
+        self.form = ""
         self.amendment = amendment
         self._proto = proto
         self._weight_limit = weight_bytes
@@ -119,15 +121,16 @@ class ReferenceModel:
     def with_amendment(self, amendment: Amendment) -> ReferenceModel:
         """The same model, whose runs take some values from `amendment`."""
         found = ReferenceModel(self.path, self._proto, self._weight_limit, amendment)
-        found.nodes = self.nodes
+        found.form, found.nodes = self.form, self.nodes
         return found
 
-    def standing_for(self, other: ReferenceModel) -> ReferenceModel:
-        """This model under the path and with the nodes of `other`, whose values have the same names.
+    def standing_for(self, other: ReferenceModel, form: str) -> ReferenceModel:
+        """This model in place of `other`, of which it is the form called `form`.
 
-        What runs is this one.
+        It has the path and the nodes of the other, whose values have the same names; what runs is
+        this one.
         """
-        self.path, self.nodes = other.path, other.nodes
+        self.path, self.form, self.nodes = other.path, form, other.nodes
         return self
 
     @property

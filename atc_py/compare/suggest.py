@@ -1,9 +1,9 @@
 """Searches the smallest set of nodes to keep in float32 with which a model reaches its target.
 
 First all candidates are kept: what misses the target then is missed by every set, and the search
-goes on for the smallest set that is as good as that one. Nodes are then added round by round, each
-time those that add the most error to the outputs that miss, judged on a comparison of all layers
-with what was kept before; one a round at first, then more and more. What is not needed is left out
+ends there, with the figures of that set as the best there is. Nodes are then added round by round,
+each time those that add the most error to the outputs that miss, judged on a comparison of all
+layers with what was kept before; one a round at first, then more and more. What is not needed is left out
 again, in halves, quarters, and one by one. In the end all smaller sets are tried, where the limit
 of compilations has room for that. The simulator tells how good a set is in every case.
 """
@@ -39,9 +39,6 @@ NO_FLOAT32 = "no float32 kernel on this SoC"
 _SINGLE_ROUNDS = 4
 """Rounds that add one node; each one after them adds twice as many as the one before."""
 
-_AS_GOOD = 1.05
-"""Where the target is out of reach: how much worse than with all nodes kept is as good."""
-
 
 def search(
     trials: Trials,
@@ -57,7 +54,8 @@ def search(
         first: the model with nothing kept beyond what the user keeps; all its layers.
         targets: least values by figure; without any, no output may be bad.
         limit: most compilations.
-        on_stage: called with a line of progress for each compilation.
+        on_stage: called with a line of progress for each compilation: how many there were, of how
+            many at most, and the smallest set so far.
 
     Raises:
         AtcError: what compiling and running raise for reasons other than missing kernels.
@@ -84,7 +82,7 @@ class _Search:
         self._candidates = find_candidates(first.model)
         self._excluded: list[Excluded] = []
         self._known: dict[frozenset[str], Trial | None] = {}
-        self._ceiling: tuple[float, float] | None = None
+        self._fewest: int | None = None
         self._smallest = self._minimal = False
 
     def suggestion(self) -> Suggestion:
@@ -92,11 +90,10 @@ class _Search:
         if reaches(self._first.done, self._targets):
             return self._told(self._first)
         best = self._all_kept()
-        if best is None or not self._worth(best):
-            return self._told(self._first)
-        if not reaches(best.done, self._targets):
-            shortfall = _shortfall(best.done)
-            self._ceiling = (shortfall[0], shortfall[1] * _AS_GOOD)
+        if best is None:
+            return replace(self._told(self._first), out_of_reach=not self._candidates)
+        if not self._good(best):
+            return replace(self._told(self._first), out_of_reach=True, after=best.done)
         best = self._grown(best)
         best = self._thinned(best)
         return self._told(self._swapped(best))
@@ -196,14 +193,27 @@ class _Search:
         if outputs_only and kept in self._known:
             return self._known[kept]
         if self._on_stage is not None:
-            count = f"trial {self._trials.count + 1} of at most {self._limit}"
-            self._on_stage(f"suggest: {count}, {len(kept)} of {len(self._candidates)} kept")
+            self._on_stage(self._progress(len(kept)))
         try:
-            self._known[kept] = self._trials.run(kept, outputs_only=outputs_only)
+            trial = self._trials.run(kept, outputs_only=outputs_only)
         except AtcError as error:
             self._known[kept] = None
             self._exclude_refused(error)
-        return self._known[kept]
+            return None
+        self._known[kept] = trial
+        if self._good(trial):
+            self._fewest = min(len(kept), self._fewest or len(kept))
+        return trial
+
+    def _progress(self, kept: int) -> str:
+        """A line for the trial that begins, which keeps so many lines."""
+        best = "nothing reaches the target yet"
+        if self._fewest is not None:
+            best = f"best so far {self._fewest} kept"
+        return (
+            f"suggest: trial {self._trials.count + 1} of at most {self._limit}, "
+            f"{kept} of {len(self._candidates)} kept; {best}"
+        )
 
     def _exclude_refused(self, error: AtcError) -> None:
         """Take out the candidates that `error` says have no kernel; raise it where it does not."""
@@ -227,22 +237,13 @@ class _Search:
         missing = {
             done.layers[at].tensor
             for name, at in done.outputs.items()
-            if self._ceiling or not reaches(_alone(done, name), self._targets)
+            if not reaches(_alone(done, name), self._targets)
         }
         return set() if done.stopped else missing
 
     def _good(self, trial: Trial) -> bool:
-        """Whether a set is good enough."""
-        if self._ceiling is None:
-            return reaches(trial.done, self._targets)
-        return not trial.done.stopped and _shortfall(trial.done) <= self._ceiling
-
-    def _worth(self, trial: Trial) -> bool:
-        """Whether a set makes the model better at all."""
-        if trial.done.stopped or not trial.done.outputs:
-            return False
-        first = self._first.done
-        return bool(first.stopped) or _shortfall(trial.done) < _shortfall(first)
+        """Whether a set reaches the target."""
+        return reaches(trial.done, self._targets)
 
     def _told(self, best: Trial) -> Suggestion:
         """The record of the search, with `best` as its result."""
@@ -266,16 +267,10 @@ class _Search:
         )
 
 
-def _shortfall(done: LayerComparison) -> tuple[float, float]:
-    """How bad the outputs are: the largest share of lost values, then the largest error."""
-    figures = [done.layers[at].figures for at in done.outputs.values()]
-    errors = [done.layers[at].error for at in done.outputs.values()]
-    return max(each.lost_share for each in figures), max(errors)
-
-
 def _alone(done: LayerComparison, output: str) -> LayerComparison:
     """The comparison as if `output` were the only one."""
-    return replace(done, outputs={output: done.outputs[output]})
+    uncompared = {name: why for name, why in done.uncompared.items() if name == output}
+    return replace(done, outputs={output: done.outputs[output]}, uncompared=uncompared)
 
 
 def _makes_narrow(model: OmModel, lines: Collection[str]) -> set[str]:

@@ -128,14 +128,18 @@ def missed_targets(done: LayerComparison, targets: Mapping[str, float]) -> list[
 
 
 def missed_by_all(done: LayerComparison) -> list[Diagnostic]:
-    """BELOW_TARGET where a search found no set of nodes that reaches the target."""
+    """BELOW_TARGET where a search found no set of nodes with which the target is reached."""
     found = done.suggestion
     if found is None or found.reached:
         return []
     return [
         BELOW_TARGET.diagnostic(
-            f"no set of nodes kept in float32 reaches the target ({found.target})",
-            help="try another --precision-mode",
+            f"the target ({found.target}) cannot be reached by keeping nodes in float32"
+            if found.out_of_reach
+            else f"no nodes were found that reach the target ({found.target})",
+            help="set a target that the model reaches, or see which layers are bad"
+            if found.out_of_reach
+            else "give the search more compilations with --suggest-trials",
         )
     ]
 

@@ -144,6 +144,8 @@ class Layer:
         steps: layers between here and where the error was born, on the way that it took.
         summed: for a sum or mean whose terms may cancel, the magnitude that it would have if none
             did; None for all others and for what the model hands out.
+        before: position of the layer where the largest error among its inputs was born, whatever
+            came of it here; None where they have none.
         grid: the quantized values that it holds; None for all others.
         own: the original's own error at this value, which was taken out; None where none was found.
     """
@@ -164,20 +166,22 @@ class Layer:
     start: int | None = None
     steps: int = 0
     summed: float | None = None
+    before: int | None = None
     grid: Grid | None = None
     own: OwnError | None = None
 
     @property
     def judged(self) -> Judged:
-        """The figures that it is judged by: those beyond the floor where it has one."""
-        found = self.figures.beyond or self.figures
-        return Judged(found.cosine, found.distance, found.snr)
+        """The figures that it is judged by: those beyond the floor where it is within that."""
+        found = self.figures.beyond if self.within_floor else None
+        plain = found or self.figures
+        return Judged(plain.cosine, plain.distance, plain.snr)
 
     @property
     def within_floor(self) -> bool:
-        """Whether more than half of its error is within its floor."""
-        distance = self.figures.distance
-        return distance > NOISE and self.judged.distance < distance / 2
+        """Whether more than half of its error, where it has one, is within its floor."""
+        distance, beyond = self.figures.distance, self.figures.beyond
+        return beyond is not None and distance > NOISE and beyond.distance < distance / 2
 
     @property
     def holds_codes(self) -> bool:
@@ -297,6 +301,8 @@ class LayerComparison:
         uncompared: outputs that could not be compared, and why.
         rankings: agreement on the best class, by outputs that hold scores of classes.
         own_errors: errors of the original's own, which were taken out.
+        original_form: the form in which the original ran, where that is not the file's own: `qdq`
+            for a file in the deploy form.
     """
 
     model: Path
@@ -321,6 +327,7 @@ class LayerComparison:
     uncompared: Mapping[str, str] = field(default_factory=dict)
     rankings: Mapping[str, Ranking] = field(default_factory=dict)
     own_errors: tuple[OwnError, ...] = ()
+    original_form: str = ""
 
     @property
     def passed(self) -> bool | None:

@@ -27,6 +27,7 @@ def layers_json(done: LayerComparison) -> dict[str, object]:
         "samples": done.samples,
         "stopped": done.stopped or None,
         "engines": list(done.engines),
+        "original_form": done.original_form or None,
         "first_bad": None if first is None else first.node,
         "verdict": _verdict(done),
         "outputs": {name: output_json(done, name) for name in (*done.outputs, *_absent(done))},

@@ -12,11 +12,13 @@ import numpy as np
 import onnx
 import pytest
 
+from atc_py.cli import console
 from atc_py.cli.compare import _FORMATS, compare
 from atc_py.compare.model import TRIALS
 from atc_py.report.layers.csv_rows import COLUMNS
 from atc_py.report.layers.formats import FORMATS
 from tests.compare.broken_networks import BROKEN, built, node
+from tests.networks.test_deploy_model import Network
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -179,12 +181,63 @@ def test_model_that_misses_fails_and_is_told_of_the_suggestion(
     assert "keep the nodes of the suggestion in float32" in done.err
 
 
-def test_target_that_nothing_reaches_fails_with_the_best_written(atc: Atc, model: Path) -> None:
-    done = atc("compare", model, "--fail-under", "snr=400", "--suggest", "keep.txt")
+def test_target_that_nothing_reaches_fails_and_writes_no_file(atc: Atc, tmp_path: Path) -> None:
+    broken = BROKEN["large_logits"]()
+    onnx.save(broken.model, tmp_path / "model.onnx")
+    np.save("x.npy", broken.feeds["x"])
+    arguments = ("compare", "model.onnx", "--input", "x.npy", "--fail-under", "snr=200")
+    done = atc(*arguments, "--suggest", "keep.txt")
     assert done.status == 4
-    assert "no set of nodes reaches the target" in done.out
-    assert "no set of nodes kept in float32 reaches the target" in done.err
-    assert "conv\n" in Path("keep.txt").read_text(encoding="utf-8")
+    assert "cannot be reached by keeping nodes in float32" in done.out
+    assert "(snr of every output at least 200) cannot be reached by keeping nodes" in done.err
+    assert "1 trial compilation of at most 60" in done.out
+    assert done.out.splitlines()[-1] == "no file written"
+    assert not Path("keep.txt").exists()
+    Path("keep.txt").write_text("n_sum\n", encoding="utf-8")
+    done = atc(*arguments, "--suggest", "keep.txt")
+    assert done.out.splitlines()[-1] == "no file written; keep.txt is there from before"
+    assert Path("keep.txt").read_text(encoding="utf-8") == "n_sum\n"
+
+
+def test_long_search_prints_lines_of_progress_where_no_terminal_is(
+    atc: Atc, overflow: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(console, "PACE", 0.0)
+    done = atc(*overflow, "--suggest", "keep.txt")
+    assert "suggest: trial 1 of at most 60, 4 of 4 kept; nothing reaches the target yet" in done.err
+    assert "; best so far 2 kept" in done.err
+    assert "trial 1" not in done.out
+    assert atc(*overflow).err == ""
+
+
+def test_short_search_prints_no_line_of_progress(atc: Atc, overflow: tuple[str, ...]) -> None:
+    assert atc(*overflow, "--suggest", "keep.txt").err == ""
+
+
+@pytest.mark.parametrize("form", ["text", "json", "csv", "html"])
+@pytest.mark.parametrize(("target", "status"), [("snr=40", 0), ("snr=400", 4)])
+def test_verdict_is_in_every_format(
+    atc: Atc, tmp_path: Path, form: str, target: str, status: int
+) -> None:
+    x = np.ones((2, 3), np.float32)
+    onnx.save(built([node("Sin", "x", "y")], {"x": x}, {}), tmp_path / "model.onnx")
+    done = atc("compare", "model.onnx", "--fail-under", target, "--format", form)
+    assert done.status == status
+    words = {
+        "text": ("met by every output", "missed by y"),
+        "html": ("met by every output", "missed by y"),
+        "json": ('"passed": true', '"passed": false'),
+        "csv": ("passes", "misses: snr below 400"),
+    }
+    assert words[form][status == 4] in done.out
+
+
+def test_deploy_form_is_compared(atc: Atc, tmp_path: Path) -> None:
+    network = Network(0)
+    onnx.save(network.deploy(), tmp_path / "model.onnx")
+    done = atc("compare", "model.onnx", "--fail-under", "cosine=0.99")
+    assert done.status == 0, done.err
+    assert "by onnxruntime in its QDQ form" in done.out
 
 
 def test_nothing_to_keep_writes_no_file(atc: Atc, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import atc_py
 from atc_py.compare.candidates import find_candidates
 from atc_py.diag import AtcError
 from atc_py.package.reader import open_model
+from atc_py.report.layers.suggestion import suggestion_lines
 from tests.compare.broken_networks import BROKEN, built, node, slow_drift, tiny_layer_norm
 
 if TYPE_CHECKING:
@@ -148,12 +149,46 @@ def test_drift_is_called_drift_and_takes_many_nodes(tmp_path: Path) -> None:
     assert 3 < len(found.kept) < 160
 
 
-def test_target_out_of_reach_is_said_and_the_best_is_offered(tmp_path: Path) -> None:
+def test_target_out_of_reach_ends_the_search_with_the_first_compilation(tmp_path: Path) -> None:
+    """Everything in float32 is the best there is; what it misses is missed by every set."""
     broken = BROKEN["large_logits"]()
-    found = searched(broken.model, broken.feeds, tmp_path, {"snr": 1000.0})
-    assert (found.needed, found.reached) == (True, False)
-    assert lines(found) == ["n_turned", "n_y"]
+    stages: list[str] = []
+    onnx.save(broken.model, tmp_path / "model.onnx")
+    done = atc_py.compare_model(
+        tmp_path / "model.onnx",
+        inputs=broken.feeds,
+        suggest={"snr": 1000.0},
+        on_stage=stages.append,
+    )
+    found = done.suggestion
+    assert found is not None
+    assert (found.needed, found.reached, found.out_of_reach) == (True, False, True)
+    assert (found.trials, found.kept, found.text) == (1, (), "")
     assert not found.after.layers[found.after.outputs["y"]].faults
+    said = suggestion_lines(found)
+    assert "cannot be reached by keeping nodes in float32: it is missed with all 2 " in said[0]
+    assert "where y has cosine 1 and SNR " in said[0]
+    assert "nothing is recommended" in said[2]
+    assert said[4] == "Outputs with all candidates kept"
+    assert [stage for stage in stages if "trial" in stage] == [
+        "suggest: trial 1 of at most 60, 2 of 2 kept; nothing reaches the target yet"
+    ]
+
+
+def test_search_tells_how_far_it_is_and_the_best_so_far(tmp_path: Path) -> None:
+    broken = BROKEN["sum_of_squares"]()
+    stages: list[str] = []
+    onnx.save(broken.model, tmp_path / "model.onnx")
+    done = atc_py.compare_model(
+        tmp_path / "model.onnx", inputs=broken.feeds, suggest={}, suggest_trials=20,
+        on_stage=stages.append,
+    )  # fmt: skip
+    assert done.suggestion is not None
+    lines_of = [stage for stage in stages if stage.startswith("suggest: trial ")]
+    assert len(lines_of) == done.suggestion.trials
+    assert lines_of[0].endswith("of at most 20, 4 of 4 kept; nothing reaches the target yet")
+    assert lines_of[1].endswith("best so far 4 kept")
+    assert lines_of[-1].endswith("best so far 2 kept")
 
 
 def test_nothing_that_helps_is_no_suggestion(tmp_path: Path) -> None:
@@ -163,6 +198,8 @@ def test_nothing_that_helps_is_no_suggestion(tmp_path: Path) -> None:
         model, {"x": x}, tmp_path, {"snr": 1000.0}, precision_mode="must_keep_origin_dtype"
     )
     assert (found.needed, found.reached, found.kept, found.candidates) == (True, False, (), 0)
+    assert found.out_of_reach
+    assert "no node can be kept" in suggestion_lines(found)[0]
 
 
 def test_limit_of_trials_is_kept(tmp_path: Path) -> None:

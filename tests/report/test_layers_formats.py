@@ -92,11 +92,12 @@ def test_html_draws_both_sides_and_the_limits_of_the_dtype() -> None:
 
 
 def test_suggestion_is_in_every_format_but_csv() -> None:
+    """The search found a set, and its limit ended it before that was the smallest."""
     done = record()
     found = Suggestion(
         target="cosine of every output at least 0.99",
         needed=True,
-        reached=False,
+        reached=True,
         kept=(KeptNode("n_sum", "ReduceSumD", 1, "aicpu"),),
         own=(),
         smallest=False,
@@ -110,7 +111,7 @@ def test_suggestion_is_in_every_format_but_csv() -> None:
     )
     for name in ("text", "html"):
         text = render_layers(name, replace(done, suggestion=found))
-        assert "no set of nodes reaches the target" in text
+        assert "1 node in float32 reach the target" in text
         assert "60 trial compilations of at most 60, 3 candidates" in text
         assert "ended by its limit" in text
         assert "on the AI CPU: n_sum" in text
@@ -121,6 +122,37 @@ def test_suggestion_is_in_every_format_but_csv() -> None:
     ]
     assert document["trials"] == {"done": 60, "limit": 60}
     assert document["before"]["outputs"]["y"]["lost"] == 0.5
+
+
+def test_suggestion_that_helps_nothing_says_so_and_names_the_best() -> None:
+    done = record()
+    found = Suggestion(
+        target="cosine of every output at least 0.99",
+        needed=True,
+        reached=False,
+        kept=(),
+        own=(),
+        smallest=False,
+        minimal=False,
+        candidates=210,
+        excluded=(),
+        trials=1,
+        limit=60,
+        before=done,
+        after=done,
+        out_of_reach=True,
+    )
+    for name in ("text", "html"):
+        text = render_layers(name, replace(done, suggestion=found))
+        assert "cannot be reached by keeping nodes in float32" in text
+        assert "with all 210 candidates kept, where y has cosine 1 and SNR inf dB" in text
+        assert "1 trial compilation of at most 60" in text
+        assert "Outputs with all candidates kept" in text
+    document = json.loads(render_layers("json", replace(done, suggestion=found)))["suggestion"]
+    assert (document["out_of_reach"], document["keep"]) == (True, [])
+    unknown = replace(found, out_of_reach=False, trials=60)
+    text = render_layers("text", replace(done, suggestion=unknown))
+    assert "the limit of 60 compilations ended the search before it was known" in text
 
 
 def test_missing_template_is_a_coded_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

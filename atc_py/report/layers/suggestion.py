@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from atc_py.report.escape import visible
 from atc_py.report.tables import Table, plain_lines
-from atc_py.results.layers import number_json
+from atc_py.results.layers_json import output_json
 
 if TYPE_CHECKING:
-    from atc_py.results.layers import Figures, LayerComparison
+    from atc_py.results.layers import LayerComparison
 
 __all__ = ["Excluded", "KeptNode", "Suggestion", "suggestion_lines"]
 
@@ -68,7 +68,8 @@ class Suggestion:
         trials: compilations that were tried.
         limit: how many could have been.
         before: the model without the suggestion.
-        after: the model with it.
+        after: the model with it; where the target is out of reach, with all candidates kept.
+        out_of_reach: whether it was seen that no set of nodes reaches the target.
     """
 
     target: str
@@ -84,6 +85,7 @@ class Suggestion:
     limit: int
     before: LayerComparison
     after: LayerComparison
+    out_of_reach: bool = False
 
     @property
     def text(self) -> str:
@@ -96,6 +98,7 @@ class Suggestion:
             "target": self.target,
             "needed": self.needed,
             "reached": self.reached,
+            "out_of_reach": self.out_of_reach,
             "smallest": self.smallest,
             "minimal": self.minimal,
             "keep": [asdict(each) for each in self.kept],
@@ -109,9 +112,11 @@ class Suggestion:
 
 def suggestion_lines(found: Suggestion) -> list[str]:
     """The suggestion line by line: a verdict, what to keep, errors before and after."""
-    lines = [f"suggestion: {_verdict(found)}"]
+    lines = [visible(f"suggestion: {_verdict(found)}")]
     lines += [f"  {visible(line)}" for line in _remarks(found)]
-    tables = [_kept(found), _errors(found)] if found.kept else []
+    tables = [_kept(found)] if found.kept else []
+    if found.kept or (found.out_of_reach and found.candidates):
+        tables.append(_errors(found))
     for table in tables:
         lines += ["", *plain_lines(table)]
     return lines
@@ -121,12 +126,27 @@ def _verdict(found: Suggestion) -> str:
     """One sentence."""
     if not found.needed:
         return f"nothing to keep: the target ({found.target}) is reached as it is"
-    count = _counted(found)
     if found.reached:
-        return f"{count} in float32 reach the target ({found.target})"
-    if not found.kept:
-        return f"no set of nodes reaches the target ({found.target}), and none makes it better"
-    return f"no set of nodes reaches the target ({found.target}); the best found keeps {count}"
+        return f"{_counted(found)} in float32 reach the target ({found.target})"
+    if not found.out_of_reach:
+        return (
+            f"the limit of {found.limit} compilations ended the search before it was known whether "
+            f"the target ({found.target}) can be reached"
+        )
+    head = f"the target ({found.target}) cannot be reached by keeping nodes in float32"
+    if not found.candidates:
+        return f"{head}: no node can be kept"
+    return f"{head}: it is missed with all {found.candidates} candidates kept{_best(found)}"
+
+
+def _best(found: Suggestion) -> str:
+    """The output that is worst with all candidates kept."""
+    done = found.after
+    if done.stopped or not done.outputs:
+        return ", as the device stops then, too" if done.stopped else ""
+    name = max(done.outputs, key=lambda each: done.layers[done.outputs[each]].judged_error)
+    judged = done.layers[done.outputs[name]].judged
+    return f", where {name} has cosine {judged.cosine:.6g} and SNR {judged.snr:.4g} dB"
 
 
 def _counted(found: Suggestion) -> str:
@@ -139,15 +159,16 @@ def _remarks(found: Suggestion) -> list[str]:
     """How thorough the search was, and what it could not use."""
     if not found.needed:
         return []
-    lines = [
-        f"{found.trials} trial compilations of at most {found.limit}, {found.candidates} candidates"
-    ]
+    compilations = f"{found.trials} trial compilation{'s' if found.trials != 1 else ''}"
+    lines = [f"{compilations} of at most {found.limit}, {found.candidates} candidates"]
     if found.kept and found.smallest:
         lines.append("no smaller set does: all were tried")
     elif found.kept and found.minimal:
         lines.append("none of them can be left out; not all smaller sets were tried")
     elif found.kept:
         lines.append("the search was ended by its limit; --suggest-trials gives it more")
+    if found.out_of_reach:
+        lines.append("nothing is recommended: what is lost is not lost to 16-bit floats alone")
     slow = [each.line for each in found.kept if each.engine == "aicpu"]
     if slow:
         lines.append(f"slow, because in float32 they run on the AI CPU: {', '.join(slow)}")
@@ -175,43 +196,31 @@ def _kept(found: Suggestion) -> Table:
 
 def _errors(found: Suggestion) -> Table:
     """Errors of the outputs before and after."""
+    title = "Outputs with the suggestion"
+    if found.out_of_reach:
+        title = "Outputs with all candidates kept"
     rows = []
     for name in dict.fromkeys((*found.before.outputs, *found.after.outputs)):
         for when, done in (("before", found.before), ("after", found.after)):
-            figures = _figures(done, name)
-            rows.append((name, when, *_numbers(figures)))
+            rows.append((name, when, *_numbers(done, name)))
     columns = ("output", "", "cosine>", "distance>", "SNR dB>", "max abs>", "NaN/Inf>")
-    return Table("Outputs with the suggestion", columns, tuple(rows))
+    return Table(title, columns, tuple(rows))
 
 
-def _figures(done: LayerComparison, name: str) -> Figures | None:
-    """The figures of output `name`; None where the device did not come to it."""
-    at = done.outputs.get(name)
-    return None if at is None else done.layers[at].figures
-
-
-def _numbers(figures: Figures | None) -> tuple[str, ...]:
+def _numbers(done: LayerComparison, name: str) -> tuple[str, ...]:
     """The numbers of an output."""
-    if figures is None:
+    if name not in done.outputs:
         return ("not reached", "", "", "", "")
+    layer = done.layers[done.outputs[name]]
+    cosine, distance, snr = layer.judged
     return (
-        "NaN" if math.isnan(figures.cosine) else f"{figures.cosine:.6f}",
-        *(f"{each:.4g}" for each in (figures.distance, figures.snr, figures.max_absolute)),
-        f"{figures.lost_share:.3%}",
+        "NaN" if math.isnan(cosine) else f"{cosine:.6f}",
+        *(f"{each:.4g}" for each in (distance, snr, layer.figures.max_absolute)),
+        f"{layer.figures.lost_share:.3%}",
     )
 
 
 def _json(done: LayerComparison) -> dict[str, object]:
     """Figures of the outputs by name."""
-    found = {}
-    for name, at in done.outputs.items():
-        figures = done.layers[at].figures
-        numbers = {
-            "cosine": figures.cosine,
-            "distance": figures.distance,
-            "snr": figures.snr,
-            "max_absolute": figures.max_absolute,
-            "lost": figures.lost_share,
-        }
-        found[name] = {key: number_json(value) for key, value in numbers.items()}
-    return {"stopped": done.stopped or None, "outputs": found}
+    outputs = {name: output_json(done, name) for name in done.outputs}
+    return {"stopped": done.stopped or None, "outputs": outputs}

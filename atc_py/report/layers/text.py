@@ -239,6 +239,7 @@ def _alone(done: LayerComparison) -> Table:
 def _cost(done: LayerComparison) -> list[str]:
     """Time and memory."""
     engines = " and ".join(done.engines) or "nothing"
+    engines += f" in its {done.original_form.upper()} form" if done.original_form else ""
     times = (
         f"samples {done.samples}; original {format_seconds(done.reference_seconds)} by {engines}, "
         f"device {format_seconds(done.device_seconds)}, all {format_seconds(done.seconds)}"
