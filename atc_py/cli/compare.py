@@ -56,7 +56,8 @@ _FORMATS = ("text", "json", "csv", "html")
 @click.option(
     "--suggest", type=click.Path(), metavar="FILE",
     help="Search the fewest nodes to keep in float32 with which the outputs reach --fail-under, or "
-    "without it with which none is bad, and write them as a --keep-dtype file.",
+    "without it with which none is bad, and write them as a --keep-dtype file; where keeping all "
+    "is not enough, nothing is written.",
 )  # fmt: skip
 @click.option(
     "--suggest-trials", type=click.IntRange(min=4), default=60, show_default=True,
@@ -86,12 +87,14 @@ def compare(  # noqa: PLR0913  (one parameter an option)
     """Compile MODEL, an ONNX file, and hold each layer against the original.
 
     The original runs as it is, in onnxruntime or in onnx's own evaluator; the compiled model on
-    the simulated NPU. A layer of floats is bad where its relative distance is over 0.05 or values
-    are lost to NaN or infinity, one of integers where over 1 % differ. An error is born in a layer
-    where it is more than twice the largest error among the layer's inputs.
+    the simulated NPU. A layer of floats or of quantized codes is bad where its relative distance is
+    over 0.05 or values are lost to NaN or infinity, one of other integers where over 1 % differ. An
+    error is born in a layer where it is more than twice the largest error among the layer's
+    inputs; one that the original made itself is taken out and reported.
 
     Exit status: 0 done, 1 the model breaks a rule, 2 the command was called wrongly, 3 a file
-    cannot be read or written, 4 one of the two did not run, or an output misses --fail-under.
+    cannot be read or written, 4 one of the two did not run, an output misses --fail-under, or
+    --suggest found that no nodes reach the target.
     """
     import atc_py
     from atc_py.compare.targets import missed_by_all, missed_targets, read_targets

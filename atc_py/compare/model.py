@@ -33,10 +33,12 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from typing_extensions import Unpack
 
+    from atc_py.compare.own_errors import Suspect
     from atc_py.compare.paired_run import Feeds, Original
     from atc_py.options.choices import PrecisionSettings
     from atc_py.package.reader import OfflineModel
     from atc_py.package.schema import OmModel
+    from atc_py.results.judgement import OwnError
     from atc_py.results.layers import LayerComparison
 
     Array = npt.NDArray[np.generic]
@@ -98,10 +100,7 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
     compilation = Compilation(
         Path(model), soc, input_shape, op_specs, {"precision_mode": precision_mode, **precision}
     )
-    with (
-        work_folder() as folder,
-        _compiled(compilation, folder, on_stage) as package,
-    ):
+    with work_folder() as folder, _compiled(compilation, folder, on_stage) as package:
         session = _Session(compilation, package, folder, inputs, samples, seed)
         session.histograms = histograms
         session.targets = dict(targets or {})
@@ -189,7 +188,9 @@ class _Session:
     def _audited(self) -> LayerComparison:
         """The model beside its original, whose own errors are taken out where they are seen."""
         done = self._compared()
-        plain, taken_out, looked_at = self._reference, {}, set()
+        plain = self._reference
+        taken_out: dict[str, tuple[Suspect, OwnError]] = {}
+        looked_at: set[str] = set()
         for _ in range(_ROUNDS):
             model = self._package.description
             suspects = find_suspects(done, model, self._reference, looked_at)

@@ -301,9 +301,10 @@ class ReferenceRun:
 
     def _amend(self, made: Collection[str]) -> list[str]:
         """Put amended values in place of those among `made`; what they were worked out from."""
-        amendment, read = self._model.amendment, []
+        amendment = self._model.amendment
+        read: list[str] = []
         if amendment is None:
-            return []
+            return read
         for name in made:
             if name in amendment.reads:
                 feeds = {each: self._held[each] for each in amendment.reads[name]}

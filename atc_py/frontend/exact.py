@@ -109,7 +109,7 @@ class ExactNodes:
         evaluator = ReferenceEvaluator(model)
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            return np.asarray(evaluator.run([self.value], dict(feeds))[0])
+            return np.asarray(next(iter(evaluator.run([self.value], dict(feeds)))))
 
     def _is_suited(self, feeds: Mapping[str, NDArray[Any]], found: NDArray[Any]) -> bool:
         """Whether the nodes mean the same in float64, and do not take too long."""

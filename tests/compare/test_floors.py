@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
@@ -18,7 +18,11 @@ from tests.compare.broken_networks import built, node
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import numpy.typing as npt
+
     from atc_py.results.layers import LayerComparison
+
+    Array = npt.NDArray[Any]
 
 FLOOR = 4 * 2.0**-24
 
@@ -40,8 +44,8 @@ def test_floor_is_four_roundings_of_one_in_the_dtype_of_the_kernel() -> None:
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_floor_is_taken_off_each_error(dtype: type) -> None:
     random = np.random.default_rng(0)
-    wanted = random.uniform(0, 1e-5, 100_000).astype(dtype)
-    found = (wanted + random.normal(0, 2 * FLOOR, wanted.shape)).astype(dtype)
+    wanted: Array = random.uniform(0, 1e-5, 100_000).astype(dtype)
+    found: Array = (wanted + random.normal(0, 2 * FLOOR, wanted.shape)).astype(dtype)
     measure = Measure(DType.FLOAT32, FLOOR)
     measure.add(found, wanted)
     got = measure.figures().beyond

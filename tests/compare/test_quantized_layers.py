@@ -119,7 +119,7 @@ def test_deploy_form_is_compared_with_its_own_qdq_form(tmp_path: Path) -> None:
 
 
 def test_form_of_int16_has_no_original(tmp_path: Path) -> None:
-    constants = {
+    constants: dict[str, np.ndarray] = {
         "w": np.ones((16, 16), np.int8),
         "d": np.full(16, 0x3F800000, np.uint64),
     }

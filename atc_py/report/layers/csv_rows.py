@@ -81,7 +81,7 @@ def _row(done: LayerComparison, layer: Layer) -> list[str]:
 def _judged(layer: Layer) -> list[str]:
     """The cells of what a layer is judged by beside its plain figures."""
     beyond, own = layer.figures.beyond, layer.own
-    floored = ("", "", "", "")
+    floored: tuple[str, ...] = ("", "", "", "")
     if beyond is not None:
         numbers = (beyond.floor, beyond.cosine, beyond.distance, beyond.snr)
         floored = tuple(map(number_text, numbers))
