@@ -6,8 +6,13 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from atc_py.options.choices import chosen_mode, input_shapes, precision_options
-from atc_py.options.compile_options import CheckOptions
+from atc_py.options.choices import (
+    chosen_mode,
+    input_shapes,
+    precision_options,
+    quant_bias_form,
+)
+from atc_py.options.compile_options import AUTO, CheckOptions
 from atc_py.pipeline.convert import convert
 from atc_py.running.model import Model
 
@@ -56,6 +61,7 @@ def check_models(
         input_shapes=input_shapes(input_shape),
         op_specs=None if op_specs is None else Path(op_specs),
         precision=precision_options(precision),
+        quant_bias=quant_bias_form(precision.get("quant_bias", AUTO)),
     )
     paths = [models] if isinstance(models, str | os.PathLike) else models
     return check_files([Path(path) for path in paths], options)
@@ -67,6 +73,7 @@ def quantize_model(
     *,
     format: str = "ascend",  # noqa: A002  (the option's name)
     external_data: bool = False,
+    quant_bias: str = AUTO,
     on_stage: Callable[[str], None] | None = None,
 ) -> Quantisation:
     """Write a quantised ONNX model in another form; it quantises nothing that is not quantised.
@@ -76,6 +83,7 @@ def quantize_model(
         output: path of the .onnx file to write; by default `NAME.FORMAT.onnx` beside the model.
         format: `ascend`, the form that Ascend's toolkit takes, or `qdq`, that of ONNX runtimes.
         external_data: put weights into a file beside the output, as is done from 1.8 GB on anyway.
+        quant_bias: as in `convert`, of a model in the form `ascend`.
         on_stage: called with the name of each stage as it begins.
 
     Returns:
@@ -87,7 +95,14 @@ def quantize_model(
     """
     from atc_py.pipeline.quantize import rewrite_quantised
 
-    return rewrite_quantised(Path(model), output, format, external=external_data, on_stage=on_stage)
+    return rewrite_quantised(
+        Path(model),
+        output,
+        format,
+        external=external_data,
+        quant_bias=quant_bias_form(quant_bias),
+        on_stage=on_stage,
+    )
 
 
 def load(

@@ -95,6 +95,7 @@ class _Checker:
             shape_hint=self._conclude.shape_hint,
             rows=tuple(rows),
             layers=self._quantised.layers,
+            bias_convention=self._model.bias_convention,
         )
         return Checked(check, tuple(placements))
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from atc_py.diag import Code, Place
-    from atc_py.source import QuantisedNode
+    from atc_py.source import BiasConvention, QuantisedNode
     from atc_py.spec import Level
 
 __all__ = [
@@ -186,6 +186,7 @@ class ModelCheck:
         shape_hint: text for --input-shape with a 1 for every extent that is open; "" where none is.
         rows: every node that was held against the list, in the order of the network.
         layers: of a model that came quantised, its layers and what became of them.
+        bias_convention: of a model whose layers are int8 already, how their biases are read.
     """
 
     path: str
@@ -199,6 +200,7 @@ class ModelCheck:
     shape_hint: str = ""
     rows: tuple[NodeRow, ...] = ()
     layers: tuple[QuantisedNode, ...] = ()
+    bias_convention: BiasConvention | None = None
 
     @property
     def standing(self) -> Standing:

@@ -49,4 +49,4 @@ def info(*, model: Path, precision: bool, layout: bool, as_json: bool) -> None:
         if as_json:
             print_json(model_json(package.description, size, package.report))
             return
-        print_tables(model_tables(package.description, size))
+        print_tables(model_tables(package.description, size, package.report))

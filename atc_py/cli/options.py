@@ -9,7 +9,7 @@ import click
 
 from atc_py.diag import LANGUAGES
 from atc_py.diag.codes import BAD_OPTION
-from atc_py.options.compile_options import PrecisionMode
+from atc_py.options.compile_options import AUTO, PrecisionMode, QuantBias
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -22,6 +22,7 @@ __all__ = [
     "LANG",
     "MAX_MEMORY",
     "OP_SPECS",
+    "QUANT_BIAS",
     "REPORT_AS_JSON",
     "SOC",
     "TEMPLATES",
@@ -121,6 +122,15 @@ def report_format(given: str | None, *, as_json: bool) -> str:
     return "json" if as_json else given or "text"
 
 
+QUANT_BIAS = click.option(
+    "--quant-bias",
+    type=click.Choice([AUTO, *(each.value for each in QuantBias)]),
+    default=AUTO,
+    show_default=True,
+    help="Biases of int8 layers in MODEL: unfolded, as AMCT writes them; folded, with the offset of "
+    "the data in them, as atc-py 0.1.0 first wrote them; auto goes by the file's metadata.",
+)
+
 _PATH = click.Path(path_type=Path)
 
 _CONTROLS = (
@@ -159,11 +169,12 @@ _CONTROLS = (
         show_default=True, callback=lambda _context, _option, value: value == "1",
         help="Clamp weights that become narrower to finite values.",
     ),
+    QUANT_BIAS,
 )  # fmt: skip
 
 
 def precision_controls(command: FC) -> FC:
-    """The options that refine a precision mode."""
+    """Add the options that refine a precision mode, and the one on models that are int8."""
     for option in reversed(_CONTROLS):
         command = option(command)
     return command

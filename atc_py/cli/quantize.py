@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from atc_py.cli.console import print_json, print_tables, progress
-from atc_py.cli.options import AS_JSON, MAX_MEMORY
+from atc_py.cli.options import AS_JSON, MAX_MEMORY, QUANT_BIAS
 
 __all__ = ["quantize"]
 
@@ -24,10 +24,17 @@ __all__ = ["quantize"]
     help="ONNX file to write; by default NAME.FORMAT.onnx beside MODEL.",
 )  # fmt: skip
 @click.option("--external-data", is_flag=True, help="Put weights into a file beside the ONNX file.")
+@QUANT_BIAS
 @MAX_MEMORY
 @AS_JSON
 def quantize(
-    *, model: Path, form: str, output: str | None, external_data: bool, as_json: bool
+    *,
+    model: Path,
+    form: str,
+    output: str | None,
+    external_data: bool,
+    quant_bias: str,
+    as_json: bool,
 ) -> None:
     """Write MODEL, a quantised ONNX file, in another form.
 
@@ -39,7 +46,12 @@ def quantize(
 
     with progress(quiet=as_json) as on_stage:
         done = atc_py.quantize_model(
-            model, output, format=form, external_data=external_data, on_stage=on_stage
+            model,
+            output,
+            format=form,
+            external_data=external_data,
+            quant_bias=quant_bias,
+            on_stage=on_stage,
         )
     if as_json:
         print_json(done.as_json())

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
 from atc_py.diag.codes import BAD_OPTION, OPTIONS_EXCLUDE
-from atc_py.options.compile_options import PrecisionMode, PrecisionOptions
+from atc_py.options.compile_options import AUTO, PrecisionMode, PrecisionOptions, QuantBias
 from atc_py.options.input_shapes import parse_input_shapes
 
 if TYPE_CHECKING:
@@ -22,11 +22,12 @@ __all__ = [
     "chosen_mode",
     "input_shapes",
     "precision_options",
+    "quant_bias_form",
 ]
 
 
 class PrecisionSettings(TypedDict, total=False):
-    """ATC's finer controls of precision.
+    """ATC's finer controls of precision, and how a model on int8 is to be read.
 
     Attributes:
         precision_mode_v2: the mode by ATC's second names, in place of `precision_mode`.
@@ -37,6 +38,8 @@ class PrecisionSettings(TypedDict, total=False):
         output_type: `FP32` or another for all outputs, or `node:index:TYPE` joined by `;`.
         op_precision_mode: file of implementation modes by operator and node.
         is_weight_clip: clamp weights that become narrower to finite values.
+        quant_bias: `unfolded` or `folded`, the convention of the biases of a model in the deploy
+            form; `auto`, the default, goes by the file's metadata.
     """
 
     precision_mode_v2: str | None
@@ -47,6 +50,7 @@ class PrecisionSettings(TypedDict, total=False):
     output_type: str
     op_precision_mode: str | os.PathLike[str] | None
     is_weight_clip: bool
+    quant_bias: str
 
 
 class PrecisionChoice(PrecisionSettings, total=False):
@@ -132,3 +136,18 @@ def input_shapes(given: str | Mapping[str, Sequence[int]]) -> dict[str, Shape]:
     if isinstance(given, str):
         return parse_input_shapes(given) if given else {}
     return {name: tuple(int(extent) for extent in shape) for name, shape in given.items()}
+
+
+def quant_bias_form(name: str) -> QuantBias | None:
+    """Return the convention called `name`; None for `auto`.
+
+    Raises:
+        AtcError: BAD_OPTION for any other name.
+    """
+    known = {AUTO: None, **{each.value: each for each in QuantBias}}
+    if name not in known:
+        raise BAD_OPTION.error(
+            f"quant_bias must be one of {', '.join(known)}, found {name!r}",
+            help="leave it out where the file has metadata of atc-py, or comes from AMCT",
+        )
+    return known[name]

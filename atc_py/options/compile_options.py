@@ -12,7 +12,17 @@ if TYPE_CHECKING:
 
     from atc_py.tensor.shapes import Shape
 
-__all__ = ["CheckOptions", "CompileOptions", "PrecisionMode", "PrecisionOptions"]
+__all__ = [
+    "AUTO",
+    "CheckOptions",
+    "CompileOptions",
+    "PrecisionMode",
+    "PrecisionOptions",
+    "QuantBias",
+]
+
+AUTO = "auto"
+"""What stands for no choice of a user: the file decides."""
 
 
 class PrecisionMode(Enum):
@@ -53,6 +63,20 @@ class PrecisionMode(Enum):
     def is_bfloat16(self) -> bool:
         """Whether it makes floats bfloat16."""
         return self.value.endswith("bf16")
+
+
+class QuantBias(Enum):
+    """The convention of the int32 biases in a model whose layers are int8 already.
+
+    With offset z of the data and weights w, a layer on int8 needs round(b / (s_w * s_d)) - z * sum(w)
+    beside the sum of its products.
+    """
+
+    UNFOLDED = "unfolded"
+    """The file has round(b / (s_w * s_d)) alone, as AMCT writes it; the compiler folds the rest in."""
+
+    FOLDED = "folded"
+    """The file has all of it, as atc-py wrote it before; the compiler leaves it as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +121,7 @@ class CheckOptions:
         input_shapes: extents for inputs that the models leave open, by input name.
         op_specs: folder of specifications that lie over the built-in ones, or None.
         precision: the finer controls of precision.
+        quant_bias: the convention of biases of int8 layers; None for what the file says.
     """
 
     soc: str = "sim"
@@ -104,6 +129,7 @@ class CheckOptions:
     input_shapes: Mapping[str, Shape] = field(default_factory=dict)
     op_specs: Path | None = None
     precision: PrecisionOptions = field(default_factory=PrecisionOptions)
+    quant_bias: QuantBias | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +148,7 @@ class CompileOptions:
         verify: check the IR after every pass, not only where a phase ends.
         op_specs: folder of specifications that lie over the built-in ones, or None.
         precision: the finer controls of precision.
+        quant_bias: the convention of biases of int8 layers; None for what the file says.
         reuse_memory: whether values may share addresses in the device's memory.
     """
 
@@ -136,4 +163,5 @@ class CompileOptions:
     verify: bool = False
     op_specs: Path | None = None
     precision: PrecisionOptions = field(default_factory=PrecisionOptions)
+    quant_bias: QuantBias | None = None
     reuse_memory: bool = True

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from atc_py.diag import Place, Sink
 from atc_py.ir import Phase
+from atc_py.options.compile_options import QuantBias
 from atc_py.passes.fusion.record import Fusions
 from atc_py.passes.precision.controls import Controls
 from atc_py.passes.precision.decisions import Decisions
@@ -33,6 +34,7 @@ class PassContext:
         decisions: takes what was decided about precision.
         fusions: takes what rules of fusion found.
         reuse_memory: whether values may share addresses.
+        quant_bias: the convention of biases of int8 layers.
     """
 
     soc: Soc
@@ -43,6 +45,7 @@ class PassContext:
     decisions: Decisions = field(default_factory=Decisions, compare=False)
     fusions: Fusions = field(default_factory=Fusions, compare=False)
     reuse_memory: bool = True
+    quant_bias: QuantBias = QuantBias.UNFOLDED
 
     def place(self, node: Node) -> Place:
         """Where a finding about `node` lies: at the first source node that it came from."""

@@ -45,6 +45,7 @@ from atc_py.passes.precision.verifier_rules import verifier_rules
 from atc_py.passes.quant.apply_offset_w import ApplyOffsetWPass
 from atc_py.passes.quant.cancel_quant_pairs import CancelQuantPairsPass
 from atc_py.passes.quant.float16_quant_scales import Float16QuantScalesPass
+from atc_py.passes.quant.fold_quant_bias import FoldQuantBiasPass
 from atc_py.passes.quant.fold_relu_into_dequant import FoldReluIntoDequantPass
 from atc_py.passes.quant.fuse_requant import FuseRequantPass
 from atc_py.passes.quant.merge_quants import MergeQuantsPass
@@ -60,10 +61,11 @@ __all__ = ["PIPELINE", "PassRun", "check_names", "find_passes", "run_passes"]
 
 PIPELINE: tuple[type[Pass], ...] = (
     EliminateDeadCodePass,
+    ApplyOffsetWPass,
+    FoldQuantBiasPass,
+    SetOffsetXPass,
     CancelQuantPairsPass,
     MergeQuantsPass,
-    ApplyOffsetWPass,
-    SetOffsetXPass,
     FoldReluIntoDequantPass,
     FuseRequantPass,
     Float16QuantScalesPass,
@@ -103,7 +105,8 @@ PIPELINE: tuple[type[Pass], ...] = (
 """Every pass, in the order in which they run.
 
 Those on quantisation come while dtypes are the model's own: nodes that they make find their columns
-like all others. Offsets leave the words of AscendDequant before these become other words.
+like all others. Offsets reach their layers first: before the words of AscendDequant, which have
+those of weights, become other words, and before nodes go that tell those of data.
 """
 
 

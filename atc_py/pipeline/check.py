@@ -60,7 +60,7 @@ def check_files(models: Sequence[Path], options: CheckOptions) -> CheckReport:
         if len(models) > 1:
             shapes = {name: shape for name, shape in shapes.items() if name in names}
         unused -= names
-        survey = surveyed(file, shapes)
+        survey = surveyed(file, shapes, quant_bias=options.quant_bias)
         controls = _controls(options, file, survey.view, strangers)
         checks.append(_checked(Trial(soc, options.precision_mode, controls, specs), survey))
     if all(check.opsets for check in checks):  # a file that cannot be read may have the names
@@ -115,6 +115,7 @@ def _further(options: CheckOptions) -> dict[str, str]:
     given = {
         "input_shape": format_input_shapes(options.input_shapes),
         "op_specs": "" if options.op_specs is None else str(options.op_specs),
+        "quant_bias": "" if options.quant_bias is None else options.quant_bias.value,
         **options.precision.given(),
     }
     return {name: text for name, text in given.items() if text}

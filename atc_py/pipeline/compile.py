@@ -38,6 +38,7 @@ from atc_py.pipeline.rehearsal import rehearse
 from atc_py.results.conversion import Conversion, Facts, PassEffect, Stage
 from atc_py.results.fusions import FusionEffect
 from atc_py.results.memory_facts import memory_facts
+from atc_py.source import form_of
 from atc_py.spec import specifications
 from atc_py.system.atomic_files import atomic_write
 from atc_py.target import find_soc, is_view
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from atc_py.check.evaluate import Checked
+    from atc_py.check.findings import ModelCheck
     from atc_py.emit.kernels import KernelSet
     from atc_py.frontend.folding.model import SourceModel
     from atc_py.frontend.reading.onnx_file import OnnxFile
@@ -54,7 +56,7 @@ if TYPE_CHECKING:
     from atc_py.options.compile_options import CompileOptions
     from atc_py.passes.manager import PassRun
     from atc_py.passes.precision.controls import Controls
-    from atc_py.source import ModelView
+    from atc_py.source import BiasConvention, ModelView
     from atc_py.spec import Library
     from atc_py.target import Soc
 
@@ -80,7 +82,7 @@ def compile_model(
     with clock.stage("read"):
         file = read_model(model)
     with clock.stage("fold"):
-        folded = file.fold(options.input_shapes)
+        folded = file.fold(options.input_shapes, quant_bias=options.quant_bias)
     with clock.stage("check"):
         view = view_of(folded)
         controls = _controls(file, view, options)
@@ -89,10 +91,11 @@ def compile_model(
     with clock.stage("lower"):
         graph = lower_model(source, specs)
     with clock.stage("passes"):
-        passed = _run_passes(graph, _pass_context(model, soc, options, controls), options, switches)
+        context = _pass_context(model, soc, options, controls, folded.bias_convention)
+        passed = _run_passes(graph, context, options, switches)
     with clock.stage("emit"):
         kernels = _emit(graph, soc, options)
-    facts = _facts(source, graph, kernels, passed, options)
+    facts = _facts(source, graph, kernels, passed, options, checked.check)
     contents = _contents(kernels, facts)
     with clock.stage("rehearse"):
         rehearse(graph, contents, str(model))
@@ -196,12 +199,21 @@ def _run_passes(
 
 
 def _pass_context(
-    model: Path, soc: Soc, options: CompileOptions, controls: Controls
+    model: Path,
+    soc: Soc,
+    options: CompileOptions,
+    controls: Controls,
+    convention: BiasConvention | None,
 ) -> PassContext:
     """What passes may know."""
-    mode = options.precision_mode
-    reuse = options.reuse_memory
-    return PassContext(soc, mode, str(model), controls=controls, reuse_memory=reuse)
+    return PassContext(
+        soc,
+        options.precision_mode,
+        str(model),
+        controls=controls,
+        reuse_memory=options.reuse_memory,
+        quant_bias=form_of(convention),
+    )
 
 
 def _emit(graph: Graph, soc: Soc, options: CompileOptions) -> KernelSet:
@@ -220,6 +232,7 @@ def _facts(
     kernels: KernelSet,
     passed: _Passed,
     options: CompileOptions,
+    checked: ModelCheck,
 ) -> Facts:
     """Count what compilation made of the model."""
     return Facts(
@@ -237,6 +250,7 @@ def _facts(
         fusions=_fusions(passed),
         launches=_launches(graph),
         launches_unfused=passed.launches_before,
+        bias_convention=checked.bias_convention,
     )
 
 
@@ -269,11 +283,19 @@ def _contents(kernels: KernelSet, facts: Facts) -> PackageContents:
     return PackageContents(
         producer=f"atc-py {__version__}",
         soc=facts.soc,
-        options={"precision_mode": facts.precision_mode},
+        options=_recorded_options(facts),
         kernels=kernels.files,
         kernel_of=kernels.kernel_of,
         report=facts.as_json(),
     )
+
+
+def _recorded_options(facts: Facts) -> dict[str, str]:
+    """The options that say what the offline model computes."""
+    options = {"precision_mode": facts.precision_mode}
+    if facts.bias_convention is not None:
+        options["quant_bias"] = facts.bias_convention.form.value
+    return options
 
 
 class _Dumps:

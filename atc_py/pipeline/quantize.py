@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from atc_py.options.compile_options import QuantBias
+
 __all__ = ["rewrite_quantised"]
 
 
@@ -24,9 +26,12 @@ def rewrite_quantised(
     form: str,
     *,
     external: bool = False,
+    quant_bias: QuantBias | None = None,
     on_stage: Callable[[str], None] | None = None,
 ) -> Quantisation:
     """Write the quantised `model` in the form `form`; `on_stage` hears of each stage's beginning.
+
+    Of a model in the deploy form `quant_bias` is the convention; None leaves it to the file.
 
     Raises:
         AtcError: with every finding; what was at the output before is then still there.
@@ -40,7 +45,7 @@ def rewrite_quantised(
     tell("read")
     file = read_model(model)
     tell("rewrite")
-    done = rewrite_file(file, path, form, external=external)
+    done = rewrite_file(file, path, form, external=external, quant_bias=quant_bias)
     return Quantisation(
         model=model,
         output=path,
@@ -50,6 +55,8 @@ def rewrite_quantised(
         nodes=done.nodes,
         bytes_before=done.bytes_before,
         bytes_after=done.bytes_after,
+        read_as=done.read_as,
+        written_as=done.written_as,
     )
 
 

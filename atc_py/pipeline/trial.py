@@ -27,6 +27,7 @@ from atc_py.package.contents import PackageContents
 from atc_py.passes.base import PassContext
 from atc_py.passes.manager import run_passes
 from atc_py.pipeline.rehearsal import rehearse
+from atc_py.source import form_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -93,7 +94,13 @@ class Trial:
 
     def context(self, view: ModelView) -> PassContext:
         """What passes may know."""
-        return PassContext(self.soc, self.mode, str(view.path), controls=self.controls)
+        return PassContext(
+            self.soc,
+            self.mode,
+            str(view.path),
+            controls=self.controls,
+            quant_bias=form_of(view.bias_convention),
+        )
 
     def _of_whole(self, survey: Survey, checked: Checked) -> list[Finding]:
         """What keeps the whole model from compiling up to the choice of dtypes.

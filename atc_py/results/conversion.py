@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from atc_py.diag import Diagnostic
     from atc_py.results.fusions import FusionEffect
     from atc_py.results.memory_facts import MemoryFacts
+    from atc_py.source import BiasConvention
 
 __all__ = ["Conversion", "Facts", "PassEffect", "Stage"]
 
@@ -56,6 +57,7 @@ class Facts:
         fusions: what each pass found that a user may switch off.
         launches: kernel launches of a run.
         launches_unfused: kernels of the graph as it was lowered, before any pass.
+        bias_convention: of a model whose layers were int8 already, how their biases were read.
     """
 
     soc: str
@@ -72,9 +74,11 @@ class Facts:
     fusions: tuple[FusionEffect, ...] = ()
     launches: int = 0
     launches_unfused: int = 0
+    bias_convention: BiasConvention | None = None
 
     def as_json(self) -> dict[str, object]:
         """The facts as JSON values; this is the offline model's own report."""
+        convention = self.bias_convention
         return {
             "soc": self.soc,
             "precision_mode": self.precision_mode,
@@ -90,6 +94,7 @@ class Facts:
             "launches": self.launches,
             "launches_unfused": self.launches_unfused,
             "fusion_result": fusions_json(self.fusions),
+            **({} if convention is None else {"quant_bias": convention.as_json()}),
         }
 
 

@@ -10,7 +10,8 @@ from atc_py.source import Outcome
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from atc_py.source import QuantisedNode
+    from atc_py.options.compile_options import QuantBias
+    from atc_py.source import BiasConvention, QuantisedNode
 
 __all__ = ["Quantisation"]
 
@@ -28,6 +29,8 @@ class Quantisation:
         nodes: what became of layers, and of nodes that have no counterpart.
         bytes_before: size of the model that was read, weights included.
         bytes_after: size of what was written.
+        read_as: the convention of the biases that were read; None where no layer was int8.
+        written_as: the convention of those that were written; None where no layer is int8.
     """
 
     model: Path
@@ -38,6 +41,8 @@ class Quantisation:
     nodes: tuple[QuantisedNode, ...]
     bytes_before: int
     bytes_after: int
+    read_as: BiasConvention | None = None
+    written_as: QuantBias | None = None
 
     @property
     def integer_layers(self) -> int:
@@ -61,6 +66,10 @@ class Quantisation:
             "nodes": [_node_json(node) for node in self.nodes],
             "bytes_before": self.bytes_before,
             "bytes_after": self.bytes_after,
+            "quant_bias": {
+                "read": None if self.read_as is None else self.read_as.as_json(),
+                "written": None if self.written_as is None else self.written_as.value,
+            },
         }
 
 

@@ -3,6 +3,7 @@
 The front end fills these in; checking reads them. Nothing here knows protobuf.
 """
 
+from atc_py.source.bias_convention import BiasConvention, BiasSource, form_of
 from atc_py.source.quantized import Outcome, QuantisedNode
 from atc_py.source.schema import (
     AttributeSchema,
@@ -25,6 +26,8 @@ __all__ = [
     "INTERNAL_PREFIX",
     "AttributeSchema",
     "AttributeView",
+    "BiasConvention",
+    "BiasSource",
     "FormalParameter",
     "InputView",
     "Known",
@@ -35,5 +38,6 @@ __all__ = [
     "QuantisedNode",
     "SchemaHistory",
     "TensorView",
+    "form_of",
     "scope_name",
 ]

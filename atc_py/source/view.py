@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from atc_py.diag import Diagnostic
+    from atc_py.source.bias_convention import BiasConvention
     from atc_py.source.quantized import QuantisedNode
     from atc_py.tensor.shapes import Shape
 
@@ -143,6 +144,7 @@ class ModelView:
         file_nodes: number of nodes in the file's graph, before folding.
         faults: what breaks ONNX's own rules, or cannot be read.
         quantised: of a model that came quantised, what became of its layers.
+        bias_convention: of a model whose layers are int8 already, how their biases are read.
     """
 
     path: Path
@@ -153,3 +155,4 @@ class ModelView:
     file_nodes: int
     faults: tuple[Diagnostic, ...] = ()
     quantised: tuple[QuantisedNode, ...] = ()
+    bias_convention: BiasConvention | None = None

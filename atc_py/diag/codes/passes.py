@@ -11,6 +11,7 @@ __all__ = [
     "KEPT_NARROWER",
     "NO_16_BIT_KERNEL",
     "NO_SUCH_IMPLEMENTATION",
+    "QUANT_BIAS_WRAPS",
     "QUANT_OFFSET",
 ]
 
@@ -28,6 +29,16 @@ QUANT_OFFSET = add_code(
     "A quantised layer needs an offset of its data or of its weights, and the model does not say one "
     "that the layer can have. The layer computes without it, so results will be off.",
     "Quantise what meets in the layer with one offset, or with offset 0.",
+    Severity.WARNING,
+)
+QUANT_BIAS_WRAPS = add_code(
+    6003,
+    "quant-bias-wraps",
+    ExitCode.DONE,
+    "The bias of an int8 layer leaves int32 where the offset of its data, times the sum of its weights, "
+    "is folded into it. It wraps around, as the sums of the layer do, so that results are right where "
+    "the whole sum is within int32. What ATC and the NPU do there is not published.",
+    "Quantize the layer so that its bias is smaller: with larger scales, or its data with offset 0.",
     Severity.WARNING,
 )
 NO_16_BIT_KERNEL = add_code(

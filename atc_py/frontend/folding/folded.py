@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from atc_py.frontend.folding.graph import ValueType, WorkGraph, WorkNode
     from atc_py.frontend.folding.if_branches import Branch, FoldedGraph
     from atc_py.frontend.reading.tensors import TensorReader
-    from atc_py.source import QuantisedNode
+    from atc_py.source import BiasConvention, QuantisedNode
     from atc_py.tensor.dtypes import DType
 
 __all__ = ["FoldedModel", "Translator"]
@@ -41,6 +41,7 @@ class FoldedModel:
         file_nodes: number of nodes in the file's graph.
         weight_bytes: bytes of weights in the file.
         quantised: of a model that came quantised, what became of its layers.
+        bias_convention: of a model whose layers are int8 already, how their biases are read.
     """
 
     name: str
@@ -49,6 +50,7 @@ class FoldedModel:
     file_nodes: int
     weight_bytes: int
     quantised: tuple[QuantisedNode, ...] = ()
+    bias_convention: BiasConvention | None = None
 
     @property
     def graph(self) -> WorkGraph:

@@ -10,6 +10,7 @@ import onnx
 
 from atc_py.diag import Place
 from atc_py.frontend.reading.text import text_of, texts_of
+from atc_py.options.compile_options import QuantBias
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -146,6 +147,7 @@ class WorkGraph:
         unsound: nodes that break ONNX's definition; they are neither inferred nor folded.
         runs: how often the whole graph has been inferred, which is bounded.
         always_runs: whether its nodes run in every run; those of a branch need not.
+        quant_bias: the convention of biases of int8 layers, of those of the file and of new ones.
     """
 
     path: Path
@@ -162,6 +164,7 @@ class WorkGraph:
     unsound: frozenset[WorkNode] = frozenset()
     runs: int = 0
     always_runs: bool = True
+    quant_bias: QuantBias = QuantBias.UNFOLDED
 
     @property
     def may_run(self) -> bool:

@@ -210,6 +210,7 @@ def _fold_branch(
         kinds={name: outer.kinds[name] for name in taken if name in outer.kinds},
         unsound=frozenset(faults),
         always_runs=False,
+        quant_bias=outer.quant_bias,
     )
     scope = scope_name(name, node.name, node.index, "")
     here = [replace(each, scope=scope) for each in import_quantised(graph, tensors, limit)]

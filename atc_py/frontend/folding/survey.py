@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from atc_py.diag import Diagnostic
     from atc_py.frontend.reading.onnx_file import OnnxFile
+    from atc_py.options.compile_options import QuantBias
     from atc_py.tensor.shapes import Shape
 
 __all__ = ["Survey", "survey", "surveyed", "view_of"]
@@ -36,24 +37,36 @@ class Survey:
     model: FoldedModel
 
 
-def survey(file: OnnxFile, input_shapes: Mapping[str, Shape], limit: int = FOLD_LIMIT) -> ModelView:
-    """What is known of the model in `file`; see `surveyed`."""
-    return surveyed(file, input_shapes, limit).view
+def survey(
+    file: OnnxFile,
+    input_shapes: Mapping[str, Shape],
+    limit: int = FOLD_LIMIT,
+    quant_bias: QuantBias | None = None,
+) -> ModelView:
+    """Return what is known of the model in `file`; see `surveyed`."""
+    return surveyed(file, input_shapes, limit, quant_bias).view
 
 
-def surveyed(file: OnnxFile, input_shapes: Mapping[str, Shape], limit: int = FOLD_LIMIT) -> Survey:
+def surveyed(
+    file: OnnxFile,
+    input_shapes: Mapping[str, Shape],
+    limit: int = FOLD_LIMIT,
+    quant_bias: QuantBias | None = None,
+) -> Survey:
     """What is known of the model in `file`; extents that the model leaves open stay open.
 
     Args:
         file: read leniently, so that a model that breaks ONNX's rules can be looked at, too.
         input_shapes: extents of inputs that the model leaves open, by name.
         limit: bytes that folding one node may make.
+        quant_bias: the convention of biases of int8 layers; None for what the file says.
 
     Raises:
         AtcError: BAD_INPUT_SHAPE for shapes that fit no input.
     """
     inputs = observe_inputs(file.path, file.inputs, input_shapes)
-    graph = file.graph(inputs)
+    convention = file.bias_convention(quant_bias)
+    graph = file.graph(inputs, convention)
     quantised = import_quantised(graph, file.tensors, limit)
     folded = fold_with_branches(graph, file.tensors, limit)
     views = tuple(
@@ -69,6 +82,7 @@ def surveyed(file: OnnxFile, input_shapes: Mapping[str, Shape], limit: int = FOL
         file.file_nodes,
         file.contents.weight_bytes,
         (*quantised, *folded.quantised),
+        convention,
     )
     view = ModelView(
         path=file.path,
@@ -79,6 +93,7 @@ def surveyed(file: OnnxFile, input_shapes: Mapping[str, Shape], limit: int = FOL
         file_nodes=file.file_nodes,
         faults=_once((*file.faults, *own, *folded.faults, *faults)),
         quantised=model.quantised,
+        bias_convention=convention,
     )
     return Survey(view, model)
 
@@ -95,6 +110,7 @@ def view_of(model: FoldedModel) -> ModelView:
         file_nodes=model.file_nodes,
         faults=_once(faults),
         quantised=model.quantised,
+        bias_convention=model.bias_convention,
     )
 
 

@@ -14,8 +14,10 @@ from atc_py.frontend.folding.folded import FoldedModel
 from atc_py.frontend.folding.graph import WorkGraph
 from atc_py.frontend.folding.if_branches import FoldedGraph, fold_with_branches
 from atc_py.frontend.reading.tensors import dtype_of_element
+from atc_py.frontend.rewriting.qdq.convention import bias_convention
 from atc_py.frontend.rewriting.qdq.importing import import_quantised
 from atc_py.ir import DenseConst
+from atc_py.source import form_of
 from atc_py.tensor.shapes import MAX_RANK, is_addressable
 
 if TYPE_CHECKING:
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from atc_py.frontend.reading.declared import DeclaredInput
     from atc_py.frontend.reading.tensors import TensorReader
     from atc_py.ir import ConstData
+    from atc_py.options.compile_options import QuantBias
+    from atc_py.source import BiasConvention
     from atc_py.tensor.shapes import Shape
 
 __all__ = ["OnnxFile"]
@@ -83,19 +87,30 @@ class OnnxFile:
         if self.faults:
             raise AtcError(*self.faults)
 
-    def fold(self, input_shapes: Mapping[str, Shape], limit: int = FOLD_LIMIT) -> FoldedModel:
+    def bias_convention(self, asked: QuantBias | None) -> BiasConvention | None:
+        """How biases of int8 layers are read; None for a model that is not in the deploy form."""
+        return bias_convention(self.proto, asked)
+
+    def fold(
+        self,
+        input_shapes: Mapping[str, Shape],
+        limit: int = FOLD_LIMIT,
+        quant_bias: QuantBias | None = None,
+    ) -> FoldedModel:
         """The model with static inputs, inferred types and folded constants.
 
         Args:
             input_shapes: extents of inputs that the model leaves open, by name.
             limit: bytes that folding one node may make.
+            quant_bias: the convention of biases of int8 layers; None for what the file says.
 
         Raises:
             AtcError: BAD_INPUT_SHAPE, FREE_DIMENSION, BAD_MODEL, BAD_NODE, BAD_TENSOR or
                 FOLD_TOO_LARGE.
         """
         self.refuse_faults()
-        graph = self.graph(bind_inputs(self.path, self.inputs, input_shapes))
+        convention = self.bias_convention(quant_bias)
+        graph = self.graph(bind_inputs(self.path, self.inputs, input_shapes), convention)
         quantised = import_quantised(graph, self.tensors, limit)
         fold_graph(graph, self.tensors, limit)
         folded = FoldedGraph(graph)
@@ -110,10 +125,18 @@ class OnnxFile:
             self.file_nodes,
             self.contents.weight_bytes,
             (*quantised, *folded.quantised),
+            convention,
         )
 
-    def graph(self, inputs: dict[str, ValueType]) -> WorkGraph:
-        """A working graph of the file, its inputs of the types given."""
+    def graph(
+        self, inputs: dict[str, ValueType], convention: BiasConvention | None = None
+    ) -> WorkGraph:
+        """A working graph of the file, its inputs of the types given.
+
+        Args:
+            inputs: types by name.
+            convention: how biases of int8 layers are read.
+        """
         return WorkGraph(
             path=self.path,
             opsets=self.opsets,
@@ -125,6 +148,7 @@ class OnnxFile:
             declared=dict(self.declared),
             kinds={declared.name: declared.kind for declared in self.inputs if declared.kind},
             unsound=self.unsound,
+            quant_bias=form_of(convention),
         )
 
 

@@ -17,11 +17,12 @@ from atc_py.diag import Place
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.frontend.reading.wire import opening
 from atc_py.frontend.rewriting.proto_parts import TensorPart, new_tensor, node_part, stored_tensor
+from atc_py.frontend.rewriting.qdq.convention import PRODUCER
 from atc_py.frontend.rewriting.restore_folded import unfolded
 from atc_py.system.atomic_files import atomic_write
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Mapping
     from io import BufferedWriter
     from pathlib import Path
 
@@ -73,6 +74,7 @@ def write_onnx(
     *,
     external: bool = False,
     gone: Collection[str] = (),
+    marks: Mapping[str, str | None] | None = None,
 ) -> Written:
     """Write `graph`, which was made from `file`, to the ONNX file `output`.
 
@@ -84,12 +86,13 @@ def write_onnx(
         output: the file; it appears whole or not at all.
         external: put weights into a file beside the model, however small that is.
         gone: operators that were rewritten, and do not come back as what a constant was folded of.
+        marks: metadata of the model by key, in the place of those of the file; None for no more.
 
     Raises:
         AtcError: CANNOT_WRITE; BAD_OPTION where the file beside the model would replace one of
             the model that was read.
     """
-    message = _Message(file, graph, unfolded(file, graph, gone))
+    message = _Message(file, graph, unfolded(file, graph, gone), marks or {})
     data = None
     if external or message.size > INLINE_LIMIT:
         data = output.with_name(f"{output.name}.data")
@@ -144,12 +147,14 @@ class _Message:
         file: what the graph was made from.
         graph: the graph.
         content: the nodes and constants that are written.
+        marks: metadata by key.
         moved: tensors whose data goes beside the model, and how many bytes that takes.
     """
 
     file: OnnxFile
     graph: WorkGraph
     content: Unfolded
+    marks: Mapping[str, str | None]
     moved: list[tuple[TensorPart, int]] = field(default_factory=list)
     _head: bytes = b""
     _body: bytes = b""
@@ -158,7 +163,7 @@ class _Message:
 
     def __post_init__(self) -> None:
         """Lay out the parts."""
-        model = _frame(self.file.proto, self.graph)
+        model = _frame(self.file.proto, self.graph, self.marks)
         body = _graph_frame(self.file.proto.graph, self.content, set(self.file.nodes))
         self._head, self._body = model.SerializeToString(), body.SerializeToString()
         own = set(self.file.nodes)
@@ -232,16 +237,20 @@ class _Message:
         return self.graph.consts.get(name, own) is own
 
 
-def _frame(proto: ModelProto, graph: WorkGraph) -> ModelProto:
+def _frame(proto: ModelProto, graph: WorkGraph, marks: Mapping[str, str | None]) -> ModelProto:
     """The model without its graph."""
     frame = onnx.ModelProto()
     frame.CopyFrom(proto)
-    for name in ("graph", "opset_import"):
+    for name in ("graph", "opset_import", "metadata_props"):
         frame.ClearField(name)
+    frame.metadata_props.extend(each for each in proto.metadata_props if each.key not in marks)
+    for key, value in marks.items():
+        if value is not None:
+            frame.metadata_props.add(key=key, value=value)
     for domain, version in graph.opsets.items():
         frame.opset_import.add(domain=domain, version=version)
     frame.ir_version = max(proto.ir_version, _LEAST_IR)
-    frame.producer_name, frame.producer_version = "atc-py", __version__
+    frame.producer_name, frame.producer_version = PRODUCER, __version__
     return frame
 
 

@@ -23,7 +23,14 @@ if TYPE_CHECKING:
 
     from atc_py.frontend.folding.graph import WorkGraph, WorkNode
 
-__all__ = ["as_casts", "integer_layer_types", "is_ascend", "is_integer_layer", "may_be_integer"]
+__all__ = [
+    "ASCEND_OPERATORS",
+    "as_casts",
+    "integer_layer_types",
+    "is_ascend",
+    "is_integer_layer",
+    "may_be_integer",
+]
 
 _LAYERS = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
 
@@ -40,10 +47,13 @@ _FIXED = {
 _SCALING = frozenset({"AscendDequant", "AscendRequant", "AscendDequantS16"})
 _CHOSEN = frozenset({"AscendQuant", "AscendDequant", "AscendAntiQuant"})
 
+ASCEND_OPERATORS = _CHOSEN | _FIXED.keys()
+"""The six operators of Ascend's family."""
+
 
 def is_ascend(node: WorkNode) -> bool:
     """Whether it is one of the six operators, in whatever domain, and its attributes make sense."""
-    known = node.op_type in _CHOSEN or node.op_type in _FIXED
+    known = node.op_type in ASCEND_OPERATORS
     return known and bool(node.inputs and node.inputs[0] and _elements(node))
 
 

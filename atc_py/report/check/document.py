@@ -8,10 +8,13 @@ import msgspec
 
 from atc_py.check.findings import Standing
 from atc_py.diag import LANGUAGES
+from atc_py.options.compile_options import QuantBias
+from atc_py.source import BiasSource
 
 __all__ = [
     "VERSION",
     "BaselineCount",
+    "Biases",
     "Document",
     "Found",
     "Model",
@@ -98,6 +101,24 @@ class Node(_Part, frozen=True, kw_only=True):
     verdict: _Verdict
 
 
+class Biases(_Part, frozen=True, kw_only=True):
+    """How the int32 biases of layers are read that are int8 in the file already.
+
+    Attributes:
+        convention: unfolded, as AMCT writes them, or folded, with the offset of the data in them.
+        source: what says so: option, mark or producer of the file's metadata, or assumed.
+        text: both in words.
+    """
+
+    convention: Annotated[
+        str, msgspec.Meta(extra_json_schema={"enum": [each.value for each in QuantBias]})
+    ]
+    source: Annotated[
+        str, msgspec.Meta(extra_json_schema={"enum": [each.value for each in BiasSource]})
+    ]
+    text: str
+
+
 class Model(_Part, frozen=True, kw_only=True):
     """What was found in one model.
 
@@ -115,6 +136,7 @@ class Model(_Part, frozen=True, kw_only=True):
         findings: about nodes, in the order of the network.
         operators: the ones with the worst verdict first.
         network: every node.
+        quant_bias: how biases of int8 layers are read; null for a model that has none.
     """
 
     path: str
@@ -130,6 +152,7 @@ class Model(_Part, frozen=True, kw_only=True):
     findings: tuple[Found, ...]
     operators: tuple[OperatorCount, ...]
     network: tuple[Node, ...]
+    quant_bias: Biases | None = None
 
     @property
     def all_findings(self) -> tuple[Found, ...]:

@@ -12,6 +12,7 @@ from atc_py import __version__
 from atc_py.check.findings import Standing, fingerprint_of
 from atc_py.report.check.document import (
     VERSION,
+    Biases,
     Document,
     Found,
     Model,
@@ -117,7 +118,17 @@ def _model(check: ModelCheck, language: str, baseline: Baseline | None) -> Model
             )
             for row in check.rows
         ),
+        quant_bias=_biases(check, language),
     )
+
+
+def _biases(check: ModelCheck, language: str) -> Biases | None:
+    """How biases of int8 layers are read."""
+    found = check.bias_convention
+    if found is None:
+        return None
+    text = found.text.in_language(language)
+    return Biases(convention=found.form.value, source=found.source.value, text=text)
 
 
 def _recognised(found: Found, path: str, baseline: Baseline | None) -> Found:

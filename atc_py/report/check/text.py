@@ -103,6 +103,10 @@ def _model(document: Document, model: Model, *, verbose: bool) -> Iterator[Block
     if model.operators:
         yield ""
         yield _operators(model, language, verbose=verbose)
+    if model.quant_bias is not None:
+        yield ""
+        heading = HEADINGS["biases"].in_language(language)
+        yield f"{heading}{COLON.in_language(language)}{model.quant_bias.text}"
     if model.shape_hint:
         yield ""
         yield HEADINGS["hint"].in_language(language)

@@ -48,6 +48,7 @@ _BUSY = (Standing.REWRITE, Standing.AICPU, Standing.ACCURACY, Standing.UNKNOWN)
 
 HEADINGS = {
     "all": Words("all", "全部"),
+    "biases": Words("Biases of int8 layers", "int8 层的偏置"),
     "filter": Words("Filter", "筛选"),
     "findings": Words("Findings", "检查结果"),
     "found": Words("found", "实际为"),

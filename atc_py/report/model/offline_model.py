@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from atc_py.report.model.memory_tables import memory_tables
+from atc_py.report.model.quant_bias import bias_rows
 from atc_py.report.tables import Table, format_bytes
 from atc_py.results.memory_facts import memory_facts
 
@@ -17,10 +18,12 @@ if TYPE_CHECKING:
 __all__ = ["model_json", "model_tables"]
 
 
-def model_tables(description: OmModel, file_bytes: int) -> list[Table]:
+def model_tables(
+    description: OmModel, file_bytes: int, report: Mapping[str, object]
+) -> list[Table]:
     """Summary, inputs and outputs, operators, memory of an offline model."""
     return [
-        _summary(description, file_bytes),
+        _summary(description, file_bytes, report),
         _ports(description),
         _operators(description),
         *memory_tables(memory_facts(description)),
@@ -46,7 +49,7 @@ def model_json(description: OmModel, file_bytes: int, report: Mapping[str, objec
     }
 
 
-def _summary(description: OmModel, file_bytes: int) -> Table:
+def _summary(description: OmModel, file_bytes: int, report: Mapping[str, object]) -> Table:
     """What it is, what it is for and how large it is."""
     weights = sum(
         member.size for name, member in description.members.items() if name.startswith("weights/")
@@ -58,6 +61,7 @@ def _summary(description: OmModel, file_bytes: int) -> Table:
         ("written by", f"{description.producer}, format {description.format_version}"),
         ("SoC", description.soc),
         ("options", options),
+        *bias_rows(report),
         ("nodes", str(len(description.nodes))),
         ("kernel stubs", str(len(kernels))),
         ("weights", format_bytes(weights)),

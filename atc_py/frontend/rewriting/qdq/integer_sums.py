@@ -30,6 +30,21 @@ _MOST_TERMS = 4
 
 _REQUANTISE = frozenset({"AscendDequant", "AscendRequant"})
 
+_MOVES = frozenset(
+    {
+        "Concat",
+        "Flatten",
+        "Identity",
+        "Reshape",
+        "Slice",
+        "Split",
+        "Squeeze",
+        "Transpose",
+        "Unsqueeze",
+    }
+)
+"""What the compiler looks through behind a layer."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sums:
@@ -50,6 +65,11 @@ class Sums:
     right: int = 0
     depth: int = 0
     nodes: tuple[WorkNode, ...] = field(default=())
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether the graph makes up for no zero point of a computed operand."""
+        return not self.depth
 
 
 class SumsReader:
@@ -88,6 +108,30 @@ class SumsReader:
         if sums is not None:
             self.found[name] = sums
             self.absorbed.update(sums.nodes)
+
+    def is_scaled(self, name: str) -> bool:
+        """Whether nodes that requantise read all that becomes of int32 sums, moved as they may be.
+
+        So it is that the compiler takes a layer for one whose offset it has to fold in.
+        """
+        waiting, seen, scaled = [name], {name}, False
+        while waiting:
+            each = waiting.pop()
+            if each in self._handed_out:
+                return False
+            for node in self._readers.get(each, ()):
+                if node.op_type in _REQUANTISE and node.inputs[0] == each:
+                    scaled = True
+                elif not node.domain and (node.op_type in _MOVES or self._adds_constant(node)):
+                    waiting += [found for found in node.writes if found not in seen]
+                    seen.update(node.writes)
+                else:
+                    return False
+        return scaled
+
+    def _adds_constant(self, node: WorkNode) -> bool:
+        """Whether a node adds a constant to what is computed."""
+        return node.op_type == "Add" and any(name in self._known for name in node.inputs)
 
     def _sums(self, name: str, most: int = _MOST_TERMS) -> Sums | None:
         """The sums that are the value called `name`, with so many terms at most."""

@@ -1,8 +1,9 @@
 """Conv, ConvTranspose and Gemm on int8: int32 sums, then AscendDequant.
 
 With codes x of zero point z, weights w and scales s, the layer is
-s_x * s_w * (sum of x * w + round(b / (s_x * s_w)) - z * sum of w): what stands behind the first sum
-is the int32 bias. Padding counts as z, which AscendQuant's offset tells.
+s_x * s_w * (sum of x * w + round(b / (s_x * s_w)) - z * sum of w). The int32 bias is round(...): the
+compiler folds the last term in, z being the offset of the AscendQuant that the codes come from.
+Padding counts as z, too. In a graph whose biases are folded already the bias is all of it.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from atc_py.frontend.rewriting.qdq.weights import (
     scale_words,
     within_int32,
 )
+from atc_py.options.compile_options import QuantBias
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import element_count
 
@@ -74,9 +76,10 @@ def rewrite_convolution(writer: Writer, tensors: Tensors, node: WorkNode) -> Non
     axis = 1 if transposed else 0
     weights = prepared(writer, weight_codes(writer, tensors, node), axis)
     layer = Layer(writer, tensors, data, weights)
-    bias = layer.bias(_named(node, _BIAS_AT))
+    bias = layer.bias(_named(node, _BIAS_AT), folded=layer.is_folded)
     words = layer.words()
-    name = tensors.padded(data) if transposed or looks_around(node) else data.stored.name
+    around = transposed or looks_around(node)
+    name = data.stored.name if layer.is_folded and not around else tensors.told(data)
     y = node.outputs[0]
     sums = writer.fresh(f"{y}/int32")
     inputs = [name, weights.name, *bias_name(writer, y, bias)]
@@ -101,10 +104,11 @@ def rewrite_gemm(writer: Writer, tensors: Tensors, node: WorkNode) -> None:
     words = layer.words()
     addend = _named(node, _BIAS_AT)
     inside = layer.takes(addend)
-    bias = layer.bias(addend if inside else "", beta)
+    bias = layer.bias(addend if inside else "", beta, folded=layer.is_folded)
     y = node.outputs[0]
     sums, real = writer.fresh(f"{y}/int32"), y if inside else writer.fresh(f"{y}/product")
-    inputs = [data.stored.name, weights.name, *bias_name(writer, y, bias)]
+    name = data.stored.name if layer.is_folded else tensors.told(data)
+    inputs = [name, weights.name, *bias_name(writer, y, bias)]
     writer.again(node, "Gemm", inputs, [sums], with_own=True, without=["alpha", "beta"])
     dequant(writer, node, sums, words, data.parameters.real, real)
     if not inside:
@@ -124,6 +128,11 @@ class Layer:
     data: Codes
     weights: Weights
     alpha: float = 1.0
+
+    @property
+    def is_folded(self) -> bool:
+        """Whether biases of the graph have the offset of the data in them."""
+        return self.writer.graph.quant_bias is QuantBias.FOLDED
 
     @property
     def scale(self) -> NDArray[np.float64]:
@@ -151,24 +160,33 @@ class Layer:
             return False
         return const.shape in {(), (1,), (1, 1), (columns,), (1, columns)}
 
-    def bias(self, name: str, beta: float = 1.0) -> NDArray[np.int32] | None:
-        """The int32 bias with the zero point of the data in it; None where there is none.
+    def bias(self, name: str, beta: float = 1.0, *, folded: bool) -> NDArray[np.int32] | None:
+        """The int32 bias; None where there is none.
+
+        Args:
+            name: the bias in the file, "" for none.
+            beta: what it is multiplied by.
+            folded: put the zero point of the data into it, which no compiler will do.
 
         Raises:
-            NoCounterpartError: it is not constant, or leaves int32.
+            NoCounterpartError: it is not constant, or leaves int32, or would with the zero point.
         """
-        zero = self.data.parameters.offset
         axis = self.weights.axis
-        channels = (self.weights.shape[axis],)
-        total: NDArray[np.float64] | NDArray[np.int64] = np.zeros(channels, np.int64)
-        if not name and not zero:
-            return None
+        own = np.zeros((self.weights.shape[axis],), np.int64)
         if name:
-            total = total + self._given(name, beta)
-        if zero:
-            others = tuple(at for at in range(len(self.weights.shape)) if at != axis)
-            total = total - zero * self.weights.sums(others)
-        return within_int32(_BIAS, total)
+            own = own + self._given(name, beta)
+        whole = within_int32(_BIAS, own - self._zeros())
+        if folded:
+            return whole if name or self.data.parameters.offset else None
+        return within_int32(_BIAS, own) if name else None
+
+    def _zeros(self) -> NDArray[np.int64]:
+        """The zero point of the data times the sum of the weights, a channel."""
+        zero, axis = self.data.parameters.offset, self.weights.axis
+        if not zero:
+            return np.zeros((), np.int64)
+        others = tuple(at for at in range(len(self.weights.shape)) if at != axis)
+        return zero * self.weights.sums(others)
 
     def _given(self, name: str, beta: float) -> NDArray[np.int64]:
         """A bias of the file as integers: one for all, or one a channel."""

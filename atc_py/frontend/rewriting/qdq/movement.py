@@ -97,15 +97,15 @@ def pool_codes(writer: Writer, tensors: Tensors, node: WorkNode) -> bool:
     stored = tensors.stored(node.inputs[0])
     if stored is None or stored.const is not None or any(node.outputs[1:]):
         return False
-    x, y = stored.name, node.outputs[0]
+    x, y, offset = stored.name, node.outputs[0], stored.offset or 0
     real = writer.op(
-        node, "AscendAntiQuant", [x], writer.fresh(f"{y}/real"), **widening(DType.FLOAT32)
+        node, "AscendAntiQuant", [x], writer.fresh(f"{y}/real"), **widening(DType.FLOAT32, offset)
     )
     most = writer.fresh(f"{y}/most")
     writer.again(node, "MaxPool", [real], [most], with_own=True)
     name = y if stored.kind is DType.INT8 else writer.fresh(f"{y}/int8")
-    writer.op(node, "AscendQuant", [most], name, **recoding(0))
-    tensors.store(y, Stored(name, stored.kind), node)
+    writer.op(node, "AscendQuant", [most], name, **recoding(offset))
+    tensors.store(y, Stored(name, stored.kind, None, offset), node)
     return True
 
 

@@ -2,13 +2,14 @@
 
 With zero points a and b, the sum of (A - a) * (B - b) over k is A @ B, less b times the sums of A's
 rows, less a times the sums of B's columns, plus K * a * b. Sums of a tensor that is computed are
-products with a matrix that holds the zero point of the other. An offset that weights have besides
-is left to the word of AscendDequant.
+products with a matrix that holds the zero point of the other. a times the sums of weights is left to
+the compiler, which folds it in as it does for other layers, unless the graph's biases are folded
+already. An offset that weights have besides is left to the word of AscendDequant.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,6 +26,7 @@ from atc_py.frontend.rewriting.qdq.reasons import (
 )
 from atc_py.frontend.rewriting.qdq.weights import Weights, prepared, scale_words, within_int32
 from atc_py.frontend.typing.type_corrections import known_type
+from atc_py.options.compile_options import QuantBias
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
@@ -74,7 +76,10 @@ def rewrite_product(writer: Writer, tensors: Tensors, node: WorkNode) -> None:
     words = scale_words(np.asarray(scales), offset)
     known = known_type(writer.graph, node.outputs[0])
     result = None if known is None else known.dims
-    product = Product(writer, node, a, b)
+    left_alone = b.weights is not None and writer.graph.quant_bias is QuantBias.UNFOLDED
+    if left_alone:
+        a = replace(a, name=tensors.told(left))
+    product = Product(writer, node, a, b, left_alone=left_alone)
     y, real = node.outputs[0], left.parameters.real
     if words.size == 1 or _ends_with_channels(result, words.size):
         sums = product.write(writer.fresh(f"{y}/int32"))
@@ -98,12 +103,14 @@ class Product:
         node: what they stand for.
         a: left.
         b: right.
+        left_alone: whether the zero point of `a` is left to the compiler, `b` being constant.
     """
 
     writer: Writer
     node: WorkNode
     a: Operand
     b: Operand
+    left_alone: bool = False
 
     def write(self, output: str) -> str:
         """Write the sums, as int32, under the name `output`.
@@ -139,7 +146,7 @@ class Product:
         name = self.writer.fresh(f"{self.a.name}/matrix")
         self.writer.op(self.node, "Reshape", [self.a.name, shape], name)
         a = Operand(name, (None, weights.shape[0]), self.a.zero, None)
-        return Product(self.writer, self.node, a, self.b)
+        return replace(self, a=a)
 
     def _known_part(self) -> NDArray[np.int32] | None:
         """What is added that does not depend on what is computed."""
@@ -157,7 +164,8 @@ class Product:
         if b.zero and a.weights is not None:
             self._depth()
             total = total - b.zero * a.weights.sums((len(a.weights.shape) - 1,), keepdims=True)
-        return within_int32(_SUMS, total) if total.any() else None
+        found = within_int32(_SUMS, total)
+        return found if total.any() and not self.left_alone else None
 
     def _computed_terms(self) -> list[list[str]]:
         """Operands of the products that are subtracted."""

@@ -1,8 +1,8 @@
 """Layers on int8 as layers on real numbers: codes dequantised, factors shared out, biases restored.
 
 AscendDequant multiplies sums by d = s_x * s_w. The step s_x of the data is known, so that of the
-weights is d / s_x. A layer adds an int32 bias that makes up for the zero point z of the data:
-b + z * (sum of w) is what the layer on real numbers adds, d being its step. Of products of matrices
+weights is d / s_x. The int32 bias b is what the layer on real numbers adds, d being its step; where
+it has the zero point z of the data folded in, that is b + z * (sum of w). Of products of matrices
 the same is added behind them.
 """
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from atc_py.frontend.reading.attributes import numeric_attributes
 from atc_py.frontend.rewriting.qdq.ascend import Factors, Steps, no_form
+from atc_py.options.compile_options import QuantBias
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from atc_py.frontend.folding.graph import WorkNode
+    from atc_py.frontend.rewriting.qdq.code_steps import CodeSteps
     from atc_py.frontend.rewriting.qdq.integer_sums import Sums
     from atc_py.frontend.rewriting.qdq.writer import Writer
     from atc_py.ir import ConstData
@@ -32,9 +34,6 @@ __all__ = ["RealLayers", "channel_scale"]
 
 _INT8, _INT32 = np.iinfo(np.int8), np.iinfo(np.int32)
 _BIAS_AT = 2
-_NO_STEPS = Steps(np.float32(1), 0)
-"""Of codes that come from no AscendQuant: any step does, since the weights' makes up for it."""
-
 _LAST = -1
 _MATRIX = 2
 
@@ -60,7 +59,7 @@ class RealLayers:
 
     writer: Writer
     known: Mapping[str, ConstData]
-    steps: dict[str, Steps] = field(default_factory=dict)
+    steps: CodeSteps
     _real: dict[tuple[object, ...], str] = field(default_factory=dict)
 
     def write(self, sums: Sums, factors: Factors, output: str) -> None:
@@ -83,9 +82,10 @@ class RealLayers:
         codes = const.numpy().astype(np.int64)
         const.release()
         axis, factors = _channels(layer, codes.shape, factors)
-        steps = self.steps.get(data, _NO_STEPS)
+        steps = self.steps.of(layer, data)
         apart = codes - _along(factors.offset_w, axis, codes.ndim)
-        bias = self._bias(layer, steps.zero * _sums_of_weights(layer, apart))
+        folded = 0 if self._is_unfolded else steps.zero
+        bias = self._bias(layer, folded * _sums_of_weights(layer, apart))
         scale = _shared(factors.scale, steps.scale)
         inputs = [
             self.dequantised(layer, data, steps),
@@ -107,18 +107,17 @@ class RealLayers:
         layer, names = sums.layer, sums.layer.inputs
         found = [self.known.get(name) for name in names]
         a, b = (None if const is None else const.numpy().astype(np.int64) for const in found)
-        steps = [self.steps.get(name, _NO_STEPS) for name in names]
+        steps = [self.steps.of(layer, name) for name in names]
         left = np.array(sums.left if b is None else steps[0].zero)
         right = sums.right + factors.offset_w if a is None else np.array([steps[1].zero])
         rest = np.zeros((), np.int64) if sums.added is None else sums.added
-        if b is not None:
-            columns = b.sum(axis=max(b.ndim - _MATRIX, 0), keepdims=b.ndim > _MATRIX)
-            rest = rest + (left - sums.left) * columns
-        if a is not None:
-            extra = right - sums.right - factors.offset_w
-            rest = rest + extra * a.sum(axis=-1, keepdims=True)
-        depth = _depth(sums, a, b)
-        rest = rest - depth * left * right
+        if not (self._is_unfolded and sums.is_alone and a is None and b is not None):
+            if b is not None:
+                rest = rest + (left - sums.left) * _sums_of_columns(b)
+            if a is not None:
+                extra = right - sums.right - factors.offset_w
+                rest = rest + extra * a.sum(axis=-1, keepdims=True)
+            rest = rest - _depth(sums, a, b) * left * right
         if a is not None and factors.scale.size > 1:
             raise no_form(layer, "must have one factor where its left operand is constant")
         data = 0 if a is None else 1
@@ -136,6 +135,11 @@ class RealLayers:
         self.writer.again(layer, "MatMul", pair if data == 0 else pair[::-1], [behind])
         if rest.any():
             self._add(layer, behind, rest, factors, _LAST, output)
+
+    @property
+    def _is_unfolded(self) -> bool:
+        """Whether the device folds the zero point of data into the layers that have weights."""
+        return self.steps.quant_bias is QuantBias.UNFOLDED
 
     def dequantised(self, layer: WorkNode, name: str, steps: Steps) -> str:
         """The real numbers of an int8 tensor that is quantised as a whole."""
@@ -246,6 +250,12 @@ def _sums_of_weights(layer: WorkNode, codes: Integers) -> Integers:
         apart = codes.reshape(groups, -1, *codes.shape[1:])  # type: ignore[arg-type]
         return np.asarray(apart.sum(axis=(1, *range(3, apart.ndim)))).reshape(-1)
     return np.asarray(codes.sum(axis=tuple(range(1, codes.ndim))))
+
+
+def _sums_of_columns(weights: Integers) -> Integers:
+    """The sums of the columns of a matrix, or of those of each in a stack."""
+    stacked = weights.ndim > _MATRIX
+    return np.asarray(weights.sum(axis=max(weights.ndim - _MATRIX, 0), keepdims=stacked))
 
 
 def _depth(sums: Sums, a: Integers | None, b: Integers | None) -> int:

@@ -10,6 +10,7 @@ from atc_py.diag.codes import NOT_QUANTISED
 from atc_py.frontend.folding.bind import observe_inputs
 from atc_py.frontend.folding.fold import FOLD_LIMIT
 from atc_py.frontend.rewriting.onnx_writer import bytes_read, write_onnx
+from atc_py.frontend.rewriting.qdq.convention import MARK
 from atc_py.frontend.rewriting.qdq.importing import import_quantised
 from atc_py.frontend.rewriting.qdq.opening import is_opened, open_operators
 from atc_py.frontend.rewriting.qdq.sums import is_sum
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from atc_py.diag import Diagnostic
     from atc_py.frontend.folding.graph import WorkGraph, WorkNode
     from atc_py.frontend.reading.onnx_file import OnnxFile
+    from atc_py.options.compile_options import QuantBias
+    from atc_py.source import BiasConvention
 
 __all__ = ["FORMS", "Rewritten", "rewrite_file"]
 
@@ -48,6 +51,8 @@ class Rewritten:
         opset: the version of ONNX' operators that it imports.
         bytes_before: size of the model that was read, weights included.
         bytes_after: size of what was written.
+        read_as: the convention of the biases that were read; None where no layer was int8.
+        written_as: the convention of those that were written; None where no layer is int8.
     """
 
     nodes: tuple[QuantisedNode, ...]
@@ -55,9 +60,18 @@ class Rewritten:
     opset: int
     bytes_before: int
     bytes_after: int
+    read_as: BiasConvention | None = None
+    written_as: QuantBias | None = None
 
 
-def rewrite_file(file: OnnxFile, output: Path, form: str, *, external: bool = False) -> Rewritten:
+def rewrite_file(
+    file: OnnxFile,
+    output: Path,
+    form: str,
+    *,
+    external: bool = False,
+    quant_bias: QuantBias | None = None,
+) -> Rewritten:
     """Write the model of `file` in another form.
 
     Args:
@@ -65,12 +79,14 @@ def rewrite_file(file: OnnxFile, output: Path, form: str, *, external: bool = Fa
         output: the file to write.
         form: one of FORMS.
         external: put weights into a file beside the model.
+        quant_bias: the convention of biases of int8 layers; None for what the file says.
 
     Raises:
         AtcError: NOT_QUANTISED where there is nothing to rewrite; NO_QDQ_FORM; BAD_MODEL where
             types contradict each other; CANNOT_WRITE.
     """
-    graph = file.graph(observe_inputs(file.path, file.inputs, {}))
+    read_as = file.bias_convention(quant_bias)
+    graph = file.graph(observe_inputs(file.path, file.inputs, {}), read_as)
     has_linear, has_ascend = any(map(_is_linear, graph.nodes)), has_ascend_nodes(graph)
     if form == "ascend":
         if not has_linear:
@@ -85,8 +101,11 @@ def rewrite_file(file: OnnxFile, output: Path, form: str, *, external: bool = Fa
         nodes = (*nodes, *(to_qdq(graph, file.tensors) if has_ascend else ()))
         gone = frozenset()
     before = bytes_read(file)
-    written = write_onnx(file, graph, output, external=external, gone=gone)
-    return Rewritten(nodes, written.data, graph.opsets.get("", 0), before, written.bytes)
+    written_as = graph.quant_bias if form == "ascend" else None
+    marks = {MARK: None if written_as is None else written_as.value}
+    written = write_onnx(file, graph, output, external=external, gone=gone, marks=marks)
+    opset = graph.opsets.get("", 0)
+    return Rewritten(nodes, written.data, opset, before, written.bytes, read_as, written_as)
 
 
 def _opened(graph: WorkGraph) -> tuple[QuantisedNode, ...]:

@@ -1,4 +1,8 @@
-"""MatMulInteger and ConvInteger: layers on int8 whose int32 sums the model reads itself."""
+"""MatMulInteger and ConvInteger: layers on int8 whose int32 sums the model reads itself.
+
+The compiler folds zero points into sums that are dequantised, and into no others. So those of these
+layers are in their biases, or are added behind them.
+"""
 
 from __future__ import annotations
 
@@ -93,8 +97,8 @@ def _rewrite_convolution(
     weights = prepared(writer, filters, 0)
     if weights.offset.any():
         raise NoCounterpartError(NO_WORD)
-    bias = Layer(writer, tensors, data, weights).bias("")
-    name = tensors.padded(data) if looks_around(node) else data.stored.name
+    bias = Layer(writer, tensors, data, weights).bias("", folded=True)
+    name = tensors.told(data) if looks_around(node) else data.stored.name
     y = node.outputs[0]
     writer.again(
         node, "Conv", [name, weights.name, *bias_name(writer, y, bias)], [y], with_own=True

@@ -183,17 +183,20 @@ class Tensors:
         self.store(x, stored, node)
         return stored
 
-    def padded(self, codes: Codes) -> str:
-        """The codes from an AscendQuant whose offset is their zero point, for what pads them."""
+    def told(self, codes: Codes) -> str:
+        """The codes from an AscendQuant whose offset is their zero point, so that layers know it.
+
+        Those of what is fed, which come from none, are taken for codes of zero point 0.
+        """
         zero = codes.parameters.offset
-        if not zero or codes.stored.offset == zero:
+        if zero == (codes.stored.offset or 0):
             return codes.stored.name
         return self._recode(codes.origin, codes.stored.name, zero, zero)
 
     def _recode(self, node: WorkNode, x: str, zero: int, offset: int) -> str:
         """Codes less `zero`, through an AscendQuant that adds `offset`; exact.
 
-        What pads the result learns from the AscendQuant which code stands for 0.
+        What reads the result learns from the AscendQuant which code stands for 0.
         """
         key, writer = (x, zero), self._writer
         if key not in self._recoded:

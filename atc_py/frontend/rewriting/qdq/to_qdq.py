@@ -26,13 +26,15 @@ from atc_py.frontend.rewriting.qdq.ascend import (
     quant_steps,
     requant_factors,
 )
+from atc_py.frontend.rewriting.qdq.code_steps import CodeSteps
 from atc_py.frontend.rewriting.qdq.integer_sums import SumsReader
 from atc_py.frontend.rewriting.qdq.raising import all_inner_nodes, changed_operators
 from atc_py.frontend.rewriting.qdq.real_layers import RealLayers, channel_scale
 from atc_py.frontend.rewriting.qdq.writer import Writer
 from atc_py.frontend.typing.infer import infer_what_can_be
-from atc_py.frontend.typing.quantized_types import is_integer_layer
+from atc_py.frontend.typing.quantized_types import ASCEND_OPERATORS, is_integer_layer
 from atc_py.frontend.typing.type_corrections import known_type
+from atc_py.options.compile_options import QuantBias
 from atc_py.source import Outcome, QuantisedNode
 from atc_py.tensor.scale_words import channel_axis
 
@@ -50,17 +52,6 @@ _PER_AXIS = 13
 
 _QUANTISING = 10
 """The opset from which on there are QuantizeLinear and DequantizeLinear."""
-
-_ASCEND = frozenset(
-    {
-        "AscendAntiQuant",
-        "AscendDequant",
-        "AscendDequantS16",
-        "AscendQuant",
-        "AscendRequant",
-        "AscendRequantS16",
-    }
-)
 
 _RESULTS = (0, 1)
 """What the attribute dtype can be: float32, float16."""
@@ -88,7 +79,7 @@ class _HasNodes(Protocol):
 
 def has_ascend_nodes(graph: _HasNodes) -> bool:
     """Whether a graph is in the deploy form."""
-    return any(node.op_type in _ASCEND for node in graph.nodes)
+    return any(node.op_type in ASCEND_OPERATORS for node in graph.nodes)
 
 
 def to_qdq(graph: WorkGraph, tensors: TensorReader) -> tuple[QuantisedNode, ...]:
@@ -129,7 +120,8 @@ class _ToQdq:
         self._known = known
         self._reader = SumsReader(graph, known)
         self._writer = Writer(graph)
-        self._layers = RealLayers(self._writer, known)
+        self._steps = CodeSteps(graph.quant_bias)
+        self._layers = RealLayers(self._writer, known, self._steps)
         self._sink = Sink()
         self._found: list[QuantisedNode] = []
         self._kinds: dict[str, Callable[[WorkNode], None]] = {
@@ -166,17 +158,20 @@ class _ToQdq:
             self._integer_layer(node)
         else:
             self._keep(node)
-        if any(inner.op_type in _ASCEND for inner in all_inner_nodes(node, self._graph.opsets)):
+        if any(
+            inner.op_type in ASCEND_OPERATORS for inner in all_inner_nodes(node, self._graph.opsets)
+        ):
             raise no_form(node, "has quantised nodes in its subgraphs, which stay as they are")
 
     def _keep(self, node: WorkNode) -> None:
-        """A node that is none of these; int8 that comes out has the steps of what goes in."""
+        """A node that is none of these."""
         self._writer.keep(node)
-        steps = {found for name in node.reads if (found := self._layers.steps.get(name))}
-        if len(steps) == 1:
-            for name in node.writes:
-                if self._element(name) == TensorProto.INT8:
-                    self._layers.steps[name] = next(iter(steps))
+        computed = (name for name in node.reads if name not in self._known)
+        self._steps.follow(node, self._codes_among(computed), self._codes_among(node.writes))
+
+    def _codes_among(self, names: Iterable[str]) -> list[str]:
+        """Those of `names` that are int8."""
+        return [name for name in names if self._element(name) == TensorProto.INT8]
 
     def _quant(self, node: WorkNode) -> None:
         """AscendQuant."""
@@ -192,7 +187,7 @@ class _ToQdq:
         scale = channel_scale(self._writer, y, np.array([steps.scale]))
         zero = self._writer.const(f"{y}/zero", np.array(steps.zero, np.int8))
         self._writer.op(node, "QuantizeLinear", [x, scale, zero], y)
-        self._layers.steps[y] = steps
+        self._steps.note(y, steps)
 
     def _anti_quant(self, node: WorkNode) -> None:
         """AscendAntiQuant."""
@@ -265,8 +260,10 @@ class _ToQdq:
         if op_type is None or len(node.inputs) > len(("data", "weights")):
             help_ = "have AscendDequant read the sums of this layer, and nothing else"
             raise no_form(node, "on int8 must be dequantised right behind it", help_)
-        steps = self._layers.steps.get(node.inputs[0])
-        if node.op_type == "Conv" and steps is not None and steps.zero:
+        moved = self._graph.quant_bias is QuantBias.UNFOLDED and any(
+            self._reader.is_scaled(name) for name in node.writes
+        )
+        if (node.op_type == "Conv" or moved) and self._steps.of(node, node.inputs[0]).zero:
             raise no_form(node, "on int8 with an offset must be dequantised right behind it")
         self._writer.again(node, op_type, node.inputs, node.outputs, with_own=True)
         self._found.append(

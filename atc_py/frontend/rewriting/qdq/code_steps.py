@@ -1,0 +1,81 @@
+"""The steps of int8 values while a graph in the deploy form becomes one of QuantizeLinear."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from atc_py.frontend.rewriting.qdq.ascend import Steps, no_form
+from atc_py.frontend.rewriting.qdq.movement import MOVING
+from atc_py.options.compile_options import QuantBias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from atc_py.frontend.folding.graph import WorkNode
+
+__all__ = ["NO_STEPS", "CodeSteps"]
+
+NO_STEPS = Steps(np.float32(1), 0)
+"""Of codes that come from no AscendQuant: any scale does, since the weights' makes up for it."""
+
+_CHOOSES = MOVING | {"Where"}
+"""ONNX's operators that give elements of their data, of those that take int8."""
+
+
+@dataclass(slots=True)
+class CodeSteps:
+    """Steps by the names of values.
+
+    Where biases are unfolded, a layer needs the zero point of its data, which the compiler folds
+    in. It follows that through what moves codes; so it is done here. Where biases are folded
+    already, any zero point does, and what passes a node that has but one is taken to keep it.
+
+    Attributes:
+        quant_bias: the convention of the graph's biases.
+    """
+
+    quant_bias: QuantBias
+    _known: dict[str, Steps] = field(default_factory=dict)
+    _unclear: dict[str, tuple[int, ...]] = field(default_factory=dict)
+
+    def note(self, name: str, steps: Steps) -> None:
+        """A value that is quantised by a node of its own."""
+        self._known[name] = steps
+
+    def of(self, layer: WorkNode, name: str) -> Steps:
+        """The steps of what a layer reads; NO_STEPS where they are not known.
+
+        Raises:
+            AtcError: NO_QDQ_FORM where codes of several offsets meet there.
+        """
+        if name in self._unclear:
+            found = " and ".join(map(str, self._unclear[name]))
+            raise no_form(layer, f"must have data of one offset, found {found}")
+        return self._known.get(name, NO_STEPS)
+
+    def follow(self, node: WorkNode, computed: Iterable[str], results: Iterable[str]) -> None:
+        """Carry the steps of int8 values on to the int8 results of a node that stays as it is.
+
+        Args:
+            node: the node.
+            computed: names of int8 values among what it reads that are no constants.
+            results: names of its int8 results.
+        """
+        if self.quant_bias is QuantBias.FOLDED:
+            steps = {found for name in node.reads if (found := self._known.get(name))}
+            if len(steps) == 1:
+                self._known.update(dict.fromkeys(results, next(iter(steps))))
+            return
+        sources = list(computed)
+        known = [self._known.get(name, NO_STEPS) for name in sources]
+        zeros = {steps.zero for steps in known}
+        zeros.update(zero for name in sources for zero in self._unclear.get(name, ()))
+        moves = not node.domain and node.op_type in _CHOOSES
+        if len(zeros) > 1 or (node.holds_graphs and zeros - {0}):
+            self._unclear.update(dict.fromkeys(results, tuple(sorted(zeros))))
+        elif moves and known:
+            one = known[0] if len(set(known)) == 1 else Steps(np.float32(1), known[0].zero)
+            self._known.update(dict.fromkeys(results, one))

@@ -1,0 +1,60 @@
+"""The convention of biases in a file of the deploy form: found out when it is read, and marked.
+
+A file with AscendQuant, layers on int8 and AscendDequant does not show whether its int32 biases
+have the offset of the data in them. AMCT's and those that atc-py writes have not; atc-py wrote
+biases with it before there was the mark.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.frontend.typing.quantized_types import ASCEND_OPERATORS
+from atc_py.options.compile_options import QuantBias
+from atc_py.source import BiasConvention, BiasSource
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from onnx import GraphProto, ModelProto, NodeProto
+
+__all__ = ["MARK", "PRODUCER", "bias_convention"]
+
+MARK = "atc_py.quant_bias"
+"""The key among the model's metadata whose value is the convention's name."""
+
+PRODUCER = "atc-py"
+"""The producer of files that atc-py writes."""
+
+_FORMS = {each.value: each for each in QuantBias}
+
+
+def bias_convention(proto: ModelProto, asked: QuantBias | None = None) -> BiasConvention | None:
+    """The convention of the biases in a model; None for one that is not in the deploy form.
+
+    Args:
+        proto: the model.
+        asked: what the user says; None leaves it to the file.
+    """
+    if not any(node.op_type in ASCEND_OPERATORS for node in _all_nodes(proto.graph)):
+        return None
+    if asked is not None:
+        return BiasConvention(asked, BiasSource.OPTION)
+    marks = (entry.value for entry in proto.metadata_props if entry.key == MARK)
+    marked = _FORMS.get(next(marks, ""))
+    if marked is not None:
+        return BiasConvention(marked, BiasSource.MARK)
+    if proto.producer_name == PRODUCER:
+        return BiasConvention(QuantBias.FOLDED, BiasSource.PRODUCER)
+    return BiasConvention(QuantBias.UNFOLDED, BiasSource.ASSUMED)
+
+
+def _all_nodes(graph: GraphProto) -> Iterator[NodeProto]:
+    """The nodes of a graph and of the graphs in them."""
+    graphs = [graph]
+    while graphs:
+        for node in graphs.pop().node:
+            yield node
+            for attribute in node.attribute:
+                graphs += [attribute.g] if attribute.HasField("g") else []
+                graphs += attribute.graphs

@@ -1,0 +1,245 @@
+"""Brings the offset of quantised data into the bias of the layer that reads them."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from atc_py.diag.codes import QUANT_BIAS_WRAPS, QUANT_OFFSET
+from atc_py.ir import DenseConst, OpaqueConst, TensorType
+from atc_py.options.compile_options import QuantBias
+from atc_py.passes.base import Pass, PassContext
+from atc_py.passes.quant.zeros import UNKNOWN, counts_padding, said, zeros_of
+from atc_py.tensor.dtypes import DType
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from atc_py.ir import Graph, Node, Value
+
+    Integers = npt.NDArray[np.int64]
+
+__all__ = ["FoldQuantBiasPass"]
+
+_CONVOLUTIONS = frozenset({"Conv2D", "DepthwiseConv2D", "Conv2DTransposeD"})
+_TURNED = {"MatMulV2": "transpose_x2", "BatchMatMulV2": "adj_x2"}
+"""The products, each with the attribute that says whether its weights are transposed."""
+
+_BIAS, _OFFSET_W = 2, 3
+_MATRIX = 2
+
+_SCALES = frozenset({"AscendDequant", "AscendRequant", "AscendDequantS16"})
+"""What makes numbers of sums."""
+
+_MOVES = frozenset(
+    {
+        "ConcatD",
+        "Flatten",
+        "Reshape",
+        "SplitD",
+        "SplitVD",
+        "Squeeze",
+        "StridedSliceD",
+        "TransposeD",
+        "Unsqueeze",
+    }
+)
+"""What may stand between a layer and what scales its sums."""
+
+_HELP = "quantise all that meets in the layer with one offset"
+_HELP_WRAPS = "quantise the weights or the data with a larger scale, or the data with offset 0"
+
+
+class FoldQuantBiasPass(Pass):
+    """layer(x, w, b) = layer(x, w, b - z * s), where x holds x + z: s_c = sum of w_c - offset_w_c.
+
+    w_c are the weights of output channel c: all taps, and the input channels of its group. z is the
+    int8 number that stands for 0 in the data, offset_w what the layer takes off its weights. Where
+    there is no bias, there is one then; of a product with stacked weights it is added behind it.
+    Only sums that nothing but AscendDequant and its kin read are so corrected, perhaps with the
+    addition of a constant and data movement between; z of the right operand of a product is not.
+
+    The term is worked out exactly, and the bias is that modulo 2^32, as the sums of the layer are:
+    what reaches AscendDequant is right wherever the whole sum is within int32. A bias that is not
+    gets a finding.
+
+    CANN's host operator QuantBiasOptimization has these operands; its formula is not published.
+    """
+
+    name = "fold-quant-bias"
+    summary = "Takes the offset of quantised data, times the sum of the weights, off the bias."
+    optional = False
+
+    def run(self, graph: Graph, context: PassContext) -> int:
+        """Fold the offset into every layer that needs it; returns how many."""
+        if context.quant_bias is QuantBias.FOLDED:
+            return 0
+        known = zeros_of(graph)
+        changes = 0
+        for node in tuple(graph.nodes):
+            x = node.input(0)
+            zeros = UNKNOWN if x is None else known.get(x, UNKNOWN)
+            if zeros in (UNKNOWN, {0}) or not _is_integer_layer(node):
+                continue
+            if not _is_scaled(graph, node):
+                continue
+            zero = next(iter(zeros)) if len(zeros) == 1 else None
+            if zero is None:
+                _tell_unclear(node, said(zeros), context)
+                continue
+            sums = _sums(node)
+            if sums is not None and sums.any():
+                _fold(graph, node, -zero * sums, context)
+                changes += 1
+        return changes
+
+
+def _is_integer_layer(node: Node) -> bool:
+    """Whether a node multiplies int8 data by int8 weights."""
+    if node.op not in _CONVOLUTIONS and node.op not in _TURNED:
+        return False
+    return all(v is not None and v.type.dtype is DType.INT8 for v in map(node.input, (0, 1)))
+
+
+def _is_scaled(graph: Graph, layer: Node) -> bool:
+    """Whether all that becomes of a layer's sums is scaled."""
+    waiting, scaled = [layer.output], False
+    while waiting:
+        value = waiting.pop()
+        if graph.is_output(value):
+            return False
+        for node, position in value.uses:
+            if node.op in _SCALES and position == 0:
+                scaled = True
+            elif node.op in _MOVES or _adds_constant(node):
+                waiting += node.outputs
+            else:
+                return False
+    return scaled
+
+
+def _adds_constant(node: Node) -> bool:
+    """Whether a node adds a constant to what is computed."""
+    return node.op == "Add" and any(value.const is not None for value in node.present_inputs)
+
+
+def _tell_unclear(layer: Node, found: str, context: PassContext) -> None:
+    """Say that data of several offsets meet; of a layer that pads, set-offset-x says it."""
+    if counts_padding(layer):
+        return
+    message = f"{layer.op} must take the one number that stands for 0 off its data, found {found}"
+    place = context.place(layer)
+    context.sink.add(QUANT_OFFSET.diagnostic(message, place=place, help=_HELP))
+
+
+def _sums(layer: Node) -> Integers | None:
+    """The sum of the weights of each output channel; None where these are not constant.
+
+    A list, or for stacked weights an array that broadcasts to the layer's result.
+    """
+    import numpy as np
+
+    codes = _codes(layer.input(1))
+    if codes is None:
+        return None
+    offsets = _codes(layer.input(_OFFSET_W))
+    offset = np.zeros((), np.int64) if offsets is None else offsets.astype(np.int64)
+    if layer.op not in _CONVOLUTIONS:
+        return _sums_of_columns(layer, codes) - _taken(layer, codes) * offset
+    found: Integers
+    if layer.op == "Conv2DTransposeD":
+        groups = layer.attributes.get("groups", 1)
+        parts = codes.reshape(groups, -1, *codes.shape[1:])  # type: ignore[arg-type]  # verified
+        found = parts.sum(axis=(1, 3, 4), dtype=np.int64).reshape(-1)
+        return found - prod((parts.shape[1], *parts.shape[3:])) * offset
+    found = codes.sum(axis=(1, 2, 3), dtype=np.int64)
+    return found - prod(codes.shape[1:]) * offset
+
+
+def _sums_of_columns(product: Node, codes: npt.NDArray[Any]) -> Integers:
+    """The sums of the columns of weights, which may be stacked."""
+    import numpy as np
+
+    stacked = prod(codes.shape[:-_MATRIX]) != 1
+    matrices = codes if stacked else codes.reshape(codes.shape[-_MATRIX:])
+    axis = -1 if _is_turned(product) else -2
+    found: Integers = matrices.sum(axis=axis, dtype=np.int64)
+    return found[..., None, :] if stacked else found
+
+
+def _taken(product: Node, codes: npt.NDArray[Any]) -> int:
+    """How many weights a column has."""
+    return int(codes.shape[-1 if _is_turned(product) else -2])
+
+
+def _is_turned(product: Node) -> bool:
+    """Whether the weights of a product are transposed."""
+    return product.attributes.get(_TURNED[product.op], False) is True
+
+
+def _codes(value: Value | None) -> npt.NDArray[Any] | None:
+    """Constant int8 numbers, perhaps behind a Reshape; None where there are none."""
+    node = None if value is None else value.producer
+    source = value
+    if node is not None and node.op in {"Reshape", "Unsqueeze"}:
+        source = node.input(0)
+    if value is None or source is None or source.const is None:
+        return None
+    if isinstance(source.const, OpaqueConst):
+        return None
+    found: npt.NDArray[Any] = source.const.numpy()
+    return found.reshape(value.type.shape)
+
+
+def _fold(graph: Graph, layer: Node, term: Integers, context: PassContext) -> None:
+    """Add a term to a layer's bias, or behind the layer."""
+    import numpy as np
+
+    if term.ndim > 1:
+        _add_behind(graph, layer, _wrapped(layer, term, context))
+        return
+    channels = layer.output.type.dims[1 if layer.op in _CONVOLUTIONS else -1]
+    term = np.broadcast_to(term, (channels or term.size,))
+    bias = layer.input(_BIAS)
+    if bias is None or bias.const is not None:
+        own = 0 if bias is None or bias.const is None else bias.const.numpy().astype(np.int64)
+        array = _wrapped(layer, term + own, context)
+        value = graph.constant(f"{layer.output.name}.bias", DenseConst(array))
+    else:
+        value = _sum(graph, layer, bias, _wrapped(layer, term, context))
+    layer.set_inputs([*layer.inputs[:_BIAS], value, *layer.inputs[_BIAS + 1 :]])
+
+
+def _wrapped(layer: Node, exact: Integers, context: PassContext) -> npt.NDArray[np.int32]:
+    """Integers modulo 2^32, with a finding where that is not what they are."""
+    import numpy as np
+
+    limits = np.iinfo(np.int32)
+    wrong = exact[(exact < limits.min) | (exact > limits.max)]
+    if wrong.size:
+        message = (
+            f"the bias of {layer.op} with the offset of its data must be int32, "
+            f"found {int(wrong.flat[0])}"
+        )
+        place = context.place(layer)
+        context.sink.add(QUANT_BIAS_WRAPS.diagnostic(message, place=place, help=_HELP_WRAPS))
+    return exact.astype(np.int32)
+
+
+def _sum(graph: Graph, layer: Node, bias: Value, term: npt.NDArray[np.int32]) -> Value:
+    """A bias that is computed, plus a constant."""
+    constant = graph.constant(f"{layer.output.name}.offset", DenseConst(term))
+    name = f"{layer.output.name}.bias"
+    type_ = TensorType(DType.INT32, bias.type.dims)
+    return graph.add_node("Add", [bias, constant], [(name, type_)], {}, layer.origins).output
+
+
+def _add_behind(graph: Graph, layer: Node, term: npt.NDArray[np.int32]) -> None:
+    """Add a constant to what a layer gives."""
+    sums = layer.output
+    constant = graph.constant(f"{sums.name}.offset", DenseConst(term))
+    name = f"{sums.name}.corrected"
+    added = graph.add_node("Add", [], [(name, sums.type)], {}, layer.origins)
+    sums.replace_by(added.output)
+    added.set_inputs([sums, constant])

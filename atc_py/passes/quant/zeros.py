@@ -1,0 +1,102 @@
+"""The int8 numbers that stand for 0: what each value of a graph has for it, and which layers pad."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from atc_py.passes.quant.constants import constant_words
+from atc_py.target import Unit, find_operator
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.scale_words import decode_hardware
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from atc_py.ir import Graph, Node, Value
+
+    Zeros = frozenset[int | None]
+
+__all__ = ["UNKNOWN", "counts_padding", "said", "zeros_of"]
+
+UNKNOWN: Zeros = frozenset({None})
+"""Of data that come from nothing that quantises."""
+
+_ROUNDINGS: Mapping[str, Callable[[float], int]] = {
+    "Round": round,
+    "Floor": math.floor,
+    "Ceil": math.ceil,
+    "Trunc": math.trunc,
+}
+
+_CHOOSES = "SelectV2"
+"""It computes, and its results are elements of its data all the same."""
+
+
+def zeros_of(graph: Graph) -> Mapping[Value, Zeros]:
+    """What may stand for 0 in each int8 value that a node computes; None is not known.
+
+    Of AscendQuant's result that is its offset, rounded as round_mode says; of AscendRequant's and
+    AscendRequantS16's the offset in their words; of moved data that of what was moved. Constants
+    among moved data are codes like the others.
+    """
+    zeros: dict[Value, Zeros] = {}
+    for node in graph.nodes:
+        integers = [value for value in node.outputs if value.type.dtype is DType.INT8]
+        if integers:
+            found = _of_results(node, zeros)
+            zeros.update((value, found) for value in integers)
+    return zeros
+
+
+def counts_padding(layer: Node) -> bool:
+    """Whether some tap of a convolution finds no element.
+
+    A transposed one has such taps between and around its elements, unless each spreads to one
+    place of its own.
+    """
+    if layer.op in {"Conv2D", "DepthwiseConv2D"}:
+        return any(_numbers(layer, "pads"))
+    weights = layer.input(1)
+    if layer.op != "Conv2DTransposeD" or weights is None:
+        return False
+    steps = (*weights.type.dims[2:], *_numbers(layer, "strides"))
+    return any(step != 1 for step in steps) or any(_numbers(layer, "output_padding"))
+
+
+def said(zeros: Zeros) -> str:
+    """What stands for 0, as words: numbers in order, what is not known last."""
+    numbers = [str(zero) for zero in sorted(zero for zero in zeros if zero is not None)]
+    return " and ".join([*numbers, *(["one that is not known"] if None in zeros else [])])
+
+
+def _of_results(node: Node, known: Mapping[Value, Zeros]) -> Zeros:
+    """What may stand for 0 in the int8 results of one node."""
+    if node.op == "AscendQuant":
+        return frozenset({_rounded_offset(node)})
+    if node.op in {"AscendRequant", "AscendRequantS16"}:
+        words = constant_words(node.input(1))
+        if words is None:
+            return UNKNOWN
+        return frozenset(decode_hardware(words).offset.reshape(-1).tolist())
+    row = find_operator(node.op)
+    if row is None or (row.unit not in {Unit.MOVE, Unit.LOCAL} and node.op != _CHOOSES):
+        return UNKNOWN
+    moved = (value for value in node.present_inputs if value.type.dtype is DType.INT8)
+    computed = [value for value in moved if value.const is None]
+    return frozenset[int | None]().union(*(known.get(v, UNKNOWN) for v in computed)) or UNKNOWN
+
+
+def _numbers(node: Node, name: str) -> tuple[float, ...]:
+    """An attribute of numbers; none where it is absent."""
+    value = node.attributes.get(name, ())
+    return value if isinstance(value, tuple) else ()
+
+
+def _rounded_offset(quant: Node) -> int | None:
+    """The offset of an AscendQuant as an integer."""
+    offset = quant.attributes["offset"]
+    mode = quant.attributes.get("round_mode", "Round")
+    if not isinstance(offset, float) or not math.isfinite(offset) or mode not in _ROUNDINGS:
+        return None
+    return _ROUNDINGS[str(mode)](offset)
