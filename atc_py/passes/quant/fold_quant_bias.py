@@ -75,14 +75,14 @@ class FoldQuantBiasPass(Pass):
         """Fold the offset into every layer that needs it; returns how many."""
         if context.quant_bias is QuantBias.FOLDED:
             return 0
-        known = zeros_of(graph)
+        known, scaled = zeros_of(graph), _scaled(graph)
         changes = 0
         for node in tuple(graph.nodes):
             x = node.input(0)
             zeros = UNKNOWN if x is None else known.get(x, UNKNOWN)
             if zeros in (UNKNOWN, {0}) or not _is_integer_layer(node):
                 continue
-            if not _is_scaled(graph, node):
+            if node.output not in scaled:
                 continue
             zero = next(iter(zeros)) if len(zeros) == 1 else None
             if zero is None:
@@ -102,21 +102,34 @@ def _is_integer_layer(node: Node) -> bool:
     return all(v is not None and v.type.dtype is DType.INT8 for v in map(node.input, (0, 1)))
 
 
-def _is_scaled(graph: Graph, layer: Node) -> bool:
-    """Whether all that becomes of a layer's sums is scaled."""
-    waiting, scaled = [layer.output], False
-    while waiting:
-        value = waiting.pop()
-        if graph.is_output(value):
-            return False
-        for node, position in value.uses:
-            if node.op in _SCALES and position == 0:
-                scaled = True
-            elif node.op in _MOVES or _adds_constant(node):
-                waiting += node.outputs
-            else:
-                return False
+def _scaled(graph: Graph) -> set[Value]:
+    """The int32 values of which all that becomes is scaled, and something does."""
+    scaled: set[Value] = set()
+    lost: set[Value] = set()
+    for node in reversed(graph.nodes):
+        for value in node.outputs:
+            if value.type.dtype is not DType.INT32:
+                continue
+            read = [each for reader in value.uses for each in _read_as(reader)]
+            if graph.is_output(value) or not lost.isdisjoint(read) or None in read:
+                lost.add(value)
+            elif not scaled.isdisjoint(read) or any(_is_scaling(use) for use in value.uses):
+                scaled.add(value)
     return scaled
+
+
+def _read_as(use: tuple[Node, int]) -> tuple[Value | None, ...]:
+    """What a node makes of sums: nothing more, moved sums, or (None) something else."""
+    node, _ = use
+    if _is_scaling(use):
+        return ()
+    return node.outputs if node.op in _MOVES or _adds_constant(node) else (None,)
+
+
+def _is_scaling(use: tuple[Node, int]) -> bool:
+    """Whether a use of a value scales it."""
+    node, position = use
+    return node.op in _SCALES and position == 0
 
 
 def _adds_constant(node: Node) -> bool:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from atc_py.options.compile_options import QuantBias
+
     Array = npt.NDArray[Any]
 
 __all__ = [
@@ -53,12 +55,16 @@ def dequant(d: Array, **attributes: Any) -> tuple[onnx.NodeProto, dict[str, Arra
 
 
 def rewritten(
-    proto: onnx.ModelProto, folder: Path, form: str = "qdq", name: str = "model"
+    proto: onnx.ModelProto,
+    folder: Path,
+    form: str = "qdq",
+    name: str = "model",
+    quant_bias: QuantBias | None = None,
 ) -> onnx.ModelProto:
     """`proto` in another form, by way of files; the checker has passed it if it is QDQ."""
     path = folder / f"{name}.onnx"
     path.write_bytes(proto.SerializeToString())
-    rewrite_file(read_model(path), folder / f"{name}.{form}.onnx", form)
+    rewrite_file(read_model(path), folder / f"{name}.{form}.onnx", form, quant_bias=quant_bias)
     found = onnx.load(folder / f"{name}.{form}.onnx")
     if form == "qdq":
         onnx.checker.check_model(typed(found), full_check=True)

@@ -1,4 +1,8 @@
-"""Int8 layers in exact Python and int64 arithmetic: what the imported nodes compute."""
+"""Int8 layers in exact Python and int64 arithmetic: what the imported nodes compute.
+
+Of the data of a layer with constant weights that AscendDequant reads, the offset of its AscendQuant
+is taken off, as the compiler does it.
+"""
 
 from __future__ import annotations
 
@@ -75,6 +79,8 @@ class _Machine:
         self.values[output.name] = getattr(self, f"_{node.op_type.lower()}")(
             arrays, attributes, names
         )
+        if self._has_weights(node):
+            self.values[output.name] -= self._offsets(node.op_type, arrays[1], attributes, names[0])
         if node.op_type == "AscendQuant":
             self._zero[output.name] = int(attributes["offset"])
         elif node.op_type == "Reshape":
@@ -83,6 +89,27 @@ class _Machine:
         found = self.values[output.name]
         assert limits.min <= found.min()
         assert found.max() <= limits.max
+
+    def _has_weights(self, node: SourceNode) -> bool:
+        """Whether it is a layer, and none of the products that sum up zero points."""
+        if node.op_type not in {"Conv", "ConvTranspose", "Gemm", "MatMul"}:
+            return False
+        data, weights = node.inputs[:2]
+        assert data is not None
+        assert weights is not None
+        return data.const is None and weights.const is not None and "/zeros" not in weights.name
+
+    def _offsets(self, op: str, w: Wide, more: dict[str, Any], data: str) -> Wide:
+        """The offset of the data times the sum of the weights, a channel."""
+        zero = self._zero.get(data, 0)
+        if op == "MatMul":
+            stacked = w.ndim > 2
+            return np.asarray(zero * (w - self._offset_w).sum(axis=-2, keepdims=stacked))
+        axis = {"Conv": 0, "ConvTranspose": 1, "Gemm": 0 if more.get("transB") else 1}[op]
+        rows = np.moveaxis(w, axis, 0).reshape(w.shape[axis], -1)
+        apart = rows - np.broadcast_to(self._offset_w, len(rows))[:, None]
+        sums: Wide = zero * apart.sum(axis=1)
+        return sums.reshape(-1, 1, 1) if op.startswith("Conv") else sums
 
     def _array(self, value: Any) -> Wide:
         if value.const is not None:

@@ -105,14 +105,15 @@ def test_an_int32_bias_of_another_scale_is_rounded_anew(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("zero", "kind", "offset"), [(5, I8, 5), (-7, I8, -7), (133, U8, 5), (0, U8, -128)]
 )
-def test_the_zero_point_of_the_data_goes_into_the_bias(
+def test_the_zero_point_of_the_data_is_the_offset_of_its_quant_and_not_in_the_bias(
     tmp_path: Path, zero: int, kind: npt.DTypeLike, offset: int
 ) -> None:
-    for bias, given in (("float", [8, -26]), ("", [0, 0])):
-        model = convolution(zero, kind, bias).source(tmp_path)
-        assert attributes_of(node_of(model, "AscendQuant"))["offset"] == offset
-        expected = [given[0] - offset * 10, given[1]]
-        assert const_of(node_of(model, "Conv"), 2).tolist() == expected
+    model = convolution(zero, kind, "float").source(tmp_path)
+    assert attributes_of(node_of(model, "AscendQuant"))["offset"] == offset
+    assert const_of(node_of(model, "Conv"), 2).tolist() == [8, -26]
+    model = convolution(zero, kind, "").source(tmp_path)
+    assert attributes_of(node_of(model, "AscendQuant"))["offset"] == offset
+    assert len(node_of(model, "Conv").inputs) == 2
 
 
 def test_without_bias_and_zero_point_there_is_no_bias(tmp_path: Path) -> None:
@@ -152,8 +153,7 @@ def test_zero_points_of_weights(
     assert const_of(layer, 1).reshape(-1).tolist() == codes
     words = decode_graph(const_of(node_of(model, "AscendDequant"), 1))
     assert words.offset_w.tolist() == offset_w
-    real = np.array(weights) - np.array(zero)
-    assert const_of(layer, 2).tolist() == (-3 * real).tolist()
+    assert len(layer.inputs) == 2
 
 
 def test_weights_that_are_quantised_in_the_model_are_worked_out(tmp_path: Path) -> None:
@@ -188,8 +188,7 @@ def test_a_transposed_convolution_has_its_channels_on_axis_1(tmp_path: Path) -> 
     s.output(s.op("ConvTranspose", x, w))
     model = s.source(tmp_path)
     assert operators(model) == ["AscendQuant", "ConvTranspose", "AscendDequant"]
-    layer = node_of(model, "ConvTranspose")
-    assert const_of(layer, 2).tolist() == (-2 * array.sum((0, 2, 3))).tolist()
+    assert len(node_of(model, "ConvTranspose").inputs) == 2
     words = decode_graph(const_of(node_of(model, "AscendDequant"), 1))
     assert words.scale.tolist() == [0.125, 0.25, 0.5]
 
@@ -230,22 +229,21 @@ def test_gemm_with_alpha_and_beta(tmp_path: Path) -> None:
 def test_gemm_takes_an_addend_of_one_row_as_its_bias(
     tmp_path: Path, addend: str, bias: list[int] | None
 ) -> None:
-    for zero, sums in ((0, [0, 0]), (2, [18, 16])):
+    for zero in (0, 2):
         model = gemm(addend, zero).source(tmp_path)
         assert operators(model) == ["AscendQuant", "Gemm", "AscendDequant"]
         layer = node_of(model, "Gemm")
-        if bias is None and not zero:
+        if bias is None:
             assert len(layer.inputs) == 2
         else:
-            expected = np.array(bias or [0, 0]) - np.array(sums)
-            assert const_of(layer, 2).tolist() == expected.tolist()
+            assert const_of(layer, 2).tolist() == bias
 
 
 @pytest.mark.parametrize("addend", ["whole", "column", "computed"])
 def test_gemm_adds_any_other_addend_in_floats(tmp_path: Path, addend: str) -> None:
     model = gemm(addend, 2).source(tmp_path)
     assert operators(model) == ["AscendQuant", "Gemm", "AscendDequant", "Add"]
-    assert const_of(node_of(model, "Gemm"), 2).tolist() == [-18, -16]
+    assert len(node_of(model, "Gemm").inputs) == 2
     scaled = gemm(addend, beta=3.0).source(tmp_path)
     assert operators(scaled)[-1] == "Add"
     assert ("Mul" in operators(scaled)) is (addend == "computed")  # else it is folded

@@ -191,11 +191,11 @@ def test_uint8_that_is_handed_out_is_uint8(tmp_path: Path) -> None:
         (5, {"pads": [1] * 4}, True),
         (5, {"auto_pad": "SAME_UPPER"}, True),
         (0, {"pads": [1] * 4}, False),
-        (5, {"pads": [0] * 4}, False),
-        (5, {"auto_pad": "VALID"}, False),
+        (5, {"pads": [0] * 4}, True),
+        (5, {"auto_pad": "VALID"}, True),
     ],
 )
-def test_data_without_an_ascend_quant_gets_one_where_a_layer_pads_it(
+def test_data_without_an_ascend_quant_gets_one_where_a_layer_has_to_know_its_zero_point(
     tmp_path: Path, zero: int, padding: dict[str, Any], *, gets_one: bool
 ) -> None:
     s = Sketch()
@@ -206,7 +206,7 @@ def test_data_without_an_ascend_quant_gets_one_where_a_layer_pads_it(
     layer = ["Conv", "AscendDequant"]
     assert operators(model) == (["Cast", "Sub", "AscendQuant", *layer] if gets_one else layer)
     if gets_one:
-        # Padding counts as the offset of this one.
+        # Padding counts as the offset of this one, and the compiler folds it into the bias.
         assert attributes_of(node_of(model, "AscendQuant"))["offset"] == zero
 
 

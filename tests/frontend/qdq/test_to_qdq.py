@@ -13,6 +13,7 @@ from onnx import TensorProto, helper, numpy_helper
 from atc_py.diag.codes import NO_QDQ_FORM
 from atc_py.frontend.rewriting.qdq.ascend import inverse
 from atc_py.frontend.rewriting.qdq.real_layers import _shared
+from atc_py.options.compile_options import QuantBias
 from atc_py.tensor.scale_words import HardwareWords, encode_hardware
 from tests.end_to_end import run_with_onnxruntime
 from tests.frontend import onnx_files
@@ -33,10 +34,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import numpy.typing as npt
+    import onnx
 
     Array = npt.NDArray[Any]
 
 node = helper.make_node
+FOLDED, UNFOLDED = QuantBias.FOLDED, QuantBias.UNFOLDED
 FLOAT = onnx_files.FLOAT
 RANDOM = np.random.default_rng(7)
 
@@ -64,19 +67,22 @@ def test_quant_and_anti_quant_become_the_pair(
     assert (step.item(), zero.item()) == (0.25, 7)
 
 
-def test_a_convolution_gets_its_bias_back(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("convention", "folded"), [(FOLDED, ZERO), (UNFOLDED, 0), (None, 0)])
+def test_a_convolution_gets_its_bias_back(
+    convention: QuantBias | None, folded: int, tmp_path: Path
+) -> None:
     w = RANDOM.integers(-100, 100, (2, 3, 3, 3)).astype(np.int8)
     b = np.array([500, -500], np.int32)
     layer = node("Conv", ["q", "w", "b"], ["sum"], "conv", pads=[1, 1, 1, 1])
     proto = layer_model(layer, {"w": w, "b": b}, [1, 3, 5, 5], [0.5, 0.125])
-    found = rewritten(proto, tmp_path)
+    found = rewritten(proto, tmp_path, quant_bias=convention)
     assert operators(found) == ["QuantizeLinear", *["DequantizeLinear"] * 3, "Conv"]
     assert [each.name for each in found.graph.node][-1] == "conv"
     data, weights, bias = operands(found, "Conv")
     assert [float(each) for each in data] == [STEP, ZERO]
     assert np.array_equal(weights[0], w)
     assert weights[1].tolist() == [2.0, 0.5]
-    assert bias[0].tolist() == (b + ZERO * w.astype(int).sum(axis=(1, 2, 3))).tolist()
+    assert bias[0].tolist() == (b + folded * w.astype(int).sum(axis=(1, 2, 3))).tolist()
     assert bias[1].tolist() == [0.5, 0.125]
 
 
@@ -84,19 +90,27 @@ def test_a_bias_that_made_up_for_the_zero_point_alone_goes(tmp_path: Path) -> No
     w = RANDOM.integers(-100, 100, (4, 3)).astype(np.int8)
     b = (-ZERO * w.astype(int).sum(axis=1)).astype(np.int32)
     layer = node("Gemm", ["q", "w", "b"], ["sum"], transB=1)
-    found = rewritten(layer_model(layer, {"w": w, "b": b}, [2, 3], [0.5]), tmp_path)
+    proto = layer_model(layer, {"w": w, "b": b}, [2, 3], [0.5])
+    found = rewritten(proto, tmp_path, quant_bias=FOLDED)
     assert not operands(found, "Gemm")[2][0].any()
     layer = node("MatMul", ["q", "v"], ["product"])
     add = node("Add", ["product", "b"], ["sum"])
     proto = layer_model(layer, {"v": w.T.copy(), "b": b}, [2, 3], [0.5])
     proto.graph.node.insert(2, add)
-    assert operators(rewritten(proto, tmp_path))[-1] == "MatMul"
+    found = rewritten(proto, tmp_path, quant_bias=FOLDED)
+    assert operators(found)[-1] == "MatMul"
+    again = rewritten(proto, tmp_path, quant_bias=UNFOLDED)
+    assert operators(again)[-2:] == ["DequantizeLinear", "Add"]
+    assert inputs_of(again, again.graph.node[-1].input[1])[0].tolist() == b.tolist()
 
 
 def test_offset_w_is_the_zero_point_of_the_weights(tmp_path: Path) -> None:
     w = RANDOM.integers(-100, 100, (3, 2)).astype(np.int8)
     proto = layer_model(node("MatMul", ["q", "w"], ["sum"]), {"w": w}, [2, 3], [0.5, 1], [5, -6])
-    found = rewritten(proto, tmp_path)
+    unfolded = rewritten(proto, tmp_path)
+    assert operators(unfolded)[-1] == "MatMul"
+    assert operands(unfolded, "MatMul")[1][2].tolist() == [5, -6]
+    found = rewritten(proto, tmp_path, quant_bias=FOLDED)
     _, weights = operands(found, "MatMul")
     assert weights[2].tolist() == [5, -6]
     assert weights[2].dtype == np.int8
@@ -143,7 +157,11 @@ def test_flags_of_a_dequantisation_become_nodes(tmp_path: Path) -> None:
     assert operators(found)[-2:] == ["Relu", "Cast"]
     y = run_with_onnxruntime(found, {"x": np.ones((2, 3), np.float16)})["y"]
     assert y.dtype == np.float16
-    # x is 4 steps: a code of 1, of which the device multiplies 3 * 1 by 0.5.
+    # x is 4 steps, and 3 of them times 0.5 are summed up.
+    assert y.tolist() == [[6.0, 6.0]] * 2
+    # Without the offset folded in the device has codes of 1 in their place.
+    found = rewritten(proto, tmp_path, quant_bias=FOLDED)
+    y = run_with_onnxruntime(found, {"x": np.ones((2, 3), np.float16)})["y"]
     assert y.tolist() == [[1.5, 1.5]] * 2
 
 
@@ -168,7 +186,7 @@ def test_requant_becomes_a_pair(tmp_path: Path) -> None:
     found = rewritten(proto, tmp_path)
     x = RANDOM.standard_normal((2, 3)).astype(np.float32) * 8
     codes = np.clip(np.rint(x / STEP) + ZERO, -128, 127).astype(int)
-    sums = np.maximum(codes @ w.astype(int) * np.array([0.5, 0.25]), 0)
+    sums = np.maximum((codes - ZERO) @ w.astype(int) * np.array([0.5, 0.25]), 0)
     wanted = np.clip(np.rint(sums) + 9, -128, 127)
     assert np.array_equal(run_with_onnxruntime(found, {"x": x})["y"], wanted)
 
@@ -206,6 +224,52 @@ def test_sums_that_other_nodes_read_stay_integers(tmp_path: Path) -> None:
     outputs = run_with_onnxruntime(found, {"x": x})
     assert np.array_equal(outputs["s"], sums)
     assert np.array_equal(outputs["y"], (np.abs(sums) * [0.5, 0.25]).astype(np.float32))
+
+
+def met(offsets: list[float]) -> onnx.ModelProto:
+    """Codes of two AscendQuants, joined, by weights of ones."""
+    nodes = [
+        node("AscendQuant", ["x"], ["p"], scale=4.0, offset=offsets[0]),
+        node("AscendQuant", ["x"], ["r"], scale=2.0, offset=offsets[1]),
+        node("Concat", ["p", "r"], ["q"], axis=1),
+        node("MatMul", ["q", "w"], ["sum"], "product"),
+        dequant(words([0.5]))[0],
+    ]
+    consts = {"w": np.ones((6, 2), np.int8), "d": words([0.5])}
+    return onnx_files.model(nodes, {"x": (FLOAT, [2, 3])}, ["y"], consts)
+
+
+def test_data_of_one_offset_have_it_whatever_their_scales(tmp_path: Path) -> None:
+    found = rewritten(met([-3.0, -3.0]), tmp_path)
+    y = run_with_onnxruntime(found, {"x": np.ones((2, 3), np.float32)})["y"]
+    assert y.tolist() == [[0.5 * (3 * 4 + 3 * 2)] * 2] * 2
+
+
+def test_data_of_several_offsets_are_refused_where_one_is_folded_in(tmp_path: Path) -> None:
+    error = onnx_files.fails(lambda: rewritten(met([-3.0, 5.0]), tmp_path), NO_QDQ_FORM)
+    (finding,) = error.diagnostics
+    assert finding.message == "MatMul must have data of one offset, found -3 and 5"
+    found = rewritten(met([-3.0, 5.0]), tmp_path, quant_bias=FOLDED)
+    y = run_with_onnxruntime(found, {"x": np.ones((2, 3), np.float32)})["y"]
+    assert y.tolist() == [[0.5 * (3 * (4 - 3) + 3 * (2 + 5))] * 2] * 2
+
+
+@pytest.mark.parametrize(("convention", "one"), [(FOLDED, 4 - 3), (UNFOLDED, 4)])
+def test_sums_that_are_moved_before_they_are_dequantised_lose_the_offset(
+    convention: QuantBias, one: int, tmp_path: Path
+) -> None:
+    nodes = [
+        QUANT,
+        node("MatMul", ["q", "w"], ["product"]),
+        node("Transpose", ["product"], ["sum"], perm=[1, 0]),
+        dequant(words([0.5]))[0],
+    ]
+    consts = {"w": np.ones((3, 2), np.int8), "d": words([0.5])}
+    proto = onnx_files.model(nodes, {"x": (FLOAT, [1, 3])}, ["y"], consts)
+    found = rewritten(proto, tmp_path, quant_bias=convention)
+    assert "MatMulInteger" in operators(found)
+    y = run_with_onnxruntime(found, {"x": np.ones((1, 3), np.float32)})["y"]
+    assert y.tolist() == [[0.5 * 3 * one]] * 2
 
 
 # Numbers ----------------------------------------------------------------------------------------
@@ -256,8 +320,15 @@ def test_layers_compute_what_the_device_does(data: st.DataObject, tmp_path: Path
     consts: dict[str, Array] = {"w": w, **({"b": bias} if has_bias else {})}
     proto = layer_model(layer, consts, x_shape, scale.tolist(), offset_w.tolist())
     x = generator.standard_normal(x_shape).astype(np.float32) * 10
-    found = run_with_onnxruntime(rewritten(proto, tmp_path), {"x": x})["y"]
+    convention = data.draw(st.sampled_from([UNFOLDED, FOLDED]))
+    back = rewritten(proto, tmp_path, quant_bias=convention)
+    found = run_with_onnxruntime(back, {"x": x})["y"]
     wanted = device_sums(kind, x, w, np.broadcast_to(offset_w, channels))
+    if convention is UNFOLDED:
+        axis = {"Conv": 0, "ConvTranspose": 1, "Gemm": 0, "MatMul": 1}[kind]
+        rows = np.moveaxis(w.astype(int), axis, 0).reshape(channels, -1)
+        apart = rows - np.broadcast_to(offset_w, channels)[:, None]
+        wanted = wanted - along(ZERO * apart.sum(axis=1), wanted.ndim)
     wanted = wanted + along(bias if has_bias else np.zeros(channels), wanted.ndim)
     factors = along(np.broadcast_to(scale.astype(np.float32), channels), wanted.ndim)
     # Sums of codes, each at most 255, in float32: their own rounding, and that of two scales.

@@ -109,25 +109,29 @@ class SumsReader:
             self.found[name] = sums
             self.absorbed.update(sums.nodes)
 
-    def is_scaled(self, name: str) -> bool:
-        """Whether nodes that requantise read all that becomes of int32 sums, moved as they may be.
+    def scaled(self) -> set[str]:
+        """Values of which nodes that requantise read all that becomes, moved as it may be.
 
-        So it is that the compiler takes a layer for one whose offset it has to fold in.
+        The compiler folds the offset of the data into a layer whose sums are such a value.
         """
-        waiting, seen, scaled = [name], {name}, False
-        while waiting:
-            each = waiting.pop()
-            if each in self._handed_out:
-                return False
-            for node in self._readers.get(each, ()):
-                if node.op_type in _REQUANTISE and node.inputs[0] == each:
-                    scaled = True
-                elif not node.domain and (node.op_type in _MOVES or self._adds_constant(node)):
-                    waiting += [found for found in node.writes if found not in seen]
-                    seen.update(node.writes)
-                else:
-                    return False
+        scaled: set[str] = set()
+        lost: set[str | None] = set(self._handed_out)
+        for node in reversed(self._graph.nodes):
+            for name in node.writes:
+                readers = self._readers.get(name, [])
+                read = [each for reader in readers for each in self._read_as(name, reader)]
+                if not lost.isdisjoint(read) or None in read:
+                    lost.add(name)
+                elif name not in lost and readers:
+                    scaled.add(name)
         return scaled
+
+    def _read_as(self, name: str, reader: WorkNode) -> list[str | None]:
+        """What a node makes of sums: nothing more, moved sums, or (None) something else."""
+        if reader.op_type in _REQUANTISE and reader.inputs[0] == name:
+            return []
+        moves = not reader.domain and (reader.op_type in _MOVES or self._adds_constant(reader))
+        return list(reader.writes) if moves else [None]
 
     def _adds_constant(self, node: WorkNode) -> bool:
         """Whether a node adds a constant to what is computed."""

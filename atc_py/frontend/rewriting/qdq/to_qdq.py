@@ -119,6 +119,7 @@ class _ToQdq:
         self._graph = graph
         self._known = known
         self._reader = SumsReader(graph, known)
+        self._scaled = self._reader.scaled()
         self._writer = Writer(graph)
         self._steps = CodeSteps(graph.quant_bias)
         self._layers = RealLayers(self._writer, known, self._steps)
@@ -260,15 +261,21 @@ class _ToQdq:
         if op_type is None or len(node.inputs) > len(("data", "weights")):
             help_ = "have AscendDequant read the sums of this layer, and nothing else"
             raise no_form(node, "on int8 must be dequantised right behind it", help_)
-        moved = self._graph.quant_bias is QuantBias.UNFOLDED and any(
-            self._reader.is_scaled(name) for name in node.writes
-        )
-        if (node.op_type == "Conv" or moved) and self._steps.of(node, node.inputs[0]).zero:
+        zero, inputs = self._steps.of(node, node.inputs[0]).zero, list(node.inputs)
+        if node.op_type == "Conv" and zero:
             raise no_form(node, "on int8 with an offset must be dequantised right behind it")
-        self._writer.again(node, op_type, node.inputs, node.outputs, with_own=True)
+        if zero and self._is_corrected(node):
+            inputs.append(self._writer.const(f"{node.outputs[0]}/zero", np.array(zero, np.int8)))
+        self._writer.again(node, op_type, inputs, node.outputs, with_own=True)
         self._found.append(
             QuantisedNode(node.index, node.name, node.op_type, Outcome.INTEGER, None)
         )
+
+    def _is_corrected(self, node: WorkNode) -> bool:
+        """Whether the compiler folds the offset of the data into a layer of int8."""
+        if self._graph.quant_bias is QuantBias.FOLDED or node.inputs[1] not in self._known:
+            return False
+        return node.outputs[0] in self._scaled
 
     def _refuse(self, node: WorkNode) -> None:
         """The forms of int16."""
