@@ -67,11 +67,10 @@ class Layer:
         """What the sums of each channel are worth."""
         return (self.weight_scale.reshape(-1) * self.scale).astype(np.float32)
 
-    @property
-    def corrected_bias(self) -> Array:
-        """The bias in sums, less what the data's offset adds to them."""
+    def integer_bias(self, *, folded: bool) -> Array:
+        """The bias in sums; with `folded` less what the data's offset adds to them."""
         sums = self.integers.reshape(len(self.bias), -1).sum(axis=1, dtype=np.int64)
-        bias: Array = np.rint(self.bias / self.factors) - self.offset * sums
+        bias: Array = np.rint(self.bias / self.factors) - (self.offset * sums if folded else 0)
         return bias.astype(np.int32)
 
     def quantised(self, data: Array, *, half: bool) -> Array:
@@ -129,7 +128,7 @@ class Network:
             self.result.calibrate(result)
         return result
 
-    def deploy(self) -> onnx.ModelProto:
+    def deploy(self, *, folded: bool = False) -> onnx.ModelProto:
         """The deploy model: integer layers between AscendQuant and AscendDequant."""
         stem, block, down, head = self.layers
         consts: dict[str, Array] = {}
@@ -140,7 +139,7 @@ class Network:
 
         def put(layer: Layer, name: str) -> list[str]:
             consts[f"{name}.w"] = layer.integers
-            consts[f"{name}.b"] = layer.corrected_bias
+            consts[f"{name}.b"] = layer.integer_bias(folded=folded)
             consts[f"{name}.d"] = layer.factors.view(np.uint32).astype(np.uint64)
             return [f"{name}.w", f"{name}.b"]
 
@@ -188,6 +187,18 @@ def test_deploy_model_agrees_with_its_twin_to_one_step(seed: int, soc: str, tmp_
     twin = network.twin(network.data, half=soc != "Ascend910_95")
     off = np.abs(found - twin) / network.result.scale
     assert off.max() <= 1
+
+
+def test_the_convention_of_biases_changes_no_number(tmp_path: Path) -> None:
+    network = Network(0)
+    found = []
+    for convention in ("unfolded", "folded"):
+        path = tmp_path / f"{convention}.onnx"
+        onnx.save(network.deploy(folded=convention == "folded"), path)
+        atc_py.convert(path, path.with_suffix(".om"), quant_bias=convention)
+        with atc_py.load(path.with_suffix(".om")) as model:
+            found.append(model.run({"x": network.data})["y"])
+    assert found[0].tolist() == found[1].tolist()
 
 
 def test_twin_itself_is_quantised() -> None:
