@@ -127,8 +127,8 @@ QUANT_BIAS = click.option(
     type=click.Choice([AUTO, *(each.value for each in QuantBias)]),
     default=AUTO,
     show_default=True,
-    help="Biases of int8 layers in MODEL: unfolded, as AMCT writes them; folded, with the offset of "
-    "the data in them, as atc-py 0.1.0 first wrote them; auto goes by the file's metadata.",
+    help="Biases of layers that are int8 in MODEL: unfolded, as AMCT writes them; folded, with the "
+    "offset of the data in them, as `quantize` once wrote them; auto: as the file's metadata say.",
 )
 
 _PATH = click.Path(path_type=Path)

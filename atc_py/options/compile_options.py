@@ -22,7 +22,7 @@ __all__ = [
 ]
 
 AUTO = "auto"
-"""What stands for no choice of a user: the file decides."""
+"""The user's choice to leave the convention to the file."""
 
 
 class PrecisionMode(Enum):
@@ -68,8 +68,8 @@ class PrecisionMode(Enum):
 class QuantBias(Enum):
     """The convention of the int32 biases in a model whose layers are int8 already.
 
-    With offset z of the data and weights w, a layer on int8 needs round(b / (s_w * s_d)) - z * sum(w)
-    beside the sum of its products.
+    With offset z of the data and weights w, a layer on int8 adds round(b / (s_w * s_d)) - z * sum(w)
+    to the sum of its products.
     """
 
     UNFOLDED = "unfolded"

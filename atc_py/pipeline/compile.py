@@ -291,7 +291,7 @@ def _contents(kernels: KernelSet, facts: Facts) -> PackageContents:
 
 
 def _recorded_options(facts: Facts) -> dict[str, str]:
-    """The options that say what the offline model computes."""
+    """Return the options that decide what the offline model computes."""
     options = {"precision_mode": facts.precision_mode}
     if facts.bias_convention is not None:
         options["quant_bias"] = facts.bias_convention.form.value

@@ -1,4 +1,4 @@
-"""The convention of the biases in a model whose layers are int8 already, and what says so."""
+"""The convention of the biases in a model whose layers are int8 already, and its source."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["BiasConvention", "BiasSource", "form_of"]
 
 
 class BiasSource(Enum):
-    """The reason to read biases by one convention."""
+    """The source of a convention."""
 
     OPTION = "option"
     """The user's --quant-bias."""
@@ -21,10 +21,10 @@ class BiasSource(Enum):
     """The mark that atc-py leaves in the metadata of the files that it writes."""
 
     PRODUCER = "producer"
-    """The file's producer is atc-py and there is no mark: before there was one, biases were folded."""
+    """The producer atc-py in a file without the mark; its biases were folded before there was one."""
 
     ASSUMED = "assumed"
-    """Nothing: every other tool writes biases as AMCT does."""
+    """No source: other tools write biases as AMCT does."""
 
 
 _REASONS = {
@@ -43,11 +43,11 @@ _REASONS = {
 
 @dataclass(frozen=True, slots=True)
 class BiasConvention:
-    """How the biases of int8 layers in a file are read.
+    """The way to read the biases of int8 layers in a file.
 
     Attributes:
         form: the convention.
-        source: what says so.
+        source: where it comes from.
     """
 
     form: QuantBias
@@ -55,7 +55,7 @@ class BiasConvention:
 
     @property
     def text(self) -> Words:
-        """`unfolded (stated in the file's metadata)`."""
+        """Return `unfolded (stated in the file's metadata)` and the like."""
         return (
             Words.same(self.form.value)
             + Words(" (", "（")
@@ -64,10 +64,10 @@ class BiasConvention:
         )
 
     def as_json(self) -> dict[str, str]:
-        """The two names."""
+        """Return the two names."""
         return {"convention": self.form.value, "source": self.source.value}
 
 
 def form_of(convention: BiasConvention | None) -> QuantBias:
-    """The convention of a graph; where no layers were int8 before, that of those that are made so."""
+    """Return the convention of a graph; unfolded where no layer was int8 in the file."""
     return QuantBias.UNFOLDED if convention is None else convention.form

@@ -345,10 +345,10 @@ def test_data_of_several_offsets_are_told_once(pads: str, other: str) -> None:
     (finding,) = sink.diagnostics
     assert finding.code.name == "quant-offset-unclear"
     met = "-3 and 4" if other == "-3.0" else "4 and one that is not known"
-    verb = "pad with the one int8 number that stands for 0 in its data"
+    wanted = "pad with the one int8 number that stands for 0 in its data"
     if pads is ONES:
-        verb = "take the one number that stands for 0 off its data"
-    assert finding.message == f"Conv2D must {verb}, found {met}"
+        wanted = "have data of one offset to fold into its bias"
+    assert finding.message == f"Conv2D must {wanted}, found {met}"
     assert str(finding.place) == 'model.onnx: node 2 "layer" (Conv)'
 
 
@@ -366,7 +366,8 @@ def test_a_bias_that_leaves_int32_wraps_and_a_finding_says_so() -> None:
     (finding,) = sink.diagnostics
     assert finding.code.name == "quant-bias-wraps"
     assert finding.message == (
-        f"the bias of MatMulV2 with the offset of its data must be int32, found {exact}"
+        "the bias of MatMulV2 must be within int32 with the offset of its data folded in, "
+        f"found {exact}"
     )
     assert sink.errors == []
     # The sums wrap back, so that what is within int32 is right: 2^31 - 1 less 600 times 5.

@@ -35,9 +35,9 @@ QUANT_BIAS_WRAPS = add_code(
     6003,
     "quant-bias-wraps",
     ExitCode.DONE,
-    "The bias of an int8 layer leaves int32 where the offset of its data, times the sum of its weights, "
-    "is folded into it. It wraps around, as the sums of the layer do, so that results are right where "
-    "the whole sum is within int32. What ATC and the NPU do there is not published.",
+    "The bias of an int8 layer leaves int32 when the offset of its data, times the sum of its weights, "
+    "is folded into it. It wraps around, as the sums of the layer do, so results are right where the "
+    "whole sum is within int32. What ATC and the NPU do in this case is not published.",
     "Quantize the layer so that its bias is smaller: with larger scales, or its data with offset 0.",
     Severity.WARNING,
 )

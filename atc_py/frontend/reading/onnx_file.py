@@ -88,7 +88,7 @@ class OnnxFile:
             raise AtcError(*self.faults)
 
     def bias_convention(self, asked: QuantBias | None) -> BiasConvention | None:
-        """How biases of int8 layers are read; None for a model that is not in the deploy form."""
+        """Return how biases of int8 layers are read; None if the model has no deploy form."""
         return bias_convention(self.proto, asked)
 
     def fold(

@@ -1,4 +1,4 @@
-"""Brings the offset of quantised data into the bias of the layer that reads them."""
+"""Folds the offset of quantized data into the bias of the layer that reads them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _BIAS, _OFFSET_W = 2, 3
 _MATRIX = 2
 
 _SCALES = frozenset({"AscendDequant", "AscendRequant", "AscendDequantS16"})
-"""What makes numbers of sums."""
+"""Operators that multiply sums by factors."""
 
 _MOVES = frozenset(
     {
@@ -45,30 +45,31 @@ _MOVES = frozenset(
         "Unsqueeze",
     }
 )
-"""What may stand between a layer and what scales its sums."""
+"""Movement that may stand between a layer and what scales its sums."""
 
-_HELP = "quantise all that meets in the layer with one offset"
-_HELP_WRAPS = "quantise the weights or the data with a larger scale, or the data with offset 0"
+_HELP = "quantize all data that meet in the layer with one offset"
+_HELP_WRAPS = "quantize the weights or the data with a larger scale, or the data with offset 0"
 
 
 class FoldQuantBiasPass(Pass):
-    """layer(x, w, b) = layer(x, w, b - z * s), where x holds x + z: s_c = sum of w_c - offset_w_c.
+    """layer(q - z, w, b) = layer(q, w, b - z * s), s_c being the sum of w - offset_w for channel c.
 
-    w_c are the weights of output channel c: all taps, and the input channels of its group. z is the
-    int8 number that stands for 0 in the data, offset_w what the layer takes off its weights. Where
-    there is no bias, there is one then; of a product with stacked weights it is added behind it.
-    Only sums that nothing but AscendDequant and its kin read are so corrected, perhaps with the
-    addition of a constant and data movement between; z of the right operand of a product is not.
+    The sum of output channel c runs over all taps and over the input channels of its group. z is
+    the int8 number that stands for 0 in the data, offset_w what the layer takes off its weights.
+    A layer without bias gets one; a product with stacked weights gets an Add after it.
 
-    The term is worked out exactly, and the bias is that modulo 2^32, as the sums of the layer are:
-    what reaches AscendDequant is right wherever the whole sum is within int32. A bias that is not
-    gets a finding.
+    Only sums that AscendDequant, AscendDequantS16 and AscendRequant alone read are corrected;
+    movement and the addition of a constant may stand between. Products of two computed tensors
+    and the offset of a product's right operand stay as they are.
 
-    CANN's host operator QuantBiasOptimization has these operands; its formula is not published.
+    The term is exact and the bias is taken modulo 2^32, like the sums of the layer: what is scaled
+    is right wherever the whole sum is within int32. A bias beyond int32 gets a finding.
+
+    ATC's host operator QuantBiasOptimization has these operands; its formula is not published.
     """
 
     name = "fold-quant-bias"
-    summary = "Takes the offset of quantised data, times the sum of the weights, off the bias."
+    summary = "Takes the offset of quantized data, times the sum of the weights, off the bias."
     optional = False
 
     def run(self, graph: Graph, context: PassContext) -> int:
@@ -96,14 +97,14 @@ class FoldQuantBiasPass(Pass):
 
 
 def _is_integer_layer(node: Node) -> bool:
-    """Whether a node multiplies int8 data by int8 weights."""
+    """Return whether a node multiplies int8 data by int8 weights."""
     if node.op not in _CONVOLUTIONS and node.op not in _TURNED:
         return False
     return all(v is not None and v.type.dtype is DType.INT8 for v in map(node.input, (0, 1)))
 
 
 def _scaled(graph: Graph) -> set[Value]:
-    """The int32 values of which all that becomes is scaled, and something does."""
+    """Return the int32 values that, moved or not, only scaling nodes read."""
     scaled: set[Value] = set()
     lost: set[Value] = set()
     for node in reversed(graph.nodes):
@@ -119,7 +120,7 @@ def _scaled(graph: Graph) -> set[Value]:
 
 
 def _read_as(use: tuple[Node, int]) -> tuple[Value | None, ...]:
-    """What a node makes of sums: nothing more, moved sums, or (None) something else."""
+    """Return the moved sums that a use makes of sums; None stands for anything else."""
     node, _ = use
     if _is_scaling(use):
         return ()
@@ -127,29 +128,29 @@ def _read_as(use: tuple[Node, int]) -> tuple[Value | None, ...]:
 
 
 def _is_scaling(use: tuple[Node, int]) -> bool:
-    """Whether a use of a value scales it."""
+    """Return whether a use of a value scales it."""
     node, position = use
     return node.op in _SCALES and position == 0
 
 
 def _adds_constant(node: Node) -> bool:
-    """Whether a node adds a constant to what is computed."""
+    """Return whether a node adds a constant to computed sums."""
     return node.op == "Add" and any(value.const is not None for value in node.present_inputs)
 
 
 def _tell_unclear(layer: Node, found: str, context: PassContext) -> None:
-    """Say that data of several offsets meet; of a layer that pads, set-offset-x says it."""
+    """Report data of several offsets, unless set-offset-x reports them for the padding."""
     if counts_padding(layer):
         return
-    message = f"{layer.op} must take the one number that stands for 0 off its data, found {found}"
+    message = f"{layer.op} must have data of one offset to fold into its bias, found {found}"
     place = context.place(layer)
     context.sink.add(QUANT_OFFSET.diagnostic(message, place=place, help=_HELP))
 
 
 def _sums(layer: Node) -> Integers | None:
-    """The sum of the weights of each output channel; None where these are not constant.
+    """Return the sum of the weights of each output channel; None for computed weights.
 
-    A list, or for stacked weights an array that broadcasts to the layer's result.
+    It is a list, or for stacked weights an array that broadcasts to the layer's result.
     """
     import numpy as np
 
@@ -171,7 +172,7 @@ def _sums(layer: Node) -> Integers | None:
 
 
 def _sums_of_columns(product: Node, codes: npt.NDArray[Any]) -> Integers:
-    """The sums of the columns of weights, which may be stacked."""
+    """Return the sums of the columns of weights, which may be stacked."""
     import numpy as np
 
     stacked = prod(codes.shape[:-_MATRIX]) != 1
@@ -182,17 +183,17 @@ def _sums_of_columns(product: Node, codes: npt.NDArray[Any]) -> Integers:
 
 
 def _taken(product: Node, codes: npt.NDArray[Any]) -> int:
-    """How many weights a column has."""
+    """Return the number of weights in a column."""
     return int(codes.shape[-1 if _is_turned(product) else -2])
 
 
 def _is_turned(product: Node) -> bool:
-    """Whether the weights of a product are transposed."""
+    """Return whether the weights of a product are transposed."""
     return product.attributes.get(_TURNED[product.op], False) is True
 
 
 def _codes(value: Value | None) -> npt.NDArray[Any] | None:
-    """Constant int8 numbers, perhaps behind a Reshape; None where there are none."""
+    """Return constant int8 numbers, reshaped or not; None for computed ones."""
     node = None if value is None else value.producer
     source = value
     if node is not None and node.op in {"Reshape", "Unsqueeze"}:
@@ -206,11 +207,11 @@ def _codes(value: Value | None) -> npt.NDArray[Any] | None:
 
 
 def _fold(graph: Graph, layer: Node, term: Integers, context: PassContext) -> None:
-    """Add a term to a layer's bias, or behind the layer."""
+    """Add a term to a layer's bias, or after the layer."""
     import numpy as np
 
     if term.ndim > 1:
-        _add_behind(graph, layer, _wrapped(layer, term, context))
+        _add_after(graph, layer, _wrapped(layer, term, context))
         return
     channels = layer.output.type.dims[1 if layer.op in _CONVOLUTIONS else -1]
     term = np.broadcast_to(term, (channels or term.size,))
@@ -225,14 +226,14 @@ def _fold(graph: Graph, layer: Node, term: Integers, context: PassContext) -> No
 
 
 def _wrapped(layer: Node, exact: Integers, context: PassContext) -> npt.NDArray[np.int32]:
-    """Integers modulo 2^32, with a finding where that is not what they are."""
+    """Return integers modulo 2^32, with a finding where one leaves int32."""
     import numpy as np
 
     limits = np.iinfo(np.int32)
     wrong = exact[(exact < limits.min) | (exact > limits.max)]
     if wrong.size:
         message = (
-            f"the bias of {layer.op} with the offset of its data must be int32, "
+            f"the bias of {layer.op} must be within int32 with the offset of its data folded in, "
             f"found {int(wrong.flat[0])}"
         )
         place = context.place(layer)
@@ -241,15 +242,15 @@ def _wrapped(layer: Node, exact: Integers, context: PassContext) -> npt.NDArray[
 
 
 def _sum(graph: Graph, layer: Node, bias: Value, term: npt.NDArray[np.int32]) -> Value:
-    """A bias that is computed, plus a constant."""
+    """Return a computed bias plus a constant."""
     constant = graph.constant(f"{layer.output.name}.offset", DenseConst(term))
     name = f"{layer.output.name}.bias"
     type_ = TensorType(DType.INT32, bias.type.dims)
     return graph.add_node("Add", [bias, constant], [(name, type_)], {}, layer.origins).output
 
 
-def _add_behind(graph: Graph, layer: Node, term: npt.NDArray[np.int32]) -> None:
-    """Add a constant to what a layer gives."""
+def _add_after(graph: Graph, layer: Node, term: npt.NDArray[np.int32]) -> None:
+    """Add a constant to the sums of a layer."""
     sums = layer.output
     constant = graph.constant(f"{sums.name}.offset", DenseConst(term))
     name = f"{sums.name}.corrected"

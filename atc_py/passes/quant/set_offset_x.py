@@ -22,7 +22,7 @@ _HELP = "quantise all that meets in the convolution with one offset from -128 to
 class SetOffsetXPass(Pass):
     """offset_x = z, the int8 number that stands for 0 in a convolution's data.
 
-    The bias of a quantised layer has taken z off for every tap, so a tap on the padding must find z
+    The bias of a quantized layer takes z off for every tap, so a tap on the padding must find z
     there. Where data of several z meet, or z is no int8, offset_x stays 0 and a finding says so.
     """
 

@@ -1,4 +1,4 @@
-"""The int8 numbers that stand for 0: what each value of a graph has for it, and which layers pad."""
+"""The int8 number that stands for 0 in each value of a graph, and the layers that pad with it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["UNKNOWN", "counts_padding", "said", "zeros_of"]
 
 UNKNOWN: Zeros = frozenset({None})
-"""Of data that come from nothing that quantises."""
+"""Of data that come from no quantizing node."""
 
 _ROUNDINGS: Mapping[str, Callable[[float], int]] = {
     "Round": round,
@@ -30,13 +30,13 @@ _ROUNDINGS: Mapping[str, Callable[[float], int]] = {
 }
 
 _CHOOSES = "SelectV2"
-"""It computes, and its results are elements of its data all the same."""
+"""Its results are elements of its data, although it is no movement."""
 
 
 def zeros_of(graph: Graph) -> Mapping[Value, Zeros]:
-    """What may stand for 0 in each int8 value that a node computes; None is not known.
+    """Return what may stand for 0 in each int8 value that a node computes; None is not known.
 
-    Of AscendQuant's result that is its offset, rounded as round_mode says; of AscendRequant's and
+    Of AscendQuant's result it is its offset, rounded as round_mode says; of AscendRequant's and
     AscendRequantS16's the offset in their words; of moved data that of what was moved. Constants
     among moved data are codes like the others.
     """
@@ -50,7 +50,7 @@ def zeros_of(graph: Graph) -> Mapping[Value, Zeros]:
 
 
 def counts_padding(layer: Node) -> bool:
-    """Whether some tap of a convolution finds no element.
+    """Return whether some tap of a convolution finds no element.
 
     A transposed one has such taps between and around its elements, unless each spreads to one
     place of its own.
@@ -65,13 +65,13 @@ def counts_padding(layer: Node) -> bool:
 
 
 def said(zeros: Zeros) -> str:
-    """What stands for 0, as words: numbers in order, what is not known last."""
+    """Return what stands for 0 in words: numbers in order, what is not known last."""
     numbers = [str(zero) for zero in sorted(zero for zero in zeros if zero is not None)]
     return " and ".join([*numbers, *(["one that is not known"] if None in zeros else [])])
 
 
 def _of_results(node: Node, known: Mapping[Value, Zeros]) -> Zeros:
-    """What may stand for 0 in the int8 results of one node."""
+    """Return what may stand for 0 in the int8 results of one node."""
     if node.op == "AscendQuant":
         return frozenset({_rounded_offset(node)})
     if node.op in {"AscendRequant", "AscendRequantS16"}:
@@ -88,13 +88,13 @@ def _of_results(node: Node, known: Mapping[Value, Zeros]) -> Zeros:
 
 
 def _numbers(node: Node, name: str) -> tuple[float, ...]:
-    """An attribute of numbers; none where it is absent."""
+    """Return an attribute of numbers; none where it is absent."""
     value = node.attributes.get(name, ())
     return value if isinstance(value, tuple) else ()
 
 
 def _rounded_offset(quant: Node) -> int | None:
-    """The offset of an AscendQuant as an integer."""
+    """Return the offset of an AscendQuant as an integer."""
     offset = quant.attributes["offset"]
     mode = quant.attributes.get("round_mode", "Round")
     if not isinstance(offset, float) or not math.isfinite(offset) or mode not in _ROUNDINGS:

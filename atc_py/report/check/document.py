@@ -102,11 +102,11 @@ class Node(_Part, frozen=True, kw_only=True):
 
 
 class Biases(_Part, frozen=True, kw_only=True):
-    """How the int32 biases of layers are read that are int8 in the file already.
+    """The convention of the int32 biases of layers that are int8 in the file already.
 
     Attributes:
         convention: unfolded, as AMCT writes them, or folded, with the offset of the data in them.
-        source: what says so: option, mark or producer of the file's metadata, or assumed.
+        source: its source: option, mark or producer (both in the file's metadata), or assumed.
         text: both in words.
     """
 

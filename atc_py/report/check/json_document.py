@@ -123,7 +123,7 @@ def _model(check: ModelCheck, language: str, baseline: Baseline | None) -> Model
 
 
 def _biases(check: ModelCheck, language: str) -> Biases | None:
-    """How biases of int8 layers are read."""
+    """Return the convention of the biases of int8 layers."""
     found = check.bias_convention
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""How the biases of int8 layers were read: in the report of a compilation, and in words."""
+"""The convention of the biases of int8 layers in reports."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _KEY = "quant_bias"
 
 
 def bias_json(convention: BiasConvention | None) -> dict[str, object]:
-    """The convention and what said so; empty for a model without layers that were int8 before."""
+    """Return the convention and its source; empty where no layer was int8 in the file."""
     return {} if convention is None else {_KEY: convention.as_json()}
 
 
 def bias_rows(report: Mapping[str, object]) -> list[tuple[str, str]]:
-    """The line of a summary from such a report; none where it says nothing, or nothing known."""
+    """Return the line of a summary for such a report; none where it names no known convention."""
     found = report.get(_KEY)
     if not isinstance(found, dict):
         return []

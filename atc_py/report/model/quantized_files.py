@@ -21,7 +21,7 @@ def quantisation_tables(done: Quantisation) -> list[Table]:
     rows = [
         ("layers on int8", f"{done.integer_layers} of {done.layers}"),
         *([("biases read", done.read_as.text.en)] if done.read_as is not None else []),
-        *([("biases", done.written_as.value)] if done.written_as is not None else []),
+        *([("biases written", done.written_as.value)] if done.written_as is not None else []),
         ("opset", str(done.opset)),
         ("model", f"{done.model} ({before})"),
         ("output", f"{done.output} ({after})"),

@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 __all__ = ["NO_STEPS", "CodeSteps"]
 
 NO_STEPS = Steps(np.float32(1), 0)
-"""Of codes that come from no AscendQuant: any scale does, since the weights' makes up for it."""
+"""Steps of codes that come from no AscendQuant; the weights' scale makes up for any scale here."""
 
 _CHOOSES = MOVING | {"Where"}
-"""ONNX's operators that give elements of their data, of those that take int8."""
+"""ONNX's operators on int8 whose results are elements of their data."""
 
 
 @dataclass(slots=True)
 class CodeSteps:
     """Steps by the names of values.
 
-    Where biases are unfolded, a layer needs the zero point of its data, which the compiler folds
-    in. It follows that through what moves codes; so it is done here. Where biases are folded
-    already, any zero point does, and what passes a node that has but one is taken to keep it.
+    Where biases are unfolded, the zero point of a layer's data must be the one that the compiler
+    folds in. The compiler follows it through movement alone, and so does this class. Where biases
+    are folded, any zero point gives the same numbers, so a node with one zero point keeps it.
 
     Attributes:
         quant_bias: the convention of the graph's biases.
@@ -42,11 +42,11 @@ class CodeSteps:
     _unclear: dict[str, tuple[int, ...]] = field(default_factory=dict)
 
     def note(self, name: str, steps: Steps) -> None:
-        """A value that is quantised by a node of its own."""
+        """Note the steps of a value that AscendQuant or AscendRequant gives."""
         self._known[name] = steps
 
     def of(self, layer: WorkNode, name: str) -> Steps:
-        """The steps of what a layer reads; NO_STEPS where they are not known.
+        """Return the steps of what a layer reads; NO_STEPS where they are not known.
 
         Raises:
             AtcError: NO_QDQ_FORM where codes of several offsets meet there.

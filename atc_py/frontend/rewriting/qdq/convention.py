@@ -1,8 +1,8 @@
-"""The convention of biases in a file of the deploy form: found out when it is read, and marked.
+"""The convention of biases in a file of the deploy form: how it is found, and the mark for it.
 
 A file with AscendQuant, layers on int8 and AscendDequant does not show whether its int32 biases
-have the offset of the data in them. AMCT's and those that atc-py writes have not; atc-py wrote
-biases with it before there was the mark.
+have the offset of the data in them. Those of AMCT and of atc-py do not; those of atc-py from before
+it wrote the mark do.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _FORMS = {each.value: each for each in QuantBias}
 
 
 def bias_convention(proto: ModelProto, asked: QuantBias | None = None) -> BiasConvention | None:
-    """The convention of the biases in a model; None for one that is not in the deploy form.
+    """Return the convention of the biases in a model; None if it is not in the deploy form.
 
     Args:
         proto: the model.
@@ -50,7 +50,7 @@ def bias_convention(proto: ModelProto, asked: QuantBias | None = None) -> BiasCo
 
 
 def _all_nodes(graph: GraphProto) -> Iterator[NodeProto]:
-    """The nodes of a graph and of the graphs in them."""
+    """Yield the nodes of a graph and of the graphs in them."""
     graphs = [graph]
     while graphs:
         for node in graphs.pop().node:

@@ -43,7 +43,7 @@ _MOVES = frozenset(
         "Unsqueeze",
     }
 )
-"""What the compiler looks through behind a layer."""
+"""Movement that the compiler follows from a layer to what scales its sums."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,7 +68,7 @@ class Sums:
 
     @property
     def is_alone(self) -> bool:
-        """Whether the graph makes up for no zero point of a computed operand."""
+        """Return whether no product in the graph makes up for a zero point."""
         return not self.depth
 
 
@@ -110,7 +110,7 @@ class SumsReader:
             self.absorbed.update(sums.nodes)
 
     def scaled(self) -> set[str]:
-        """Values of which nodes that requantise read all that becomes, moved as it may be.
+        """Return the values that, moved or not, only dequantizing and requantizing nodes read.
 
         The compiler folds the offset of the data into a layer whose sums are such a value.
         """
@@ -127,14 +127,14 @@ class SumsReader:
         return scaled
 
     def _read_as(self, name: str, reader: WorkNode) -> list[str | None]:
-        """What a node makes of sums: nothing more, moved sums, or (None) something else."""
+        """Return the moved sums that a node makes of sums; None stands for anything else."""
         if reader.op_type in _REQUANTISE and reader.inputs[0] == name:
             return []
         moves = not reader.domain and (reader.op_type in _MOVES or self._adds_constant(reader))
         return list(reader.writes) if moves else [None]
 
     def _adds_constant(self, node: WorkNode) -> bool:
-        """Whether a node adds a constant to what is computed."""
+        """Return whether a node adds a constant to computed sums."""
         return node.op_type == "Add" and any(name in self._known for name in node.inputs)
 
     def _sums(self, name: str, most: int = _MOST_TERMS) -> Sums | None:

@@ -131,7 +131,7 @@ class Layer:
 
     @property
     def is_folded(self) -> bool:
-        """Whether biases of the graph have the offset of the data in them."""
+        """Return whether biases of the graph have the offset of the data in them."""
         return self.writer.graph.quant_bias is QuantBias.FOLDED
 
     @property
@@ -161,12 +161,12 @@ class Layer:
         return const.shape in {(), (1,), (1, 1), (columns,), (1, columns)}
 
     def bias(self, name: str, beta: float = 1.0, *, folded: bool) -> NDArray[np.int32] | None:
-        """The int32 bias; None where there is none.
+        """Return the int32 bias; None where there is none.
 
         Args:
             name: the bias in the file, "" for none.
             beta: what it is multiplied by.
-            folded: put the zero point of the data into it, which no compiler will do.
+            folded: put the zero point of the data into it, because the compiler will not.
 
         Raises:
             NoCounterpartError: it is not constant, or leaves int32, or would with the zero point.
@@ -181,7 +181,7 @@ class Layer:
         return within_int32(_BIAS, own) if name else None
 
     def _zeros(self) -> NDArray[np.int64]:
-        """The zero point of the data times the sum of the weights, a channel."""
+        """Return the zero point of the data times the sum of the weights of each channel."""
         zero, axis = self.data.parameters.offset, self.weights.axis
         if not zero:
             return np.zeros((), np.int64)

@@ -138,7 +138,7 @@ class RealLayers:
 
     @property
     def _is_unfolded(self) -> bool:
-        """Whether the device folds the zero point of data into the layers that have weights."""
+        """Return whether the compiler folds the zero point of data into layers with weights."""
         return self.steps.quant_bias is QuantBias.UNFOLDED
 
     def dequantised(self, layer: WorkNode, name: str, steps: Steps) -> str:
@@ -253,7 +253,7 @@ def _sums_of_weights(layer: WorkNode, codes: Integers) -> Integers:
 
 
 def _sums_of_columns(weights: Integers) -> Integers:
-    """The sums of the columns of a matrix, or of those of each in a stack."""
+    """Return the sums of the columns of a matrix, or of each matrix in a stack."""
     stacked = weights.ndim > _MATRIX
     return np.asarray(weights.sum(axis=max(weights.ndim - _MATRIX, 0), keepdims=stacked))
 

@@ -1,7 +1,7 @@
 """MatMulInteger and ConvInteger: layers on int8 whose int32 sums the model reads itself.
 
-The compiler folds zero points into sums that are dequantised, and into no others. So those of these
-layers are in their biases, or are added behind them.
+The compiler folds zero points into sums that are dequantized, and into no others. So the zero points
+of these layers are folded into their biases here, or added after them.
 """
 
 from __future__ import annotations

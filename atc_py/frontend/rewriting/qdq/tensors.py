@@ -184,9 +184,9 @@ class Tensors:
         return stored
 
     def told(self, codes: Codes) -> str:
-        """The codes from an AscendQuant whose offset is their zero point, so that layers know it.
+        """Return the codes as an AscendQuant gives them whose offset is their zero point.
 
-        Those of what is fed, which come from none, are taken for codes of zero point 0.
+        The compiler reads zero points from AscendQuant; codes that come from none have 0 for it.
         """
         zero = codes.parameters.offset
         if zero == (codes.stored.offset or 0):

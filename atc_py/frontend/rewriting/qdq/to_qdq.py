@@ -171,7 +171,7 @@ class _ToQdq:
         self._steps.follow(node, self._codes_among(computed), self._codes_among(node.writes))
 
     def _codes_among(self, names: Iterable[str]) -> list[str]:
-        """Those of `names` that are int8."""
+        """Return those of `names` that are int8."""
         return [name for name in names if self._element(name) == TensorProto.INT8]
 
     def _quant(self, node: WorkNode) -> None:
@@ -272,7 +272,7 @@ class _ToQdq:
         )
 
     def _is_corrected(self, node: WorkNode) -> bool:
-        """Whether the compiler folds the offset of the data into a layer of int8."""
+        """Return whether the compiler folds the offset of the data into a layer."""
         if self._graph.quant_bias is QuantBias.FOLDED or node.inputs[1] not in self._known:
             return False
         return node.outputs[0] in self._scaled
