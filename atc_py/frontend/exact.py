@@ -30,8 +30,9 @@ _LOOPED_ELEMENTS = 1 << 15
 """The same for operators that the evaluator runs element by element."""
 
 _LOOPED = frozenset(
-    {"AveragePool", "ConvTranspose", "GridSample", "LRN", "LpPool", "MaxPool", "MaxRoiPool"}
-    | {"NonMaxSuppression", "Resize", "RoiAlign", "Upsample"}
+    {"AveragePool", "Col2Im", "ConvTranspose", "DFT", "GridSample", "LRN", "LpPool", "MaxPool"}
+    | {"MaxRoiPool", "NonMaxSuppression", "Resize", "RoiAlign", "STFT", "ScatterElements"}
+    | {"ScatterND", "Upsample"}
 )
 _PATCHES = 1 << 21
 """Most elements of the patches that a convolution is unfolded to."""

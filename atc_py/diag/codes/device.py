@@ -65,7 +65,8 @@ BELOW_TARGET = add_code(
     7006,
     "comparison-below-target",
     ExitCode.DEVICE,
-    "An output of the compiled model is further from the original's than --fail-under allows.",
+    "An output of the compiled model is further from the original's than --fail-under allows, it "
+    "could not be compared, or --suggest found that no nodes reach the target.",
     "The report names the first layer that goes wrong; try another --precision-mode.",
 )
 
