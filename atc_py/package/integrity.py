@@ -54,9 +54,9 @@ def read_directory(data: mmap, file: str) -> tuple[list[Entry], str]:
     if is_onnx(data):
         raise _onnx_model(file)
     if not is_directory_end(tail):
-        zipped = data[:4] == b"PK\x03\x04"
-        start = "it begins as a zip archive" if zipped else "it does not begin as a zip archive"
-        raise _foreign(file, f"{start}, and its end is not that of an offline model; cut short?")
+        if data[:4] == b"PK\x03\x04":
+            raise _foreign(file, "it is a zip archive of another kind, or cut short")
+        raise _foreign(file, "it is neither a zip archive, as these are, nor an ONNX model")
     block, digest = data[directory_offset(tail) :], document_digest(tail)
     try:
         entries = parse_directory(block)

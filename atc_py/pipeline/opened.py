@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from atc_py.package.foreign import is_onnx
 from atc_py.system.temp_folders import work_folder
 
 if TYPE_CHECKING:
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from atc_py.package.reader import OfflineModel
 
 __all__ = ["is_offline", "opened_model"]
+
+_HEAD = 1 << 16
+"""Bytes at the start of a file that tell what it is."""
 
 
 @contextmanager
@@ -42,14 +46,17 @@ def opened_model(path: Path, **options: Any) -> Iterator[OfflineModel]:
 
 
 def is_offline(path: Path) -> bool:
-    """Whether the file begins as an archive does; the readers say what else is wrong with it.
+    """Return True if the file begins as an archive, or is named as one and is no ONNX model.
 
-    Pipes and devices are left to the readers, too: to open one may take for ever.
+    The readers say what else is wrong with it. Pipes and devices are left to the readers, too:
+    opening one may block forever.
     """
+    called = path.suffix == ".om"
     try:
         if not path.is_file():
-            return path.suffix == ".om"
+            return called
         with path.open("rb") as file:
-            return file.read(2) == b"PK"
+            head = file.read(_HEAD)
     except OSError:
-        return path.suffix == ".om"
+        return called
+    return head.startswith((b"PK", b"IMOD")) or (called and not is_onnx(head))

@@ -11,6 +11,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from atc_py.system.resources import templates_dir
+from tests.cli.conftest import small_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -219,6 +220,27 @@ def test_pipe_is_refused_unopened(atc: Atc, tmp_path: Path, command: str, name: 
     assert "error[ATC2002" in told
     assert f"cannot read {name}: it is a pipe, a device or a socket, not a file" in told
     assert "help: save what comes through it as a file" in told
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_model_of_huawei_s_own_format_is_told(atc: Atc, tmp_path: Path, command: str) -> None:
+    (tmp_path / "m.om").write_bytes(b"IMOD" + bytes(1000))
+    done = atc(command, "m.om", *(("-o", "new") if command == "convert" else ()))
+    assert done.status == 3
+    assert "Huawei's own" in done.out + done.err
+    assert "protobuf" not in done.out + done.err
+
+
+@pytest.mark.parametrize("command", ["kernels", "profile", "info", "run"])
+def test_file_that_is_called_an_offline_model_is_held_to_that(
+    atc: Atc, tmp_path: Path, command: str
+) -> None:
+    (tmp_path / "m.om").write_text("some text")
+    done = atc(command, "m.om")
+    assert (done.status, done.err[:14]) == (3, "error[ATC5001 ")
+    assert "neither a zip archive, as these are, nor an ONNX model" in done.err
+    onnx.save(small_model(), tmp_path / "m.om")
+    assert atc(command, "m.om").status == (0 if command in {"kernels", "profile"} else 3)
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -41,6 +41,7 @@ __all__ = ["read_model"]
 
 _SMALLER = "save weights as raw data or as external data; check that it is the file that you mean"
 _ZIP = b"PK\x03\x04"
+_HUAWEI = b"IMOD"
 _UNZIPPED = "give the ONNX model that it was made from; unpack any other archive first"
 
 _MAX_OPSET = 2**31 - 1
@@ -140,6 +141,12 @@ def _slim(file: MappedFile, path: Path) -> Slimmed:
     """The file without its large tensors."""
     if not file.size:
         raise NOT_ONNX.error("the file is empty", place=Place(file=str(path)))
+    if file.data[: len(_HUAWEI)] == _HUAWEI:
+        raise NOT_ONNX.error(
+            "it is an offline model of Huawei's own atc, not an ONNX model",
+            place=Place(file=str(path)),
+            help="give the ONNX model that it was made from",
+        )
     try:
         return cut_large_data(file.data, f"{secrets.token_hex(16)}:")
     except WireSizeError as error:
