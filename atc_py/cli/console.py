@@ -54,7 +54,8 @@ def print_bytes(data: bytes) -> None:
     Raises:
         StdoutError: the system refuses them, though there is a reader.
     """
-    click.echo(data, nl=False)
+    # A program that calls `main` may have put a stream in place that takes text alone.
+    click.echo(data if hasattr(sys.stdout, "buffer") else data.decode("utf-8"), nl=False)
 
 
 def print_error(text: str) -> None:

@@ -30,6 +30,8 @@ def info(*, model: Path, precision: bool, layout: bool, as_json: bool) -> None:
     from atc_py.report.model.offline_model import model_json, model_tables
     from atc_py.report.model.precision import precision_json, precision_tables
 
+    if precision and layout:
+        raise click.UsageError("--precision and --layout are two views: give one of them")
     with open_model(model) as package:
         if precision:
             found = precision_json(package.report, str(model))

@@ -145,7 +145,8 @@ def _report(findings: Sequence[Diagnostic], code: ExitCode, *, as_json: bool) ->
 def _usage_finding(error: click.ClickException) -> Diagnostic:
     """What click found wrong with the command line."""
     context = getattr(error, "ctx", None)
-    help_ = f"`{context.command_path} --help` shows the options" if context else None
+    path = context.command_path if context else "atc-py COMMAND"
+    help_ = f"`{path} --help` shows the options"
     # click breaks some messages into lines for its own layout.
     return BAD_OPTION.diagnostic(" ".join(error.format_message().split()), help=help_)
 

@@ -75,7 +75,7 @@ def rewritten_output(
     stem = model.stem
     for other in forms:
         stem = stem.removesuffix(f".{other}") or stem
-    default = model.with_name(f"{stem}.{form}.onnx")
+    default = model.parent / f"{stem}.{form}.onnx"
     path = default if output is None else Path(output)
     if output is not None and _names_no_file(os.fspath(output)):
         raise BAD_OPTION.error(
@@ -163,6 +163,12 @@ def _also(option: str) -> str:
 def _refuse_no_file(path: Path, mend: str) -> None:
     """Refuse `path` where it is something else than a file."""
     kind = _kind(path)
+    if not kind and not _mode(path.parent) and not path.is_symlink():
+        raise CANNOT_WRITE.error(
+            f"cannot write {path}: there is no folder {path.parent}",
+            place=Place(str(path)),
+            help="create the folder first, or choose another place",
+        )
     if kind not in {"", "a file"}:
         other = "" if kind == "a folder" else ", not a file"
         raise CANNOT_WRITE.error(

@@ -277,8 +277,9 @@ def _load_raw(path: Path, port: Port) -> Array:
     if len(data) != wanted:
         raise BAD_RUN_INPUT.error(
             f"{port.name} takes {wanted} bytes ({port.dtype.value} {format_shape(port.shape)}), "
-            f"{path} has {size}",
+            f"{path}, which is read as raw bytes, has {size}",
             place=Place(str(path)),
+            help="arrays with a shape and a dtype are saved as .npy, .npz or .pb",
         )
     return np.frombuffer(data, port.dtype.numpy).reshape(closed_shape(port.shape))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 import re
 import subprocess
 import sys
@@ -10,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from atc_py.cli.main import main
 from atc_py.diag.codes import all_codes
 
 if TYPE_CHECKING:
@@ -76,6 +79,29 @@ def test_operators_can_be_looked_up(atc: Atc) -> None:
     assert "strides" in shown
     assert atc("ops", "show", "Conv", "--json").json["op"] == "Conv"
     assert len(atc("ops", "list", "--json").json) >= 26
+
+
+def test_wrong_call_names_the_help_of_its_command(atc: Atc) -> None:
+    for arguments, name in (
+        (("compare", "a.onnx", "--fail-under"), "COMMAND"),
+        (("ops", "list", "--none"), "ops list"),
+        (("info", "a.om", "--precision", "--layout"), "info"),
+    ):
+        done = atc(*arguments)
+        assert done.status == 2
+        assert f"help: `atc-py {name} --help` shows the options" in done.err
+
+
+def test_program_may_put_its_own_stream_in_place(
+    model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stream = io.StringIO()
+    monkeypatch.setattr(sys, "stdout", stream)
+    with pytest.raises(SystemExit) as exit_:
+        main(["check", str(model), "--json"])
+    assert exit_.value.code == 0
+    assert json.loads(stream.getvalue())["verdict"] == "supported"
+    assert sys.stdout is stream
 
 
 def test_errors_are_json_where_json_is_asked_for(atc: Atc) -> None:

@@ -142,7 +142,7 @@ def test_failure_is_one_document_with_codes(workshop: Atc, command: str) -> None
         assert found["diagnostics"]
         for each in found["diagnostics"]:
             assert each["code"].startswith("ATC")
-            assert each["help"]
+            assert f"help: {each['help']}" in plain.err
             assert f"{each['severity']}[{each['code']} {each['name']}]" in plain.err
 
 

@@ -48,6 +48,9 @@ WRITERS: dict[str, tuple[object, ...]] = {
 }
 """Command lines that end before the name of a file or folder to write."""
 
+FOLDERS = {"convert --kernels", "convert --dump-ir", "kernels", "run"}
+"""Those that write a folder, which is made where it is missing."""
+
 
 @pytest.mark.parametrize("command", WRITERS)
 def test_standard_streams_and_devices_are_no_outputs(atc: Atc, om: Path, command: str) -> None:
@@ -126,5 +129,24 @@ def test_empty_folder_names_are_refused(atc: Atc, om: Path, model: Path) -> None
 
 @pytest.mark.parametrize("model", ["", ".", "/"])
 def test_model_without_a_name_is_not_blamed_on_the_output(atc: Atc, model: str) -> None:
-    done = atc("convert", model)
-    assert (done.status, done.err[:14]) == (3, "error[ATC2001 ")
+    for command in ("convert", "quantize"):
+        done = atc(command, model)
+        assert (done.status, done.err[:14]) == (3, "error[ATC2001 ")
+
+
+@pytest.mark.parametrize("command", [each for each in WRITERS if each not in FOLDERS])
+def test_missing_folder_is_told_before_any_work(
+    atc: Atc, om: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    assert om.exists()
+    Path("cal.csv").write_text(CALIBRATION)
+
+    def work(*_: object, **__: object) -> None:
+        raise AssertionError("work began")
+
+    for place in ("driver.read_model", "checking.read_model", "profiling.read_measurements"):
+        monkeypatch.setattr(f"atc_py.{place}", work)
+    done = atc(*WRITERS[command], "gone/file")
+    assert (done.status, done.err[:14]) == (3, "error[ATC2007 ")
+    assert "there is no folder gone" in done.err
+    assert "help: create the folder first" in done.err

@@ -76,8 +76,9 @@ CANNOT_WRITE = add_code(
     2007,
     "cannot-write-output",
     ExitCode.FILE,
-    "An output file could not be written: no space, no permission, or the path is a folder. "
-    "What was there before is untouched and no partial file is left.",
+    "An output file could not be written: no space, no permission, or the path is that of a "
+    "folder, a device, a pipe or a standard stream such as /dev/stdout. What was there before is "
+    "untouched and no partial file is left.",
     "Free space or choose another place with -o.",
 )
 BAD_DATA_FILE = add_code(
