@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from atc_py.compare.float64_nodes import ExactNodes
     from atc_py.compare.paired_run import Original
     from atc_py.compare.reference import ReferenceModel
-    from atc_py.frontend.exact import ExactNodes
     from atc_py.package.schema import OmModel
     from atc_py.results.layers import Layer, LayerComparison
 

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import onnx
 
+from atc_py.compare.float64_nodes import exact_nodes
+from atc_py.compare.node_order import producers_first, read_by
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_MODEL, REFERENCE_FAILED
-from atc_py.frontend.exact import exact_nodes
-from atc_py.frontend.node_order import producers_first, read_by
 from atc_py.frontend.reading.mapped import reading_errors
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from atc_py.frontend.exact import ExactNodes
+    from atc_py.compare.float64_nodes import ExactNodes
 
 __all__ = [
     "WEIGHT_BYTES",

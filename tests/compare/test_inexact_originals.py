@@ -13,9 +13,9 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import atc_py
+from atc_py.compare.float64_nodes import ExactNodes
 from atc_py.compare.own_errors import ExactValues
 from atc_py.compare.reference import ReferenceRun, open_reference
-from atc_py.frontend.exact import ExactNodes
 from atc_py.report.layers.formats import FORMATS, render_layers
 from tests.compare.broken_networks import BROKEN, built, node
 from tests.compare.judged_networks import detector, image
