@@ -1,4 +1,4 @@
-"""Which nodes of a model a trial looks at, one of each kind that is alike."""
+"""Nodes of a model that a trial can compile apart from the rest, those that are alike together."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ if TYPE_CHECKING:
 
     from atc_py.source import ModelView, NodeView
 
-__all__ = ["specimens"]
+__all__ = ["compiled_nodes"]
 
 _OF_SHAPES = frozenset({"Shape", "Size"})
 """Operators of ONNX whose results are told by the shapes of their inputs alone."""
 
 
-def specimens(model: ModelView) -> list[int]:
-    """Positions among the model's own nodes of those that are to be tried, in their order.
+def compiled_nodes(model: ModelView) -> list[list[int]]:
+    """The nodes that are to be tried, alike ones together: positions among the model's own nodes.
 
     Nodes in branches are tried with their If, which is like no other node. What depends on inputs
     whose shapes are open is tried where all its own extents are known and it has to do with data:
     what is worked out from shapes alone folds away once these are known.
     """
-    chosen: dict[Hashable, int] = {}
+    found: dict[Hashable, list[int]] = {}
     shapes_alone = set(_of_shapes_alone(model)) if any(i.is_open for i in model.inputs) else set()
     for position, view in enumerate(_own(model)):
         branches = view.op_type == "If" and not view.domain
         if view.open_inputs and (branches or position in shapes_alone or not _is_known(view)):
             continue
-        chosen.setdefault(position if branches else likeness(view), position)
-    return sorted(chosen.values())
+        found.setdefault(position if branches else likeness(view), []).append(position)
+    return list(found.values())
 
 
 def _own(model: ModelView) -> Iterator[NodeView]:

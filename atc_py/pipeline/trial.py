@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.check.condition_words import joined, mode_words, soc_words
 from atc_py.check.findings import Finding, Standing
-from atc_py.check.specimens import specimens
+from atc_py.check.specimens import compiled_nodes
 from atc_py.diag import AtcError, Place, Words
 from atc_py.diag.codes import NO_KERNEL
 from atc_py.frontend.folding.sample import sample
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     from atc_py.check.evaluate import Checked
     from atc_py.diag import Diagnostic
-    from atc_py.frontend.folding.model import SourceModel
     from atc_py.frontend.folding.survey import Survey
     from atc_py.passes.precision.controls import Controls
     from atc_py.passes.precision.refusals import Refusal
@@ -67,22 +66,46 @@ class Trial:
     def findings(self, survey: Survey, checked: Checked) -> list[Finding]:
         """An error for each reason why a model that breaks no rule would not compile.
 
-        They are those of the first stage of compilation that the model does not pass. A model with
-        open inputs is tried as far as its nodes are known, and not for kernels.
+        They are those of the first stage of compilation that the model does not pass. Of nodes
+        that are alike one is looked at, and all of them only where one of a kind is refused. A
+        model with open inputs is tried as far as its nodes are known, and not for kernels.
 
         Args:
             survey: the model.
             checked: its check.
         """
         view = survey.view
-        tried = _Specimens(self, survey, checked)
-        if tried.refused:
-            return [_told(each, view) for each in tried.refused]
+        missing = not_lowered(view.nodes, str(view.path), self.specs)
+        refused: Sequence[Diagnostic] = [*survey.input_faults, *missing]
+        kinds = compiled_nodes(view)
+        one_of_each = [] if refused else [positions[0] for positions in kinds]
+        compiled = self._compiled(survey, checked, one_of_each)
+        if compiled.refused and len(one_of_each) < sum(map(len, kinds)):
+            every = [position for positions in kinds for position in positions]
+            compiled = self._compiled(survey, checked, every)
+        refused = [*refused, *compiled.refused]
+        if refused:
+            return [_told(each, view) for each in refused]
         if any(each.is_open for each in view.inputs):
             return []
-        if tried.without_kernel or self._depends_on_neighbours:
+        if compiled.without_kernel or self._depends_on_neighbours:
             return self._of_whole(survey, checked)
         return []
+
+    def _compiled(self, survey: Survey, checked: Checked, positions: Sequence[int]) -> _Compiled:
+        """The nodes at `positions` compiled, up to what the device says of them."""
+        context = self._context(survey.view)
+        found = sample(survey.model, positions)
+        if found.faults:
+            return _Compiled(found.faults)
+        try:
+            graph = lower_model(restated(found.source, checked.placements), self.specs)
+            run_passes(graph, context)
+            rehearse(graph, PackageContents("", self.soc.name), str(survey.view.path))
+        except AtcError as error:
+            without_kernel = bool(context.decisions.refused)
+            return _Compiled(() if without_kernel else error.diagnostics, without_kernel)
+        return _Compiled()
 
     @property
     def _depends_on_neighbours(self) -> bool:
@@ -92,7 +115,7 @@ class Trial:
         """
         return self.mode is not PrecisionMode.FORCE_FP16 or self.controls.concern_nodes
 
-    def context(self, view: ModelView) -> PassContext:
+    def _context(self, view: ModelView) -> PassContext:
         """What passes may know."""
         return PassContext(
             self.soc,
@@ -107,7 +130,7 @@ class Trial:
 
         It takes about as long as the check, so it is left out where it is not needed.
         """
-        context = self.context(survey.view)
+        context = self._context(survey.view)
         try:
             source = restated(survey.model.to_source(), checked.placements)
             run_passes(lower_model(source, self.specs), context, until=Phase.TYPED)
@@ -117,38 +140,17 @@ class Trial:
         return []
 
 
-class _Specimens:
-    """The nodes of a model that were tried, one of each kind.
+@dataclass(frozen=True, slots=True)
+class _Compiled:
+    """What compiling some nodes of a model came to.
 
     Attributes:
         refused: why they do not compile.
-        without_kernel: whether one of them, alone, has no kernel at its dtypes.
+        without_kernel: whether one of them, apart from the rest, has no kernel at its dtypes.
     """
 
-    def __init__(self, trial: Trial, survey: Survey, checked: Checked) -> None:
-        self._trial = trial
-        self._view = survey.view
-        self.without_kernel = False
-        self.refused: Sequence[Diagnostic] = not_lowered(
-            survey.view.nodes, str(survey.view.path), trial.specs
-        )
-        if self.refused:
-            return
-        found = sample(survey.model, specimens(survey.view))
-        self.refused = found.faults
-        if not self.refused:
-            self._compile(restated(found.source, checked.placements))
-
-    def _compile(self, source: SourceModel) -> None:
-        """Compile the nodes up to what the device would say of them."""
-        context = self._trial.context(self._view)
-        try:
-            graph = lower_model(source, self._trial.specs)
-            run_passes(graph, context)
-            rehearse(graph, PackageContents("", self._trial.soc.name), str(self._view.path))
-        except AtcError as error:
-            self.without_kernel = bool(context.decisions.refused)
-            self.refused = () if self.without_kernel else error.diagnostics
+    refused: Sequence[Diagnostic] = ()
+    without_kernel: bool = False
 
 
 def _told(refused: Diagnostic, view: ModelView) -> Finding:

@@ -188,10 +188,13 @@ def _opened(ground: Ground) -> Iterator[Side]:
     for argument in boundary_of(ground.rule).reads:
         name = str(ground.rule.arguments[argument])
         names = [name] if ground.is_input(name) else ground.given
+        change = NONE
         for what, rank_too in (("extents", False), ("rank", True)):
             change = NONE
             for each in names:
                 change = change.plus(ground.opened(each, rank_too=rank_too))
             yield opened(f"{what} of {', '.join(names)} open", change)
         if not ground.is_input(name):
-            yield opened(f"rank of {name} open", Change(outputs={name: (None, OPEN_RANK)}))
+            # With the inputs known atc-py knows the results of custom operators, too.
+            unknown = change.plus(Change(outputs={name: (None, OPEN_RANK)}))
+            yield opened(f"rank of {name} and of {', '.join(names)} open", unknown)

@@ -158,6 +158,15 @@ def test_what_the_file_states_counts_and_what_it_leaves_open_is_worked_out(tmp_p
     assert types["m"] == (F32, (2, 3, 3))
 
 
+def test_result_that_is_stated_stays_beside_one_that_is_worked_out(tmp_path: Path) -> None:
+    inputs = {"x": (FLOAT, [1, 2, 8, 8])}
+    proto = one("AdaptiveMaxPool2D", inputs, {}, {"output_size": [4, 4]}, 2)
+    stated = helper.make_tensor_value_info("y0", FLOAT, [1, 1, 1])
+    proto.graph.output[0].CopyFrom(stated)
+    (node,) = survey(read_model(onnx_files.save(proto, tmp_path)), {}).nodes
+    assert [each and each.dims for each in node.outputs] == [(1, 1, 1), (1, 2, 4, 4)]
+
+
 @pytest.mark.parametrize(
     ("op", "inputs", "attributes", "words"),
     [

@@ -1,99 +1,103 @@
-"""When a check tries a model out: what is left out must be proved to be safe."""
+"""What of a model a check compiles: one node of each kind, and the whole where that matters."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+from onnx import helper
+
 from atc_py.check.findings import Standing
-from atc_py.diag.codes import NO_KERNEL
-from atc_py.ir.parser import parse_graph
+from atc_py.diag import Place, Words
+from atc_py.diag.codes import BAD_NODE, NO_KERNEL
+from atc_py.ir import Phase
 from atc_py.options.compile_options import PrecisionMode
-from atc_py.passes.precision.columns import choose_column
-from atc_py.passes.precision.mix_lists import default_list
-from atc_py.passes.precision.requested_dtypes import Tensors, wishes
-from atc_py.target import Unit, operators, socs
+from atc_py.passes.precision.refusals import Refusal
+from atc_py.pipeline import trial
 from tests.check.checks import checked, residual_network
+from tests.frontend import onnx_files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
-    import pytest
-
-    from atc_py.ir import Node
-    from atc_py.target import Column, Soc, TargetOp
-
-LOWERED_FROM = {
-    "Conv2D": "Conv",
-    "DepthwiseConv2D": "Conv",
-    "AscendDequant": "AscendDequant",
-    "AscendQuant": "AscendQuant",
-}
-"""The model's operators that become target operators for which a kernel may be missing."""
+    from atc_py.frontend.folding.model import SourceModel
+    from atc_py.ir import Graph
+    from atc_py.passes.base import PassContext
+    from atc_py.spec import Library
 
 
-def every_column(row: TargetOp) -> Iterator[Column]:
-    """What some engine of some SoC takes."""
-    yield from row.columns
-    yield from row.aicpu_columns
+@pytest.fixture
+def lowered(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many nodes each lowering of a trial gets."""
+    counts: list[int] = []
+    original = trial.lower_model
+
+    def counted(model: SourceModel, specs: Library | None = None) -> Graph:
+        counts.append(len(model.nodes))
+        return original(model, specs)
+
+    monkeypatch.setattr(trial, "lower_model", counted)
+    return counts
 
 
-def bare_node(row: TargetOp, column: Column) -> Node:
-    """A node of the operator with each of its operands once, attributes beyond all limits."""
-    inputs = [f"  input %x{n} : {d.value}[1] ND" for n, d in enumerate(column.inputs)]
-    names = ", ".join(f"%x{n}" for n in range(len(column.inputs)))
-    results = ", ".join(f"{d.value}[1] ND" for d in column.outputs)
-    heads = ", ".join(f"%y{n}" for n in range(len(column.outputs)))
-    body = f"  {heads} = {row.name}({names}) : {results}"
-    text = "\n".join(["graph @g phase lowered {", *inputs, body, "  output %y0", "}"])
-    (node,) = parse_graph(text).nodes
-    for limit in row.limits:
-        node.attributes[limit.attribute] = (10**6,) * (max(limit.positions) + 1)
-    return node
+def test_one_node_of_each_kind_is_compiled_in_the_default_mode(
+    tmp_path: Path, lowered: list[int]
+) -> None:
+    relu = [helper.make_node("Relu", [name], [f"{name}1"]) for name in ("x", "x1", "x11")]
+    nodes = [*relu, helper.make_node("Add", ["x111", "x"], ["y"])]
+    model = onnx_files.model(nodes, {"x": (onnx_files.FLOAT, [2, 3])}, ["y"])
+    assert checked(model, tmp_path).standing is Standing.SUPPORTED
+    assert lowered == [2]
 
 
-def without_kernel(row: TargetOp, soc: Soc) -> bool:
-    """Whether force_fp16 may leave a node of dtypes that some engine takes without any."""
-    for column in every_column(row):
-        node = bare_node(row, column)
-        fixed = frozenset(row.numbers_at(len(column.inputs)))
-        place = default_list(row.name)
-        facts = Tensors(row.name, column.inputs, column.outputs, fixed, place, None)
-        (wish,) = wishes(PrecisionMode.FORCE_FP16, facts)
-        floats = any(dtype.is_float for dtype in (*column.inputs, *column.outputs))
-        if floats and choose_column(node, row, soc, (wish.inputs, wish.outputs)) is None:
-            return True
-    return False
+def test_whole_model_is_compiled_where_kernels_depend_on_neighbours(
+    tmp_path: Path, lowered: list[int]
+) -> None:
+    model = residual_network(11)
+    for mode in PrecisionMode:
+        lowered.clear()
+        checked(model, tmp_path, precision_mode=mode.value, soc="Ascend910B3")
+        whole = mode is not PrecisionMode.FORCE_FP16
+        assert lowered == [len(model.graph.node)] * (1 + whole)
+    keep = tmp_path / "keep"
+    keep.write_text("conv1\n", encoding="utf-8")
+    lowered.clear()
+    checked(model, tmp_path, keep_dtype=str(keep))
+    assert len(lowered) == 2
 
 
-def test_force_fp16_leaves_no_operator_but_the_limited_without_a_kernel() -> None:
-    rows = [row for row in operators() if row.unit is not Unit.LOCAL]
-    found = {row.name for row in rows for soc in socs() if without_kernel(row, soc)}
-    assert {"Conv2D", "AscendDequant"} <= found <= set(LOWERED_FROM)
+def test_node_without_a_kernel_apart_from_the_rest_is_looked_at_in_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lowered: list[int]
+) -> None:
+    original = trial.run_passes
+    runs: list[Phase | None] = []
+
+    def refusing(graph: Graph, context: PassContext, *, until: Phase | None = None) -> object:
+        runs.append(until)
+        if until is None:
+            context.decisions.refused.append(Refusal("Relu", Place(), Words("", ""), Words("", "")))
+            raise NO_KERNEL.error("apart from the rest")
+        return original(graph, context, until=until)
+
+    monkeypatch.setattr(trial, "run_passes", refusing)
+    assert checked(residual_network(11), tmp_path).standing is not Standing.ERROR
+    assert runs == [None, Phase.TYPED]
+    assert len(lowered) == 2
 
 
-def test_limited_operators_are_tried_in_every_mode(
+def test_what_stops_the_whole_model_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from atc_py.pipeline import trial
+    original = trial.lower_model
+    calls: list[int] = []
 
-    assert set(LOWERED_FROM.values()) == trial.LIMITED
-    seen: list[str] = []
-    monkeypatch.setattr(trial, "lower_model", lambda model, _specs: seen.append(model.name))
-    monkeypatch.setattr(trial.Trial, "_findings", lambda *_: [])
-    checked(residual_network(11), tmp_path)
-    assert len(seen) == 1
-
-
-def test_lowering_that_stops_leaves_the_word_to_convert(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from atc_py.pipeline import trial
-
-    def stops(*_: object) -> None:
-        raise NO_KERNEL.error("lowering stops")
+    def stops(model: SourceModel, specs: Library | None = None) -> Graph:
+        calls.append(1)
+        if len(calls) > 1:
+            raise BAD_NODE.error("it stops", place=Place("model.onnx", 2, "relu1", "Relu"))
+        return original(model, specs)
 
     monkeypatch.setattr(trial, "lower_model", stops)
-    check = checked(residual_network(11), tmp_path)
-    assert check.standing is not Standing.ERROR
-    assert NO_KERNEL not in {each.code for each in check.findings}
+    check = checked(residual_network(11), tmp_path, precision_mode="must_keep_origin_dtype")
+    (found,) = [each for each in check.findings if each.standing is Standing.ERROR]
+    assert (found.code, found.message.en, found.place.node_name) == (BAD_NODE, "it stops", "relu1")

@@ -238,7 +238,7 @@ class _Node:
 
 
 def is_stated(spec: OpSpec) -> bool:
-    """Whether files state the types of the operator's results: ONNX and atc-py do not tell them."""
+    """Whether files can state the types of the operator's results; what they state counts."""
     return spec.custom and spec.group != "quant"
 
 

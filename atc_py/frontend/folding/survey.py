@@ -31,10 +31,12 @@ class Survey:
     Attributes:
         view: what is known of it.
         model: the same as a model whose nodes can be compiled, as far as they are known.
+        input_faults: what keeps the model from compiling whatever is done with its inputs.
     """
 
     view: ModelView
     model: FoldedModel
+    input_faults: tuple[Diagnostic, ...] = ()
 
 
 def survey(
@@ -74,7 +76,6 @@ def surveyed(
     )
     open_inputs = [each.name for each in views if each.is_open]
     nodes, faults = view_nodes(folded, file.tensors, open_inputs)
-    own = input_faults(file.path, file.inputs, input_shapes)
     model = FoldedModel(
         file.name,
         folded,
@@ -91,11 +92,11 @@ def surveyed(
         nodes=nodes,
         inputs=views,
         file_nodes=file.file_nodes,
-        faults=_once((*file.faults, *own, *folded.faults, *faults)),
+        faults=_once((*file.faults, *folded.faults, *faults)),
         quantised=model.quantised,
         bias_convention=convention,
     )
-    return Survey(view, model)
+    return Survey(view, model, tuple(input_faults(file.path, file.inputs, input_shapes)))
 
 
 def view_of(model: FoldedModel) -> ModelView:

@@ -34,15 +34,19 @@ def is_custom(node: WorkNode) -> bool:
 
 
 def custom_types(graph: WorkGraph) -> dict[str, ValueType]:
-    """The types of all results of custom operators of which more is known than `graph.types` has.
+    """The types of the results of custom operators of which more is known than `graph.types` has.
 
     They need what is known of their inputs by now.
     """
     found: dict[str, ValueType] = {}
     for node in graph.nodes:
-        if node.op_type in CUSTOM_RESULTS and node not in graph.unsound:
-            found.update(custom_type(graph, node))
-    return {name: known for name, known in found.items() if graph.types.get(name) != known}
+        if node.op_type not in CUSTOM_RESULTS or node in graph.unsound:
+            continue
+        types = custom_type(graph, node)
+        # Inference leaves out a node of which something is told; then all of it must be.
+        if any(graph.types.get(name) != known for name, known in types.items()):
+            found.update(types)
+    return found
 
 
 def custom_type(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:

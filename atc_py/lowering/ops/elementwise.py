@@ -11,6 +11,8 @@ from atc_py.lowering.attributes import get_float, get_int
 from atc_py.lowering.operands import numbers_of
 from atc_py.lowering.registry import lowering
 from atc_py.system.memory_limit import format_size
+from atc_py.target import find_operator
+from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import element_count
 
 if TYPE_CHECKING:
@@ -124,10 +126,20 @@ def _sum(b: Builder, label: str | None) -> Value:
     values = [b.input(position) for position in range(len(b.node.inputs))]
     result = b.output_type()
     alike = not result.is_open and all(value.type.dims == result.dims for value in values)
-    if len(values) > 1 and alike:
+    if len(values) > 1 and alike and _accumulates(result.dtype):
         name = None if label is None else _part(b, label)
         return b.op("AccumulateNV2", values, result, {"N": len(values)}, name)
     return _chain(b, "Add", label)
+
+
+def _accumulates(dtype: DType) -> bool:
+    """Whether a kernel sums any number of tensors of a dtype; for float64 none does.
+
+    Of a bfloat16 the SoC decides.
+    """
+    row = find_operator("AccumulateNV2")
+    listed = {column.inputs[0] for column in row.columns} if row is not None else set()
+    return dtype in listed or dtype is DType.BFLOAT16
 
 
 def _chain(b: Builder, op: str, label: str | None) -> Value:

@@ -76,6 +76,9 @@ def lower_conv_transpose(b: Builder) -> Sequence[Value]:
     windows = _windows(b, _kernel_shape(b, w))
     output_padding = get_ints(b, "output_padding", (0,) * _AXES, _AXES)
     pads = _transposed_pads(b, x, windows, output_padding)
+    if 0 in b.output_type().dims[-_AXES:]:
+        found = format_shape(b.output_type().dims)
+        raise b.bad(f"leaves nothing of its result, {found}: pads take all away", "attribute pads")
     attributes: dict[str, AttrValue] = {
         "input_size": tuple(-1 if extent is None else extent for extent in b.output_type().dims),
         "strides": (1, 1, *(window.stride for window in windows)),

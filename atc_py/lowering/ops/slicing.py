@@ -99,8 +99,29 @@ def _pad(b: Builder, pads: tuple[int, ...], fill: float) -> Sequence[Value]:
     paddings = tuple(max(extent, 0) for pair in pairs for extent in pair)
     if not any(paddings):
         return [x]
+    _check_borders(b, mode, x, pairs)
     attributes: dict[str, AttrValue] = {"paddings": paddings, "constant_values": fill, "mode": mode}
     return [b.op("PadV3D", [x], b.output_type(), attributes)]
+
+
+def _check_borders(b: Builder, mode: str, x: Value, pairs: list[tuple[int, int]]) -> None:
+    """Refuse borders that a mode cannot fill: each element of them mirrors or repeats one of `x`.
+
+    What negative pads take away is gone; it is not mirrored.
+    """
+    field = "input pads" if b.optional_source(1) is not None else "attribute pads"
+    for axis, (extent, pair) in enumerate(zip(x.type.dims, pairs, strict=True)):
+        border = max(pair)
+        if extent is None or border <= 0:
+            continue
+        if mode == "reflect" and border >= extent:
+            raise b.bad(
+                f"mirrors {border} elements of axis {axis}, where at most {max(extent - 1, 0)} of "
+                f"{extent} can be",
+                field,
+            )
+        if mode == "edge" and extent == 0:
+            raise b.bad(f"repeats the edge of axis {axis}, which has no elements", field)
 
 
 def _crop(b: Builder, x: Value, pairs: list[tuple[int, int]]) -> Value:

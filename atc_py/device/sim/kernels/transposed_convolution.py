@@ -66,7 +66,9 @@ def _transpose_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     )
     found = node.integers("input_size", 4)
     fits = all(size in {-1, extent} for size, extent in zip(found, implied, strict=True))
-    if not fits or min(implied[2:]) < 1:
+    if min(implied[2:]) < 1:
+        raise NodeError(f"the result {list(implied)} must have at least one row and column")
+    if not fits:
         raise NodeError(f"input_size must be {list(implied)}, found {list(found)}")
     return (TensorFacts(dtype, implied),)
 
