@@ -71,6 +71,13 @@ def cli_page() -> Iterator[str]:
     yield "# Command line"
     yield ""
     yield from json_lines()
+    yield ""
+    yield "## Files and folders to write"
+    yield ""
+    yield "A report goes to standard output unless `--output` names a file. What `--output` and the"
+    yield "other options write is always a file, or a folder, on disk: `-` is ATC1001, and a device, a"
+    yield "pipe or a standard stream (`/dev/null`, `/dev/stdout`, `/dev/fd/3`) is ATC2007, whatever it"
+    yield "leads to. A file appears whole or not at all."
     for context in _contexts(cli, "atc-py", None):
         yield ""
         yield f"## {context.command_path}"
