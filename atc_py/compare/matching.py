@@ -133,9 +133,11 @@ class _Matcher:
             return handed_on
         if group is None or tensor not in self._leaving:
             return None
-        names = [name for name in self._sources[group].output if name]
+        results = [*self._sources[group].output]
+        names = [name for name in results if name]
         if len(names) == 1:
-            return names[0] if position == 0 else None
+            own = results.index(names[0])
+            return names[0] if position == (own if own < len(node.outputs) else 0) else None
         label = self._model.tensors[tensor].name
         return next((n for n in names if label == n or label.startswith(f"{n}.")), None)
 

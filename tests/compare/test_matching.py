@@ -65,6 +65,18 @@ def test_results_of_a_node_with_several_are_told_apart(tmp_path: Path) -> None:
     assert all(layer.figures.cosine > 0.9999 for layer in done.layers)
 
 
+def test_second_result_alone_is_compared(tmp_path: Path) -> None:
+    """The first one is not asked for, and the device makes it all the same."""
+    sorted_out = helper.make_node("TopK", ["x", "count"], ["", "y"], name="n_y")
+    x = np.array([[3, 1, 2, 5]], np.float32)
+    model = built([sorted_out], {"x": x}, {"count": np.array([2], np.int64)})
+    model.graph.output[0].type.tensor_type.elem_type = TensorProto.INT64
+    done = compared(model, tmp_path, targets={"cosine": 0.99})  # type: ignore[arg-type]
+    assert not done.uncompared
+    assert done.passed
+    assert {layer.value for layer in done.layers if layer.op == "TopK"} == {"y"}
+
+
 def test_steps_inside_a_node_and_folded_nodes_are_listed(tmp_path: Path) -> None:
     model = built(
         [node("Gemm", "x w", "g"), node("Add", "two two", "four"), node("Pow", "g four", "y")],
