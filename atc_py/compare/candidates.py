@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from atc_py.package.schema import OmModel, OmNode
-    from atc_py.results.layers import LayerComparison
+    from atc_py.results.layer_comparison import LayerComparison
 
 __all__ = ["NARROW", "TYPE_LINE", "Candidate", "find_candidates", "line_of", "ranked_lines"]
 

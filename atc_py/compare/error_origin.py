@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from atc_py.results.layers import BORN_FACTOR, NOISE, Birth, Layer
+from atc_py.results.layer import BORN_FACTOR, NOISE, Birth, Layer
 from atc_py.target import Unit, find_operator
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from atc_py.compare.matching import Matching, SourceLike
     from atc_py.package.schema import OmModel, OmNode
     from atc_py.results.judgement import Grid
-    from atc_py.results.layers import Figures
+    from atc_py.results.layer import Figures
 
 __all__ = ["trace_births"]
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from atc_py.package.stored_types import TRANS_DATA
-from atc_py.results.layers import Alone
+from atc_py.results.layer_comparison import Alone
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:

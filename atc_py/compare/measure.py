@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from atc_py.results.judgement import Beyond
-from atc_py.results.layers import Figures, Lost
+from atc_py.results.layer import Figures, Lost
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

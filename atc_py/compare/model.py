@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from atc_py.options.choices import PrecisionSettings
     from atc_py.package.reader import OfflineModel
     from atc_py.package.schema import OmModel
-    from atc_py.results.judgement import OwnError
-    from atc_py.results.layers import LayerComparison
+    from atc_py.results.layer import OwnError
+    from atc_py.results.layer_comparison import LayerComparison
 
     Array = npt.NDArray[np.generic]
 

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from atc_py.compare.measure import Measure
-from atc_py.results.judgement import OwnError, missed_figures
-from atc_py.results.layers import BORN_FACTOR, Birth
+from atc_py.results.layer import BORN_FACTOR, Birth, OwnError
+from atc_py.results.layer_comparison import missed_figures
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from atc_py.compare.paired_run import Original
     from atc_py.compare.reference import ReferenceModel
     from atc_py.package.schema import OmModel
-    from atc_py.results.layers import Layer, LayerComparison
+    from atc_py.results.layer import Layer
+    from atc_py.results.layer_comparison import LayerComparison
 
 __all__ = ["ExactValues", "Suspect", "find_suspects", "own_errors_of", "with_own_errors"]
 

@@ -21,7 +21,8 @@ from atc_py.compare.ranking import Ranks, holds_scores
 from atc_py.device.sim.execution.session import SimModel
 from atc_py.diag import AtcError
 from atc_py.diag.codes import DEVICE_FAILED
-from atc_py.results.layers import NOISE, Alone, LayerComparison
+from atc_py.results.layer import NOISE
+from atc_py.results.layer_comparison import Alone, LayerComparison
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:

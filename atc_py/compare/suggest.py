@@ -19,14 +19,14 @@ from atc_py.compare.candidates import NARROW, find_candidates, line_of, ranked_l
 from atc_py.compare.targets import reaches, targets_text
 from atc_py.diag import AtcError
 from atc_py.diag.codes import NO_KERNEL
-from atc_py.report.layers.suggestion import Excluded, KeptNode, Suggestion
+from atc_py.results.layer_comparison import Excluded, KeptNode, Suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
 
     from atc_py.compare.trials import Trial, Trials
     from atc_py.package.schema import OmModel
-    from atc_py.results.layers import LayerComparison
+    from atc_py.results.layer_comparison import LayerComparison
 
 __all__ = ["LEAST_TRIALS", "search"]
 

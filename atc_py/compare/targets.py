@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_OPTION, BELOW_TARGET, DEVICE_FAILED
-from atc_py.results.judgement import least_text, misses_of
+from atc_py.results.layer_comparison import least_text, misses_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from atc_py.diag import Diagnostic
-    from atc_py.results.layers import LayerComparison
+    from atc_py.results.layer_comparison import LayerComparison
 
 __all__ = [
     "METRICS",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from atc_py.compare.reference import ReferenceModel
     from atc_py.options.choices import PrecisionChoice
     from atc_py.package.schema import OmModel
-    from atc_py.results.layers import LayerComparison
+    from atc_py.results.layer_comparison import LayerComparison
 
 __all__ = ["Compilation", "Trial", "Trials"]
 

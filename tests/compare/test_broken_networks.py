@@ -8,7 +8,7 @@ import onnx
 import pytest
 
 import atc_py
-from atc_py.results.layers import Birth
+from atc_py.results.layer import Birth
 from tests.compare.broken_networks import BROKEN
 
 if TYPE_CHECKING:

@@ -9,13 +9,13 @@ import onnx
 import pytest
 
 import atc_py
-from atc_py.results.layers import BAD_DISTANCE
+from atc_py.results.layer import BAD_DISTANCE
 from tests.compare.broken_networks import built, node
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from atc_py.results.layers import LayerComparison
+    from atc_py.results.layer_comparison import LayerComparison
 
 
 def balanced() -> np.ndarray:

@@ -11,7 +11,7 @@ import pytest
 import atc_py
 from atc_py.compare.floors import dtype_floor
 from atc_py.compare.measure import Measure
-from atc_py.results.layers import BAD_DISTANCE
+from atc_py.results.layer import BAD_DISTANCE
 from atc_py.tensor.dtypes import DType
 from tests.compare.broken_networks import built, node
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from atc_py.results.layers import LayerComparison
+    from atc_py.results.layer_comparison import LayerComparison
 
     Array = npt.NDArray[Any]
 

@@ -23,7 +23,8 @@ from tests.compare.judged_networks import detector, image
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from atc_py.results.layers import Layer, LayerComparison
+    from atc_py.results.layer import Layer
+    from atc_py.results.layer_comparison import LayerComparison
 
 KEEP = "must_keep_origin_dtype"
 EXACT_DB = 110.0

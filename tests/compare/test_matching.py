@@ -10,13 +10,13 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import atc_py
-from atc_py.results.layers import Birth
+from atc_py.results.layer import Birth
 from tests.compare.broken_networks import built, node
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from atc_py.results.layers import LayerComparison
+    from atc_py.results.layer_comparison import LayerComparison
 
 
 def compared(model: onnx.ModelProto, tmp_path: Path, **options: str) -> LayerComparison:

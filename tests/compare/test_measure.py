@@ -12,7 +12,7 @@ from atc_py.compare.measure import Measure, dtype_limit
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
-    from atc_py.results.layers import Figures
+    from atc_py.results.layer import Figures
 
 
 def figures(found: Any, wanted: Any, dtype: DType = DType.FLOAT16) -> Figures:

@@ -22,7 +22,8 @@ from tests.networks.test_deploy_model import Network
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from atc_py.results.layers import Layer, LayerComparison
+    from atc_py.results.layer import Layer
+    from atc_py.results.layer_comparison import LayerComparison
 
 ZEROS = [np.array(0, np.int8), np.array(-3, np.int8), np.array(128, np.uint8)]
 

@@ -21,8 +21,7 @@ from tests.compare.broken_networks import BROKEN, built, node, slow_drift, tiny_
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from atc_py.report.layers.suggestion import Suggestion
-    from atc_py.results.layers import LayerComparison
+    from atc_py.results.layer_comparison import LayerComparison, Suggestion
 
     Array = np.ndarray
 

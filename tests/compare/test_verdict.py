@@ -21,7 +21,7 @@ from tests.compare.judged_networks import classifier
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from atc_py.results.layers import LayerComparison
+    from atc_py.results.layer_comparison import LayerComparison
 
 
 def compared(model: onnx.ModelProto, folder: Path, **options: Any) -> LayerComparison:

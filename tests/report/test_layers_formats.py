@@ -15,8 +15,8 @@ from atc_py.compare.measure import Measure
 from atc_py.diag import AtcError
 from atc_py.report import page
 from atc_py.report.layers.formats import FORMATS, render_layers
-from atc_py.report.layers.suggestion import Excluded, KeptNode, Suggestion
-from atc_py.results.layers import Alone, Birth, Layer, LayerComparison
+from atc_py.results.layer import Birth, Layer
+from atc_py.results.layer_comparison import Alone, Excluded, KeptNode, LayerComparison, Suggestion
 from atc_py.tensor.dtypes import DType
 
 

@@ -10,7 +10,8 @@ from atc_py.report.escape import visible
 from atc_py.report.layers.text import number_text, origin_text, output_verdict
 
 if TYPE_CHECKING:
-    from atc_py.results.layers import Layer, LayerComparison
+    from atc_py.results.layer import Layer
+    from atc_py.results.layer_comparison import LayerComparison
 
 __all__ = ["COLUMNS", "layers_csv"]
 

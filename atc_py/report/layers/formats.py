@@ -6,13 +6,14 @@ import json
 from typing import TYPE_CHECKING
 
 from atc_py.report.layers.csv_rows import layers_csv
+from atc_py.report.layers.json_document import layers_json
 from atc_py.report.layers.text import layers_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from atc_py.diag import Diagnostic
-    from atc_py.results.layers import LayerComparison
+    from atc_py.results.layer_comparison import LayerComparison
 
 __all__ = ["FORMATS", "render_layers"]
 
@@ -30,7 +31,7 @@ def render_layers(name: str, done: LayerComparison, findings: Iterable[Diagnosti
     """
     if name == "json":
         listed = [found.as_json() for found in findings]
-        document = {**done.as_json(), "diagnostics": listed}
+        document = {**layers_json(done), "diagnostics": listed}
         return json.dumps(document, indent=2, allow_nan=False) + "\n"
     if name == "csv":
         return layers_csv(done)

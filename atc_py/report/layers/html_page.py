@@ -11,7 +11,8 @@ from atc_py.report.layers.text import layer_lines, number_text, origin_text, out
 from atc_py.report.page import render_page
 
 if TYPE_CHECKING:
-    from atc_py.results.layers import Layer, LayerComparison
+    from atc_py.results.layer import Layer
+    from atc_py.results.layer_comparison import LayerComparison
 
 __all__ = ["layers_html"]
 

@@ -1,113 +1,20 @@
-"""The record of a search for nodes to keep in float32, and how it is told."""
+"""A search for nodes to keep in float32, as lines, a table and JSON."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from atc_py.report.escape import visible
 from atc_py.report.tables import Table, plain_lines
-from atc_py.results.layers_json import output_json
 
 if TYPE_CHECKING:
-    from atc_py.results.layers import LayerComparison
+    from atc_py.results.layer_comparison import LayerComparison, Suggestion
 
-__all__ = ["Excluded", "KeptNode", "Suggestion", "suggestion_lines"]
+__all__ = ["suggestion_lines"]
 
 _SHOWN = 20
 """Lines of the file in the text; the file has them all."""
-
-
-@dataclass(frozen=True, slots=True)
-class KeptNode:
-    """A line of the file.
-
-    Attributes:
-        line: a node's name, or `OpType::T` for all nodes of an operator.
-        op: operator on the device.
-        nodes: how many nodes of the compiled model it keeps.
-        engine: where the first of them runs when it is kept.
-    """
-
-    line: str
-    op: str
-    nodes: int
-    engine: str
-
-
-@dataclass(frozen=True, slots=True)
-class Excluded:
-    """A node that cannot be kept.
-
-    Attributes:
-        line: its name, or `OpType::T`.
-        op: operator on the device.
-        reason: why.
-    """
-
-    line: str
-    op: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Suggestion:
-    """What the search found.
-
-    Attributes:
-        target: what was to be reached, in words.
-        needed: whether the model missed it to begin with.
-        reached: whether it is reached with `kept`.
-        kept: what to keep beside what the user keeps already.
-        own: lines of the user's own file.
-        smallest: whether every smaller set of nodes was tried.
-        minimal: whether `kept` was tried without each of its lines.
-        candidates: how many lines there were to choose from.
-        excluded: nodes that cannot be kept.
-        trials: compilations that were tried.
-        limit: how many could have been.
-        before: the model without the suggestion.
-        after: the model with it; where the target is out of reach, with all candidates kept.
-        out_of_reach: whether it was seen that no set of nodes reaches the target.
-    """
-
-    target: str
-    needed: bool
-    reached: bool
-    kept: tuple[KeptNode, ...]
-    own: tuple[str, ...]
-    smallest: bool
-    minimal: bool
-    candidates: int
-    excluded: tuple[Excluded, ...]
-    trials: int
-    limit: int
-    before: LayerComparison
-    after: LayerComparison
-    out_of_reach: bool = False
-
-    @property
-    def text(self) -> str:
-        """The --keep-dtype file: one line a node, the user's own first."""
-        return "".join(f"{line}\n" for line in (*self.own, *(each.line for each in self.kept)))
-
-    def as_json(self) -> dict[str, object]:
-        """The suggestion as JSON values."""
-        return {
-            "target": self.target,
-            "needed": self.needed,
-            "reached": self.reached,
-            "out_of_reach": self.out_of_reach,
-            "smallest": self.smallest,
-            "minimal": self.minimal,
-            "keep": [asdict(each) for each in self.kept],
-            "excluded": [asdict(each) for each in self.excluded],
-            "candidates": self.candidates,
-            "trials": {"done": self.trials, "limit": self.limit},
-            "before": _json(self.before),
-            "after": _json(self.after),
-        }
 
 
 def suggestion_lines(found: Suggestion) -> list[str]:
@@ -218,9 +125,3 @@ def _numbers(done: LayerComparison, name: str) -> tuple[str, ...]:
         *(f"{each:.4g}" for each in (distance, snr, layer.figures.max_absolute)),
         f"{layer.figures.lost_share:.3%}",
     )
-
-
-def _json(done: LayerComparison) -> dict[str, object]:
-    """Figures of the outputs by name."""
-    outputs = {name: output_json(done, name) for name in done.outputs}
-    return {"stopped": done.stopped or None, "outputs": outputs}

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from atc_py.report.layers.suggestion import suggestion_lines
 from atc_py.report.tables import Table, format_bytes, format_seconds, plain_lines
-from atc_py.results.judgement import misses_of
-from atc_py.results.layers import BAD_DISTANCE, BAD_SHARE, BORN_FACTOR, Birth
+from atc_py.results.layer import BAD_DISTANCE, BAD_SHARE, BORN_FACTOR, Birth
+from atc_py.results.layer_comparison import misses_of
 
 if TYPE_CHECKING:
-    from atc_py.results.layers import Layer, LayerComparison
+    from atc_py.results.layer import Layer
+    from atc_py.results.layer_comparison import LayerComparison
 
 __all__ = [
     "growth_text",

@@ -1,34 +1,27 @@
-"""The record of a comparison of a compiled model with its original, layer by layer."""
+"""One layer of a compiled model compared with its original: figures, faults, error origin."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from atc_py.results.judgement import Judged, passes
+from atc_py.results.judgement import Judged
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from atc_py.diag import Diagnostic
-    from atc_py.report.layers.suggestion import Suggestion
-    from atc_py.results.histogram import Histogram
-    from atc_py.results.judgement import Beyond, Grid, OwnError, Ranking
+    from atc_py.results.judgement import Beyond, Grid
 
 __all__ = [
     "BAD_DISTANCE",
     "BAD_SHARE",
     "BORN_FACTOR",
     "NOISE",
-    "Alone",
     "Birth",
     "Figures",
     "Layer",
-    "LayerComparison",
     "Lost",
+    "OwnError",
     "number_json",
 ]
 
@@ -118,6 +111,27 @@ class Figures:
     def lost_share(self) -> float:
         """Share of elements that are NaN or infinite though the original's are finite."""
         return self.nan + self.inf
+
+
+@dataclass(frozen=True, slots=True)
+class OwnError:
+    """An error that the original made itself, where a float64 run of the node shows it.
+
+    Attributes:
+        source: name of the original's node.
+        source_op: its operator.
+        value: name of its result.
+        dtype: the dtype in which the original computes.
+        original: how far the original is from the float64 run.
+        seen: how far the device is from the original.
+    """
+
+    source: str
+    source_op: str
+    value: str
+    dtype: str
+    original: Figures
+    seen: Figures
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,108 +271,6 @@ class Layer:
         """What is wrong with integers."""
         share = self.figures.differing
         return (f"{share:.3%} of the values differ",) if share > BAD_SHARE else ()
-
-
-@dataclass(frozen=True, slots=True)
-class Alone:
-    """What one side has and the other has not.
-
-    Attributes:
-        name: the node's name, or its first output's.
-        op: its operator.
-        reason: why.
-    """
-
-    name: str
-    op: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class LayerComparison:
-    """A compiled model beside its original.
-
-    Attributes:
-        model: the ONNX file.
-        soc: SoC that it was compiled for.
-        precision_mode: how dtypes could change.
-        samples: how many inputs were run.
-        engines: what ran the original.
-        layers: in the order in which the device computes them.
-        outputs: positions in `layers` of what the model hands out, by the output's name.
-        device_alone: results of the device that the original does not have.
-        original_alone: nodes of the original without a result on the device.
-        reference_seconds: time of the original.
-        device_seconds: time of the device's kernels.
-        seconds: time of the whole, without compilation.
-        peak_bytes: most bytes of the original's inputs and results that were held at once.
-        total_bytes: bytes of all its inputs and results in one run.
-        stopped: why the device did not come to the end; empty where it did.
-        suggestion: what to keep in float32, where that was searched.
-        histograms: of the worst layers, by their positions, where samples were taken.
-        warnings: what is odd about the data that was given.
-        targets: least `cosine` and `snr` of every output; empty where none were given.
-        uncompared: outputs that could not be compared, and why.
-        rankings: agreement on the best class, by outputs that hold scores of classes.
-        own_errors: errors of the original's own, which were taken out.
-        original_form: the form in which the original ran, where that is not the file's own: `qdq`
-            for a file in the deploy form.
-    """
-
-    model: Path
-    soc: str
-    precision_mode: str
-    samples: int
-    engines: tuple[str, ...]
-    layers: tuple[Layer, ...]
-    outputs: dict[str, int]
-    device_alone: tuple[Alone, ...]
-    original_alone: tuple[Alone, ...]
-    reference_seconds: float
-    device_seconds: float
-    seconds: float
-    peak_bytes: int
-    total_bytes: int
-    stopped: str = ""
-    suggestion: Suggestion | None = None
-    histograms: Mapping[int, Histogram] = field(default_factory=dict)
-    warnings: tuple[Diagnostic, ...] = ()
-    targets: Mapping[str, float] = field(default_factory=dict)
-    uncompared: Mapping[str, str] = field(default_factory=dict)
-    rankings: Mapping[str, Ranking] = field(default_factory=dict)
-    own_errors: tuple[OwnError, ...] = ()
-    original_form: str = ""
-
-    @property
-    def passed(self) -> bool | None:
-        """Whether the outputs meet the targets; None where there are none."""
-        return passes(self)
-
-    @property
-    def first_bad(self) -> Layer | None:
-        """The bad layer that comes first on the way to a bad output.
-
-        Where no output is bad it is the first one that is bad at all, in the order of execution.
-        """
-        found = (self.layers[at].start for at in self.outputs.values())
-        starts = [start for start in found if start is not None]
-        if starts:
-            return self.layers[min(starts)]
-        return next((layer for layer in self.layers if layer.faults), None)
-
-    def worst(self) -> list[Layer]:
-        """All layers, those of the largest error first."""
-        return sorted(self.layers, key=lambda layer: (-layer.judged_error, layer.index))
-
-    def root_of(self, layer: Layer) -> Layer | None:
-        """Where the error of `layer` was born."""
-        return None if layer.root is None else self.layers[layer.root]
-
-    def as_json(self) -> dict[str, object]:
-        """The comparison as JSON values; what is not finite is null."""
-        from atc_py.results.layers_json import layers_json
-
-        return layers_json(self)
 
 
 def number_json(value: float) -> float | None:

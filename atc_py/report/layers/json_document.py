@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from atc_py.results.judgement import misses_of
-from atc_py.results.layers import number_json
+from atc_py.results.layer import number_json
+from atc_py.results.layer_comparison import misses_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from atc_py.results.judgement import OwnError
-    from atc_py.results.layers import Layer, LayerComparison
+    from atc_py.results.layer import Layer, OwnError
+    from atc_py.results.layer_comparison import LayerComparison, Suggestion
 
 __all__ = ["layers_json", "output_json"]
 
@@ -40,8 +40,9 @@ def layers_json(done: LayerComparison) -> dict[str, object]:
             "device": done.device_seconds,
             "all": done.seconds,
         },
+        "warnings": [each.as_json() for each in done.warnings],
         "bytes": {"held": done.peak_bytes, "all": done.total_bytes},
-        "suggestion": None if done.suggestion is None else done.suggestion.as_json(),
+        "suggestion": None if done.suggestion is None else suggestion_json(done.suggestion),
     }
 
 
@@ -127,3 +128,27 @@ def _finite(numbers: Mapping[str, object]) -> dict[str, object]:
         else:
             found[name] = number_json(value) if isinstance(value, float) else value
     return found
+
+
+def suggestion_json(found: Suggestion) -> dict[str, object]:
+    """The suggestion as JSON values."""
+    return {
+        "target": found.target,
+        "needed": found.needed,
+        "reached": found.reached,
+        "out_of_reach": found.out_of_reach,
+        "smallest": found.smallest,
+        "minimal": found.minimal,
+        "keep": [asdict(each) for each in found.kept],
+        "excluded": [asdict(each) for each in found.excluded],
+        "candidates": found.candidates,
+        "trials": {"done": found.trials, "limit": found.limit},
+        "before": _outputs_json(found.before),
+        "after": _outputs_json(found.after),
+    }
+
+
+def _outputs_json(done: LayerComparison) -> dict[str, object]:
+    """Figures of the outputs by name."""
+    outputs = {name: output_json(done, name) for name in done.outputs}
+    return {"stopped": done.stopped or None, "outputs": outputs}

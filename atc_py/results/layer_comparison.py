@@ -1,0 +1,273 @@
+"""A compiled model compared with its original, layer by layer, and the nodes to keep in float32."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from atc_py.diag import Diagnostic
+    from atc_py.results.histogram import Histogram
+    from atc_py.results.judgement import Ranking
+    from atc_py.results.layer import Layer, OwnError
+
+__all__ = [
+    "Alone",
+    "Excluded",
+    "KeptNode",
+    "LayerComparison",
+    "Miss",
+    "Suggestion",
+    "least_text",
+    "missed_figures",
+    "misses_of",
+    "passes",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """What one side has and the other has not.
+
+    Attributes:
+        name: the node's name, or its first output's.
+        op: its operator.
+        reason: why.
+    """
+
+    name: str
+    op: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class KeptNode:
+    """A line of the file.
+
+    Attributes:
+        line: a node's name, or `OpType::T` for all nodes of an operator.
+        op: operator on the device.
+        nodes: how many nodes of the compiled model it keeps.
+        engine: where the first of them runs when it is kept.
+    """
+
+    line: str
+    op: str
+    nodes: int
+    engine: str
+
+
+@dataclass(frozen=True, slots=True)
+class Excluded:
+    """A node that cannot be kept.
+
+    Attributes:
+        line: its name, or `OpType::T`.
+        op: operator on the device.
+        reason: why.
+    """
+
+    line: str
+    op: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """What the search found.
+
+    Attributes:
+        target: what was to be reached, in words.
+        needed: whether the model missed it to begin with.
+        reached: whether it is reached with `kept`.
+        kept: what to keep beside what the user keeps already.
+        own: lines of the user's own file.
+        smallest: whether every smaller set of nodes was tried.
+        minimal: whether `kept` was tried without each of its lines.
+        candidates: how many lines there were to choose from.
+        excluded: nodes that cannot be kept.
+        trials: compilations that were tried.
+        limit: how many could have been.
+        before: the model without the suggestion.
+        after: the model with it; where the target is out of reach, with all candidates kept.
+        out_of_reach: whether it was seen that no set of nodes reaches the target.
+    """
+
+    target: str
+    needed: bool
+    reached: bool
+    kept: tuple[KeptNode, ...]
+    own: tuple[str, ...]
+    smallest: bool
+    minimal: bool
+    candidates: int
+    excluded: tuple[Excluded, ...]
+    trials: int
+    limit: int
+    before: LayerComparison
+    after: LayerComparison
+    out_of_reach: bool = False
+
+    @property
+    def text(self) -> str:
+        """The --keep-dtype file: one line a node, the user's own first."""
+        return "".join(f"{line}\n" for line in (*self.own, *(each.line for each in self.kept)))
+
+
+@dataclass(frozen=True, slots=True)
+class LayerComparison:
+    """A compiled model beside its original.
+
+    Attributes:
+        model: the ONNX file.
+        soc: SoC that it was compiled for.
+        precision_mode: how dtypes could change.
+        samples: how many inputs were run.
+        engines: what ran the original.
+        layers: in the order in which the device computes them.
+        outputs: positions in `layers` of what the model hands out, by the output's name.
+        device_alone: results of the device that the original does not have.
+        original_alone: nodes of the original without a result on the device.
+        reference_seconds: time of the original.
+        device_seconds: time of the device's kernels.
+        seconds: time of the whole, without compilation.
+        peak_bytes: most bytes of the original's inputs and results that were held at once.
+        total_bytes: bytes of all its inputs and results in one run.
+        stopped: why the device did not come to the end; empty where it did.
+        suggestion: what to keep in float32, where that was searched.
+        histograms: of the worst layers, by their positions, where samples were taken.
+        warnings: what is odd about the data that was given.
+        targets: least `cosine` and `snr` of every output; empty where none were given.
+        uncompared: outputs that could not be compared, and why.
+        rankings: agreement on the best class, by outputs that hold scores of classes.
+        own_errors: errors of the original's own, which were taken out.
+        original_form: the form in which the original ran, where that is not the file's own: `qdq`
+            for a file in the deploy form.
+    """
+
+    model: Path
+    soc: str
+    precision_mode: str
+    samples: int
+    engines: tuple[str, ...]
+    layers: tuple[Layer, ...]
+    outputs: dict[str, int]
+    device_alone: tuple[Alone, ...]
+    original_alone: tuple[Alone, ...]
+    reference_seconds: float
+    device_seconds: float
+    seconds: float
+    peak_bytes: int
+    total_bytes: int
+    stopped: str = ""
+    suggestion: Suggestion | None = None
+    histograms: Mapping[int, Histogram] = field(default_factory=dict)
+    warnings: tuple[Diagnostic, ...] = ()
+    targets: Mapping[str, float] = field(default_factory=dict)
+    uncompared: Mapping[str, str] = field(default_factory=dict)
+    rankings: Mapping[str, Ranking] = field(default_factory=dict)
+    own_errors: tuple[OwnError, ...] = ()
+    original_form: str = ""
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether the outputs meet the targets; None where there are none."""
+        return passes(self)
+
+    @property
+    def first_bad(self) -> Layer | None:
+        """The bad layer that comes first on the way to a bad output.
+
+        Where no output is bad it is the first one that is bad at all, in the order of execution.
+        """
+        found = (self.layers[at].start for at in self.outputs.values())
+        starts = [start for start in found if start is not None]
+        if starts:
+            return self.layers[min(starts)]
+        return next((layer for layer in self.layers if layer.faults), None)
+
+    def worst(self) -> list[Layer]:
+        """All layers, those of the largest error first."""
+        return sorted(self.layers, key=lambda layer: (-layer.judged_error, layer.index))
+
+    def root_of(self, layer: Layer) -> Layer | None:
+        """Where the error of `layer` was born."""
+        return None if layer.root is None else self.layers[layer.root]
+
+
+@dataclass(frozen=True, slots=True)
+class Miss:
+    """An output that misses a target.
+
+    Attributes:
+        output: its name.
+        figure: `cosine` or `snr`; empty where the output was not compared.
+        value: the figure; None where there is none.
+        least: what would pass; None where there is no figure.
+        lost: share of values that are NaN or infinite though the original's are finite.
+        reason: why it was not compared; empty where it was.
+    """
+
+    output: str
+    figure: str
+    value: float | None
+    least: float | None
+    lost: float = 0.0
+    reason: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """The miss in words."""
+        if self.value is None:
+            return f"{self.output} was not compared: {self.reason}"
+        lost = f" with {self.lost:.3%} of the values NaN or infinite" if self.lost else ""
+        shown, least = f"{self.value:.6g}", self.least or 0.0
+        if self.value < least <= float(shown):
+            shown = repr(self.value)  # exact enough to read as below the target
+        return (
+            f"{self.figure} of {self.output} is {shown}{lost}, at least {least_text(least)} passes"
+        )
+
+
+def least_text(value: float) -> str:
+    """Return a target in as few digits as tell it from others."""
+    return repr(float(value)).removesuffix(".0")
+
+
+def missed_figures(layer: Layer, targets: Mapping[str, float]) -> dict[str, float]:
+    """The figures of an output that are below their targets, by name.
+
+    Values that are NaN or infinite, though the original's are finite, miss every target.
+    """
+    found = {"cosine": layer.judged.cosine, "snr": layer.judged.snr}
+    return {
+        name: found[name]
+        for name, least in targets.items()
+        if not found[name] >= least or layer.figures.lost_share
+    }
+
+
+def misses_of(done: LayerComparison, targets: Mapping[str, float]) -> list[Miss]:
+    """What misses a target, output by output; without targets, nothing."""
+    if not targets:
+        return []
+    found = [Miss(name, "", None, None, reason=why) for name, why in done.uncompared.items()]
+    for name, at in done.outputs.items():
+        if name in done.uncompared:
+            continue
+        layer = done.layers[at]
+        found += [
+            Miss(name, figure, value, targets[figure], layer.figures.lost_share)
+            for figure, value in missed_figures(layer, targets).items()
+        ]
+    return found
+
+
+def passes(done: LayerComparison) -> bool | None:
+    """Whether the outputs meet the comparison's own targets; None where it has none."""
+    if not done.targets:
+        return None
+    return not done.stopped and not misses_of(done, done.targets)
