@@ -108,7 +108,7 @@ def show_help_of_bare_group(context: click.Context) -> None:
 
 @contextmanager
 def progress(*, quiet: bool, lines: bool = False) -> Iterator[Callable[[str], None]]:
-    """A function that shows the stage that work is in, on standard error.
+    """Give a function that shows the current stage on standard error.
 
     Args:
         quiet: show nothing.
@@ -128,7 +128,7 @@ def progress(*, quiet: bool, lines: bool = False) -> Iterator[Callable[[str], No
 
 
 def _paced(clock: Callable[[], float]) -> Callable[[str], None]:
-    """A function that prints a stage where the last line is PACE seconds old."""
+    """Give a function that prints a stage when the last line is PACE seconds old."""
     last = clock()
 
     def show(stage: str) -> None:

@@ -112,7 +112,7 @@ class _Tracer:
 
 
 def _moves(op: str) -> bool:
-    """Whether a target operator hands on values as they are."""
+    """Tell whether a target operator passes values on unchanged."""
     row = find_operator(op)
     return row is not None and row.unit in {Unit.MOVE, Unit.LOCAL}
 

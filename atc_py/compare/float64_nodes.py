@@ -71,7 +71,7 @@ class ExactNodes:
     def run(
         self, feeds: Mapping[str, NDArray[Any]], found: NDArray[Any]
     ) -> NDArray[np.float64] | None:
-        """The value worked out in float64; None where that cannot be, or takes too long.
+        """Compute the value in float64; None where that is impossible or takes too long.
 
         None, too, where it differs from `found` by more than rounding explains: then the two engines
         read the operator in different ways, and which is right is not a matter of precision.
@@ -91,7 +91,7 @@ class ExactNodes:
         return exact if _is_rounding(feeds.values(), found, exact) else None
 
     def _evaluated(self, feeds: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
-        """The value, by onnx's evaluator."""
+        """Evaluate the nodes with onnx's evaluator."""
         from onnx.reference import ReferenceEvaluator
 
         model = onnx.ModelProto(ir_version=onnx.IR_VERSION)
@@ -113,7 +113,7 @@ class ExactNodes:
             return np.asarray(next(iter(evaluator.run([self.value], dict(feeds)))))
 
     def _is_suited(self, feeds: Mapping[str, NDArray[Any]], found: NDArray[Any]) -> bool:
-        """Whether the nodes mean the same in float64, and do not take too long."""
+        """Tell whether the nodes mean the same in float64 and do not take too long."""
         ops = {node.op_type for node in self.nodes}
         if ops & _UNSUITED or any(op.startswith("Random") for op in ops):
             return False
@@ -126,13 +126,13 @@ class ExactNodes:
         return all(self._is_light(node, feeds, found) for node in self.nodes)
 
     def _used_constants(self) -> list[str]:
-        """Names of the initializers that the nodes read."""
+        """List the initializers that the nodes read."""
         return [name for name in self.constants if any(name in node.input for node in self.nodes)]
 
     def _is_light(
         self, node: onnx.NodeProto, feeds: Mapping[str, NDArray[Any]], found: NDArray[Any]
     ) -> bool:
-        """Whether a product or a convolution is within its limit, as far as its operands tell."""
+        """Tell whether a product or a convolution is within its limit, as far as is known."""
         if node.op_type in {"Gemm", "MatMul"}:
             rows = self._shape(node.input[0], feeds)
             return found.size * (max(rows, default=1)) <= _PRODUCTS
@@ -144,7 +144,7 @@ class ExactNodes:
         return True
 
     def _shape(self, name: str, feeds: Mapping[str, NDArray[Any]]) -> tuple[int, ...]:
-        """The shape of an operand; () where it is made on the way."""
+        """Return the shape of an operand; () where it is made on the way."""
         if name in feeds:
             return feeds[name].shape
         return tuple(self.constants[name].dims) if name in self.constants else ()
@@ -157,7 +157,7 @@ def exact_nodes(
     constants: Mapping[str, onnx.TensorProto],
     opsets: Sequence[onnx.OperatorSetIdProto],
 ) -> ExactNodes | None:
-    """The nodes that make `value`, to be run alone; None where no node makes it.
+    """Collect the nodes that make `value`, to be run alone; None where no node makes it.
 
     Args:
         value: its name.
@@ -184,13 +184,13 @@ def exact_nodes(
 
 
 def _widened(array: NDArray[Any]) -> NDArray[Any]:
-    """Floats as float64, all others as they are."""
+    """Convert floats to float64, and leave all others."""
     element = onnx.helper.np_dtype_to_tensor_dtype(array.dtype)
     return array.astype(np.float64) if element in _FLOATS else array
 
 
 def _in_double(node: onnx.NodeProto) -> onnx.NodeProto:
-    """The node with the tensors among its attributes as float64, and Cast to that dtype."""
+    """Copy the node with the tensors among its attributes as float64, and Cast to that dtype."""
     found = onnx.NodeProto()
     found.CopyFrom(node)
     for attribute in found.attribute:
@@ -203,7 +203,7 @@ def _in_double(node: onnx.NodeProto) -> onnx.NodeProto:
 
 
 def _rounds_on_purpose(node: onnx.NodeProto) -> bool:
-    """Whether a node casts to 16-bit floats."""
+    """Tell whether a node casts to 16-bit floats."""
     narrow = _FLOATS - {onnx.TensorProto.FLOAT}
     return node.op_type == "Cast" and any(
         attribute.name == "to" and attribute.i in narrow for attribute in node.attribute
@@ -213,7 +213,7 @@ def _rounds_on_purpose(node: onnx.NodeProto) -> bool:
 def _is_rounding(
     feeds: Iterable[NDArray[Any]], found: NDArray[Any], exact: NDArray[np.float64]
 ) -> bool:
-    """Whether two results differ by no more than rounding explains, beside what was computed with."""
+    """Tell whether two results of `feeds` differ by no more than rounding explains."""
     largest = max([1.0, _largest(exact), *map(_largest, feeds)])
     with np.errstate(all="ignore"):
         errors = np.abs(found.astype(np.float64) - exact)
@@ -222,7 +222,7 @@ def _is_rounding(
 
 
 def _largest(array: NDArray[Any]) -> float:
-    """The largest finite magnitude of an array of numbers; 0 where there is none."""
+    """Return the largest finite magnitude of an array of numbers; 0 where there is none."""
     if array.dtype.kind not in "fiu" and array.dtype.name != "bfloat16":
         return 0.0
     values = np.abs(array.astype(np.float64))

@@ -8,7 +8,7 @@ floor: the numerator, the denominator, their quotient and the sum that a rationa
 with. L counts as 1, which it is but for Atan (1.57) and Selu (1.76).
 
 Kernels on both sides compute 16-bit floats in float32, so u is that of float32 for all but float64.
-What moves, selects or casts such results hands their floor on.
+What moves, selects or casts such results keeps their floor.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ _UNIT = 2.0**-24
 
 
 def dtype_floor(dtype: DType) -> float:
-    """The floor of a saturating operator with results of `dtype`; 0 for what is no float."""
+    """Return the floor of a saturating operator with results of `dtype`; 0 if it is no float."""
     return ROUNDINGS * _UNITS.get(dtype, _UNIT) if dtype.is_float else 0.0
 
 
 def floors_of(model: OmModel) -> dict[int, float]:
-    """The floors of the tensors that have one, by position."""
+    """Find the tensors that have a floor; by position."""
     found: dict[int, float] = {}
     computed = {port.tensor for port in model.inputs}
     for node in model.nodes:
@@ -51,7 +51,7 @@ def floors_of(model: OmModel) -> dict[int, float]:
 def _made(
     model: OmModel, node: OmNode, known: Mapping[int, float], computed: set[int]
 ) -> Iterator[tuple[int, float]]:
-    """The results of `node` that have a floor, each with it."""
+    """Yield the results of `node` that have a floor, each with it."""
     row = find_operator(node.op)
     if row is None:
         return
@@ -67,5 +67,5 @@ def _made(
 
 
 def _is_float(model: OmModel, tensor: int) -> bool:
-    """Whether a tensor holds floats."""
+    """Tell whether a tensor holds floats."""
     return DType(model.tensors[tensor].dtype).is_float

@@ -1,4 +1,4 @@
-"""Which layers hold quantized values, and on what grid.
+"""Grids of the layers that hold quantized values.
 
 Codes are what QuantizeLinear and operators such as QLinearConv make: integers that stand for real
 numbers, a step of the scale each, counted from a zero point. What DequantizeLinear makes of them are
@@ -33,7 +33,7 @@ UNSIGNED_SHIFT = 128
 def grids_of(
     model: OmModel, values: Mapping[int, str], reference: ReferenceModel
 ) -> dict[int, Grid]:
-    """The grids of the tensors that have one, by position.
+    """Find the tensors that hold quantized values; by position.
 
     Args:
         model: the compiled model.
@@ -53,7 +53,7 @@ def grids_of(
 
 
 def _made(model: OmModel, tensor: int, value: str | None, reference: ReferenceModel) -> Grid | None:
-    """The grid of a value that its maker in the original quantizes or dequantizes."""
+    """Return the grid of a value that its maker in the original quantizes or dequantizes."""
     maker = reference.makers.get(value or "")
     if maker is None:
         return None
@@ -66,7 +66,7 @@ def _made(model: OmModel, tensor: int, value: str | None, reference: ReferenceMo
 
 
 def _parameters(reference: ReferenceModel, names: Sequence[str]) -> tuple[float | None, int]:
-    """The scale, None where it is none or not one alone, and the zero point in int8."""
+    """Return the scale, None unless it is a single constant, and the zero point in int8."""
     arrays = [reference.constant(name) if name else None for name in names]
     scale, zero = (*arrays, None, None)[:2]
     step = float(scale.reshape(-1)[0]) if scale is not None and scale.size == 1 else None
@@ -74,7 +74,7 @@ def _parameters(reference: ReferenceModel, names: Sequence[str]) -> tuple[float 
 
 
 def _zero(zero: npt.NDArray[np.generic] | None) -> int:
-    """The zero point as int8 has it; 0 where channels differ or it is no constant."""
+    """Return the zero point as int8; 0 where channels differ or it is no constant."""
     if zero is None or zero.size != 1:
         return 0
     shift = UNSIGNED_SHIFT if zero.dtype.kind == "u" else 0
@@ -84,7 +84,7 @@ def _zero(zero: npt.NDArray[np.generic] | None) -> int:
 def _handed_on(
     model: OmModel, node: OmNode, known: Mapping[int, Grid], computed: set[int]
 ) -> Grid | None:
-    """The grid of all floats that a node reads, where it only moves or selects them."""
+    """Return the grid of all floats that a node reads, where it only moves or selects them."""
     row = find_operator(node.op)
     if row is None or (row.rounds and node.op != "Cast"):
         return None
@@ -93,5 +93,5 @@ def _handed_on(
 
 
 def _is_float(model: OmModel, tensor: int) -> bool:
-    """Whether a tensor holds floats."""
+    """Tell whether a tensor holds floats."""
     return DType(model.tensors[tensor].dtype).is_float

@@ -25,8 +25,10 @@ _THROUGH = frozenset({"Cast", TRANS_DATA})
 """Operators that were put in to hand on a value in another form."""
 
 _QUANTISING = frozenset({"AscendAntiQuant", "AscendDequant", "AscendQuant"})
-"""What quantised models of other tools are rewritten to; the node that it stands for keeps its place
-and its name, not its operator."""
+"""Operators that quantized models of other tools are rewritten to.
+
+The origin of such a node has the place and the name of the original's node, not its operator.
+"""
 
 
 class SourceLike(Protocol):

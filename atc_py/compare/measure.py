@@ -118,7 +118,7 @@ class Measure:
         )
 
     def _beyond(self) -> Beyond:
-        """The figures of what is left of the errors when the floor is taken off."""
+        """Return the figures of what is left of the errors when the floor is taken off."""
         found2 = self._wanted2 + 2 * self._beyond_dot + self._beyond2
         return Beyond(
             floor=self._floor,
@@ -271,7 +271,7 @@ def dtype_limit(dtype: DType) -> float:
 
 
 def _least_normal(dtype: DType) -> float:
-    """The smallest normal number of a float dtype; 0 for others."""
+    """Return the smallest normal number of a float dtype; 0 for others."""
     if not dtype.is_float:
         return 0.0
     import ml_dtypes

@@ -49,7 +49,7 @@ _RUNTIME = 1 << 30
 """Bytes of addresses that onnxruntime takes; with less it may end the process."""
 
 _ROUNDS = 3
-"""How often errors of the original's own are looked for; one may hide another behind it."""
+"""Rounds in which errors of the original's own are searched; one may hide another."""
 
 TRIALS = 60
 """Most compilations of a search for nodes to keep, unless another number is given."""
@@ -175,7 +175,7 @@ class _Session:
         limit: int,
         on_stage: Callable[[str], None] | None,
     ) -> LayerComparison:
-        """The comparison, and what to keep in float32; None searches not."""
+        """Compare, and search what to keep in float32 unless `targets` is None."""
         if targets is None:
             return self._audited()
         self._record()
@@ -186,7 +186,7 @@ class _Session:
         return replace(done, suggestion=search(trials, first, targets, limit, on_stage))
 
     def _audited(self) -> LayerComparison:
-        """The model beside its original, whose own errors are taken out where they are seen."""
+        """Compare, and take out the original's own errors where they are seen."""
         done = self._compared()
         plain = self._reference
         taken_out: dict[str, tuple[Suspect, OwnError]] = {}
@@ -207,18 +207,18 @@ class _Session:
         return with_own_errors(done, [error for _, error in taken_out.values()])
 
     def _compared(self) -> LayerComparison:
-        """The model beside its original, which is run in step unless it was recorded."""
+        """Run the model beside its original, in step unless that was recorded."""
         pair = Pair(self._reference, self._package, self.targets, histograms=self.histograms)
         return replace(pair.compared(self._runs()), warnings=self.warnings)
 
     def _runs(self) -> Iterable[tuple[Feeds, Original]]:
-        """What is fed in each sample, and a run of the original on it."""
+        """Pair the data of each sample with a run of the original on them."""
         if self._recorded is not None:
             return self._recorded
         return ((feeds, ReferenceRun(self._reference, feeds)) for feeds in self._feeds())
 
     def _feeds(self) -> Iterator[Feeds]:
-        """What both are fed in each sample, the same each time."""
+        """Make the data of each sample, the same each time."""
         given, samples, seed = self._drawn
         return sample_feeds(self._reference, self._ports, given, samples, seed)
 

@@ -1,4 +1,4 @@
-"""What the nodes of an ONNX file read, and an order in which they can run."""
+"""Names that the nodes of an ONNX file read, and an order in which the nodes can run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _GRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
 
 
 def read_by(node: onnx.NodeProto) -> list[str]:
-    """Names that the node reads, those that graphs inside it take from around them among them."""
+    """List the names that a node reads, with those that graphs inside it take from outside."""
     names = [name for name in node.input if name]
     for attribute in node.attribute:
         if attribute.type not in _GRAPHS:
@@ -30,7 +30,7 @@ def read_by(node: onnx.NodeProto) -> list[str]:
 
 
 def producers_first(nodes: Iterable[onnx.NodeProto], known: set[str]) -> list[onnx.NodeProto]:
-    """`nodes` with producers first, else in their order; those of a cycle come last."""
+    """Sort `nodes` with producers first, else in their order; those of a cycle come last."""
     found: list[onnx.NodeProto] = []
     left = list(nodes)
     while left:

@@ -24,7 +24,7 @@ _FORM = "qdq"
 
 
 def open_original(model: Path, folder: Path) -> ReferenceModel:
-    """The ONNX model in the file `model`, ready to run.
+    """Open the ONNX model in the file `model`, ready to run.
 
     Args:
         model: the file.

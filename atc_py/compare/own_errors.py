@@ -1,7 +1,7 @@
 """Errors that the original made itself: found by a float64 run of the node, and taken out.
 
 An engine that runs the original in float32 rounds as well, and some of its kernels are far off where
-results are small. Before such an error is put down to the device, the nodes behind the layer are run
+results are small. Before such an error is put down to the device, the nodes that make the layer are run
 alone in float64 on the original's own inputs. Where the original is at least 1 / BORN_FACTOR as far
 from that run as the device is from the original, the original's own error is what is seen. The
 comparison is then made again with the float64 value in its place, so that all that follows is
@@ -79,7 +79,7 @@ class ExactValues:
     def amended(
         self, name: str, value: NDArray[Any], feeds: Mapping[str, NDArray[Any]]
     ) -> NDArray[Any]:
-        """The float64 run's result in the dtype of `value`; `value` where there is no such run."""
+        """Return the float64 result in the dtype of `value`; `value` where there is none."""
         exact = self._nodes[name].run(feeds, value)
         with np.errstate(over="ignore"):
             return value if exact is None else exact.astype(value.dtype)
@@ -91,7 +91,7 @@ def find_suspects(
     reference: ReferenceModel,
     looked_at: Collection[str],
 ) -> list[Suspect]:
-    """The layers that a float64 run must judge, each value once.
+    """Find the layers that a float64 run must judge, each value once.
 
     Args:
         done: the comparison.
@@ -119,7 +119,7 @@ def find_suspects(
 def own_errors_of(
     suspects: Iterable[Suspect], runs: Iterable[Original]
 ) -> list[tuple[Suspect, OwnError]]:
-    """Those of `suspects` of which the original's own error is what is seen.
+    """Find those of `suspects` where the error that is seen is the original's own.
 
     Args:
         suspects: the layers.
@@ -138,7 +138,7 @@ def own_errors_of(
 
 
 class _Measured:
-    """How far the original is from the float64 run of a suspect.
+    """Distance of the original from the float64 run of a suspect.
 
     Attributes:
         suspect: the layer.
@@ -170,7 +170,7 @@ class _Measured:
         self._measure.add(value, exact)
 
     def own_error(self) -> OwnError | None:
-        """The original's own error, where it is what is seen."""
+        """Return the original's own error, where it is the error that is seen."""
         if not self.judged or self._measure is None:
             return None
         layer, own = self.suspect.layer, self._measure.figures()
@@ -187,7 +187,7 @@ class _Measured:
 
 
 def with_own_errors(done: LayerComparison, errors: Sequence[OwnError]) -> LayerComparison:
-    """The comparison with `errors`, the original's own, noted at their layers."""
+    """Note `errors`, the original's own, in the comparison and at their layers."""
     if not errors:
         return done
     found = {error.value: error for error in errors}
@@ -196,7 +196,7 @@ def with_own_errors(done: LayerComparison, errors: Sequence[OwnError]) -> LayerC
 
 
 def _roots(done: LayerComparison) -> set[int]:
-    """Where the errors were born that a bad layer or an output shows, and what came before them."""
+    """Find where the errors were born that bad layers and outputs show, and what preceded them."""
     found: set[int] = set()
     waiting = [*_shown_roots(done)]
     while waiting:
@@ -209,7 +209,7 @@ def _roots(done: LayerComparison) -> set[int]:
 
 
 def _shown_roots(done: LayerComparison) -> set[int]:
-    """Where the errors were born that a bad layer or an output shows."""
+    """Find where the errors were born that bad layers and outputs show."""
     roots = {layer.root for layer in done.layers if layer.faults}
     for at in done.outputs.values():
         layer = done.layers[at]

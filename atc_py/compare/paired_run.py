@@ -251,11 +251,11 @@ class Pair:
         return {name: place for name, place in found.items() if place is not None}
 
     def _uncompared(self, at: Mapping[tuple[int, int], int]) -> dict[str, str]:
-        """Why outputs that the device computes could not be compared, or not in every sample."""
+        """List the outputs that could not be compared in every sample, with the reasons."""
         makers, found = self._matching.producer, {}
         for port in self._description.outputs:
             if port.tensor not in makers:
-                continue  # An input or a constant, handed out as it is.
+                continue  # An input or a constant, returned as it is.
             if port.tensor in self._unlike:
                 found[port.name] = self._unlike[port.tensor]
             elif (makers[port.tensor], port.tensor) not in at:
@@ -264,7 +264,7 @@ class Pair:
         return found
 
     def _rankings(self) -> dict[str, Ranking]:
-        """Agreement on the best class, by outputs that hold scores."""
+        """Collect the agreement on classes, by outputs that hold scores."""
         rankings = {
             port.name: self._scored[port.tensor].ranking() for port in self._description.outputs
         }

@@ -1,8 +1,8 @@
-"""Which class the device and the original prefer, where an output holds scores of classes.
+"""Agreement of the device and the original on the best class of an output.
 
 Such an output has floats of shape [N, classes], two classes or more, and N rows as the model's inputs
-have samples: N is the first extent of an input of rank 2 or more. Logits and probabilities rank
-alike. A regression of that shape is taken for one too; nothing tells them apart.
+have samples: N is the first dimension of an input of rank 2 or more. Logits and probabilities rank
+alike. A regression of that shape looks the same and is counted too.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _FEW = 5
 
 
 def holds_scores(scores: NDArray[Any], inputs: Iterable[tuple[int, ...]]) -> bool:
-    """Whether a float output has one row of scores for each sample of `inputs`, their shapes."""
+    """Tell whether a float output has a row of scores for each sample; `inputs` are shapes."""
     if scores.ndim != 2 or scores.shape[1] < 2:  # noqa: PLR2004  (rank 2, two classes)
         return False
     return any(len(shape) > 1 and shape[0] == scores.shape[0] for shape in inputs)
 
 
 class Ranks:
-    """Counts rows on whose classes both sides agree."""
+    """Counters of rows on whose classes both sides agree."""
 
     def __init__(self) -> None:
         self._rows = self._first = self._among = 0
@@ -53,7 +53,7 @@ class Ranks:
             self._among += before < _FEW
 
     def ranking(self) -> Ranking | None:
-        """The shares; None without rows."""
+        """Return the shares; None without rows."""
         if not self._rows:
             return None
         few = self._among / self._rows if self._classes > _FEW else None

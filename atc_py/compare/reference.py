@@ -71,7 +71,7 @@ class Amendment(Protocol):
     """Values that take the place of those that the model's own run makes.
 
     Attributes:
-        reads: what each amended value is worked out from, by its name.
+        reads: what each amended value is computed from, by its name.
     """
 
     reads: Mapping[str, Collection[str]]
@@ -79,7 +79,7 @@ class Amendment(Protocol):
     def amended(
         self, name: str, value: NDArray[Any], feeds: Mapping[str, NDArray[Any]]
     ) -> NDArray[Any]:
-        """What takes the place of `value`, called `name`; `feeds` has what it is worked out from."""
+        """Return what replaces `value`, called `name`; `feeds` has what it is computed from."""
         ...
 
 
@@ -119,13 +119,13 @@ class ReferenceModel:
         self.pieces = self._cut(weight_bytes)
 
     def with_amendment(self, amendment: Amendment) -> ReferenceModel:
-        """The same model, whose runs take some values from `amendment`."""
+        """Copy the model; runs of the copy take some values from `amendment`."""
         found = ReferenceModel(self.path, self._proto, self._weight_limit, amendment)
         found.form, found.nodes = self.form, self.nodes
         return found
 
     def standing_for(self, other: ReferenceModel, form: str) -> ReferenceModel:
-        """This model in place of `other`, of which it is the form called `form`.
+        """Put this model in the place of `other`, of which it is the form called `form`.
 
         It has the path and the nodes of the other, whose values have the same names; what runs is
         this one.
@@ -135,11 +135,11 @@ class ReferenceModel:
 
     @property
     def can_be_amended(self) -> bool:
-        """Whether a value can be changed between its maker and its readers."""
+        """Tell whether a value can be changed between its maker and its readers."""
         return not any(node.op_type in _NEVER_CUT for node in self.makers.values())
 
     def exact_nodes(self, value: str, among: Collection[str]) -> ExactNodes | None:
-        """The nodes that make `value`, to be run alone; None where no node makes it.
+        """Collect the nodes that make `value`, to be run alone; None where no node makes it.
 
         Args:
             value: its name.
@@ -149,7 +149,7 @@ class ReferenceModel:
         return exact_nodes(value, among, self.makers, self.constants, opsets)
 
     def constant(self, name: str) -> NDArray[Any] | None:
-        """The constant called `name`, of an initializer or a Constant node; None for others."""
+        """Return the constant of an initializer or a Constant node; None for other names."""
         if name in self.constants:
             return onnx.numpy_helper.to_array(self.constants[name])
         maker = self.makers.get(name)
@@ -300,7 +300,7 @@ class ReferenceRun:
             self._drop(name)
 
     def _amend(self, made: Collection[str]) -> list[str]:
-        """Put amended values in place of those among `made`; what they were worked out from."""
+        """Put amended values in place of those among `made`; return what they were computed from."""
         amendment = self._model.amendment
         read: list[str] = []
         if amendment is None:

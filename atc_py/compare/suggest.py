@@ -206,7 +206,7 @@ class _Search:
         return trial
 
     def _progress(self, kept: int) -> str:
-        """A line for the trial that begins, which keeps so many lines."""
+        """Describe the trial that begins, which keeps so many lines."""
         best = "nothing reaches the target yet"
         if self._fewest is not None:
             best = f"best so far {self._fewest} kept"
@@ -242,7 +242,7 @@ class _Search:
         return set() if done.stopped else missing
 
     def _good(self, trial: Trial) -> bool:
-        """Whether a set reaches the target."""
+        """Tell whether a set reaches the target."""
         return reaches(trial.done, self._targets)
 
     def _told(self, best: Trial) -> Suggestion:

@@ -128,7 +128,7 @@ def missed_targets(done: LayerComparison, targets: Mapping[str, float]) -> list[
 
 
 def missed_by_all(done: LayerComparison) -> list[Diagnostic]:
-    """BELOW_TARGET where a search found no set of nodes with which the target is reached."""
+    """Report BELOW_TARGET where a search found no nodes with which the target is reached."""
     found = done.suggestion
     if found is None or found.reached:
         return []

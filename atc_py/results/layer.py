@@ -186,25 +186,25 @@ class Layer:
 
     @property
     def judged(self) -> Judged:
-        """The figures that it is judged by: those beyond the floor where it is within that."""
+        """Return the figures to judge by: those beyond the floor where the error is within it."""
         found = self.figures.beyond if self.within_floor else None
         plain = found or self.figures
         return Judged(plain.cosine, plain.distance, plain.snr)
 
     @property
     def within_floor(self) -> bool:
-        """Whether more than half of its error, where it has one, is within its floor."""
+        """Tell whether more than half of its error, where it has one, is within its floor."""
         distance, beyond = self.figures.distance, self.figures.beyond
         return beyond is not None and distance > NOISE and beyond.distance < distance / 2
 
     @property
     def holds_codes(self) -> bool:
-        """Whether it holds quantized codes, which stand for real numbers."""
+        """Tell whether it holds quantized codes, which stand for real numbers."""
         return self.grid is not None and self.grid.codes
 
     @property
     def moved_steps(self) -> int:
-        """The most steps of its grid that a value is off by; 0 where it has none."""
+        """Return the most steps of its grid that a value is off by; 0 where it has none."""
         if self.grid is None or not self.grid.step:
             return round(self.figures.max_absolute) if self.holds_codes else 0
         step = 1.0 if self.grid.codes else self.grid.step
@@ -220,16 +220,16 @@ class Layer:
 
     @property
     def error(self) -> float:
-        """One figure to trace errors by: infinite for lost values."""
+        """Return one figure to trace errors by: infinite for lost values."""
         return self._error(self.figures.distance)
 
     @property
     def judged_error(self) -> float:
-        """One figure to order layers by: as `error`, less what is within the floor."""
+        """Return one figure to order layers by: as `error`, less what is within the floor."""
         return self._error(self.judged.distance)
 
     def _error(self, distance: float) -> float:
-        """The figure, with `distance` as that of real numbers."""
+        """Return the figure, with `distance` as that of real numbers."""
         if self.figures.lost_share:
             return math.inf
         return distance if self.is_float or self.holds_codes else self.figures.differing
@@ -259,7 +259,7 @@ class Layer:
         return tuple(found)
 
     def _moved(self) -> tuple[str, ...]:
-        """How far quantized values moved."""
+        """Describe how far quantized values moved."""
         steps = f"{self.moved_steps} step{'s' if self.moved_steps != 1 else ''}"
         if self.holds_codes:
             return (f"{self.figures.differing:.3%} of the codes moved, by up to {steps}",)

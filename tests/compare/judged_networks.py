@@ -19,13 +19,13 @@ __all__ = ["classifier", "detector", "image", "rounded_codes"]
 
 
 def image() -> Array:
-    """An input of the detector."""
+    """Make an input of the detector."""
     found: Array = np.random.default_rng(1).standard_normal((1, 3, 16, 16)).astype(np.float32)
     return found
 
 
 def detector(bias: float = -14.0, *, swish: bool = False) -> onnx.ModelProto:
-    """Scores of objects times scores of classes, all far below 1 with a `bias` below -8.
+    """Build scores of objects times scores of classes, all far below 1 with a `bias` below -8.
 
     Onnxruntime's float32 Sigmoid is off by up to 1.7e-7 everywhere, which is much of such a score.
     With `swish` the scores are multiplied by their logits, which makes one operator of both.
@@ -58,7 +58,7 @@ def detector(bias: float = -14.0, *, swish: bool = False) -> onnx.ModelProto:
 
 
 def rounded_codes(zero: Array) -> tuple[onnx.ModelProto, Array]:
-    """Codes of numbers just above half a step, which float16 rounds to half a step: to even codes.
+    """Build codes of numbers just above half a step, which float16 rounds to half: to even codes.
 
     Then codes that a layer on int8 makes of them.
     """
@@ -81,7 +81,7 @@ def rounded_codes(zero: Array) -> tuple[onnx.ModelProto, Array]:
 
 
 def classifier(classes: int, *, softmax: bool = False) -> onnx.ModelProto:
-    """One row of logits, or of probabilities, for each of 16 samples."""
+    """Build one row of logits, or of probabilities, for each of 16 samples."""
     weights = np.random.default_rng(2).standard_normal((32, classes)).astype(np.float32)
     nodes = [helper.make_node("MatMul", ["x", "w"], ["z" if softmax else "y"], name="n_z")]
     nodes += [node("Softmax", "z", "y", axis=-1)] if softmax else []

@@ -1,4 +1,4 @@
-"""Errors of the original's own: found by a float64 run, taken out, and told in every format."""
+"""Errors of the original's own: found by a float64 run, taken out, and reported in every format."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def test_part_of_an_error_that_is_moved_is_passed_on(tmp_path: Path) -> None:
 
 
 def exact(op: str, **attributes: Any) -> ExactNodes:
-    """A node that reads `x` and makes `y`."""
+    """Make a node that reads `x` and makes `y`."""
     return ExactNodes(
         "y", (node(op, "x", "y", **attributes),), ("x",), {}, [helper.make_opsetid("", 13)]
     )

@@ -1,4 +1,4 @@
-"""What is said of outputs: targets, agreement on classes, and outputs that could not be compared."""
+"""Verdicts on outputs: targets, agreement on classes, and outputs that could not be compared."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def compared(model: onnx.ModelProto, folder: Path, **options: Any) -> LayerCompa
 
 
 def selected_rows() -> tuple[onnx.ModelProto, np.ndarray]:
-    """Indices of what is above a half: float16 takes 0.5001 for 0.5, and finds fewer."""
+    """Build indices of what is above a half: float16 takes 0.5001 for 0.5, and finds fewer."""
     x = np.array([[0.5001, 0.7, 0.2, 0.5001]], np.float32)
     nodes = [node("Greater", "x half", "above"), node("NonZero", "above", "y")]
     model = built(nodes, {"x": x}, {"half": np.array([0.5], np.float32)})

@@ -80,7 +80,7 @@ def _row(done: LayerComparison, layer: Layer) -> list[str]:
 
 
 def _judged(layer: Layer) -> list[str]:
-    """The cells of what a layer is judged by beside its plain figures."""
+    """Fill the cells of what a layer is judged by beside its plain figures."""
     beyond, own = layer.figures.beyond, layer.own
     floored: tuple[str, ...] = ("", "", "", "")
     if beyond is not None:
@@ -94,7 +94,7 @@ def _judged(layer: Layer) -> list[str]:
 
 
 def _as_output(done: LayerComparison, at: int) -> list[str]:
-    """The cells of the outputs that a layer is; what several have is separated by semicolons."""
+    """Fill the cells of the outputs that a layer is; several are separated by semicolons."""
     names = [name for name, place in done.outputs.items() if place == at]
     rankings = [done.rankings.get(name) for name in names]
     first = [number_text(each.top1) for each in rankings if each is not None]

@@ -18,7 +18,7 @@ __all__ = ["layers_json", "output_json"]
 
 
 def layers_json(done: LayerComparison) -> dict[str, object]:
-    """The whole comparison."""
+    """Convert the whole comparison."""
     first = done.first_bad
     return {
         "model": str(done.model),
@@ -47,7 +47,7 @@ def layers_json(done: LayerComparison) -> dict[str, object]:
 
 
 def output_json(done: LayerComparison, name: str) -> dict[str, object]:
-    """An output: its layer, the figures that it is judged by, and the agreement on classes."""
+    """Convert an output: its layer, the figures to judge by, the agreement on classes."""
     reason = done.uncompared.get(name)
     found: dict[str, object] = {"node": None, "compared": reason is None, "reason": reason}
     if name in done.outputs:
@@ -63,12 +63,12 @@ def output_json(done: LayerComparison, name: str) -> dict[str, object]:
 
 
 def _absent(done: LayerComparison) -> list[str]:
-    """Outputs without a layer."""
+    """List the outputs without a layer."""
     return [name for name in done.uncompared if name not in done.outputs]
 
 
 def _verdict(done: LayerComparison) -> dict[str, object]:
-    """What was to be reached, and what misses it."""
+    """Convert the targets, and what misses them."""
     misses = [
         {
             "output": each.output,
@@ -83,7 +83,7 @@ def _verdict(done: LayerComparison) -> dict[str, object]:
 
 
 def _own(each: OwnError) -> dict[str, object]:
-    """An error of the original's own."""
+    """Convert an error of the original's own."""
     return {
         "source": each.source,
         "source_op": each.source_op,
@@ -95,7 +95,7 @@ def _own(each: OwnError) -> dict[str, object]:
 
 
 def _layer(done: LayerComparison, layer: Layer) -> dict[str, object]:
-    """One layer."""
+    """Convert one layer."""
     root = done.root_of(layer)
     return {
         "index": layer.index,
@@ -120,7 +120,7 @@ def _layer(done: LayerComparison, layer: Layer) -> dict[str, object]:
 
 
 def _finite(numbers: Mapping[str, object]) -> dict[str, object]:
-    """`numbers` with None for what JSON cannot name, also in what is nested."""
+    """Replace what JSON cannot name by None, also in what is nested."""
     found: dict[str, object] = {}
     for name, value in numbers.items():
         if isinstance(value, dict):

@@ -47,7 +47,7 @@ def _verdict(found: Suggestion) -> str:
 
 
 def _best(found: Suggestion) -> str:
-    """The output that is worst with all candidates kept."""
+    """Name the output that is worst with all candidates kept."""
     done = found.after
     if done.stopped or not done.outputs:
         return ", as the device stops then, too" if done.stopped else ""

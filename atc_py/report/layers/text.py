@@ -69,7 +69,7 @@ def origin_text(done: LayerComparison, layer: Layer) -> str:
 
 
 def output_verdict(done: LayerComparison, name: str) -> str:
-    """What an output misses, or that it passes; empty where there are no targets."""
+    """Say what an output misses, or that it passes; nothing where there are no targets."""
     if not done.targets:
         return ""
     missed = [each for each in misses_of(done, done.targets) if each.output == name]
@@ -93,13 +93,13 @@ def growth_text(done: LayerComparison, layer: Layer) -> str:
 
 
 def _verdict(done: LayerComparison) -> list[str]:
-    """What is wrong, in the first lines, and whether the targets are met."""
+    """Say in the first lines what is wrong, and whether the targets are met."""
     stopped = [_visible(f"the device stopped: {done.stopped}")] if done.stopped else []
     return [*stopped, *_bad_layers(done), *_own_errors(done), *_against_targets(done)]
 
 
 def _bad_layers(done: LayerComparison) -> list[str]:
-    """The first bad layer, how its error came about, and what it means for the outputs."""
+    """Name the first bad layer, how its error came about, and what it means for the outputs."""
     first = done.first_bad
     if first is None:
         return ["no layer is bad"]
@@ -110,7 +110,7 @@ def _bad_layers(done: LayerComparison) -> list[str]:
 
 
 def _reach(done: LayerComparison) -> str:
-    """How many layers are bad, and what reaches the outputs of it."""
+    """Count the bad layers, and say what reaches the outputs of it."""
     bad = sum(bool(layer.faults) for layer in done.layers)
     head = f"{bad} of {len(done.layers)} layers are bad"
     if done.stopped:
@@ -131,7 +131,7 @@ def _reach(done: LayerComparison) -> str:
 
 
 def _own_errors(done: LayerComparison) -> list[str]:
-    """The errors of the original's own, which were taken out."""
+    """Describe the errors of the original's own, which were taken out."""
     lines = []
     for each in done.own_errors[:_OWN_SHOWN]:
         own, seen = each.original, each.seen
@@ -153,7 +153,7 @@ def _own_errors(done: LayerComparison) -> list[str]:
 
 
 def _against_targets(done: LayerComparison) -> list[str]:
-    """Whether the outputs meet the targets."""
+    """Say whether the outputs meet the targets."""
     if done.passed is None:
         return []
     wanted = ", ".join(f"{name} >= {least:g}" for name, least in done.targets.items())
@@ -171,7 +171,7 @@ def _title(layer: Layer) -> str:
 
 
 def outputs_table(done: LayerComparison) -> Table:
-    """The model's outputs, with what was found of classes and targets."""
+    """Tabulate the model's outputs, with what was found of classes and targets."""
     ranked, judged = bool(done.rankings), bool(done.targets)
     columns = ("output", *_COLUMNS[3:], *(("top-1>", "top-5>") if ranked else ()))
     rows = []
@@ -189,7 +189,7 @@ def outputs_table(done: LayerComparison) -> Table:
 
 
 def _ranking(done: LayerComparison, name: str) -> tuple[str, str]:
-    """The agreement on the best class and on the best five."""
+    """Format the agreement on the best class and on the best five."""
     found = done.rankings.get(name)
     if found is None:
         return "-", "-"

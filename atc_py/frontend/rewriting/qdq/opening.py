@@ -75,7 +75,7 @@ def is_opened(node: WorkNode) -> bool:
 
 
 def result_scale_at(domain: str, op_type: str) -> int | None:
-    """The input that is the scale of an operator's quantized result, its zero point after it.
+    """Return the input with the scale of an operator's quantized result; its zero point follows.
 
     None for operators whose results are no quantized codes.
     """

@@ -64,7 +64,7 @@ class _HasOperator(Protocol):
 
     @property
     def op_type(self) -> str:
-        """Its operator."""
+        """Return its operator."""
         ...
 
 
@@ -73,7 +73,7 @@ class _HasNodes(Protocol):
 
     @property
     def nodes(self) -> Iterable[_HasOperator]:
-        """Its nodes."""
+        """Return its nodes."""
         ...
 
 
