@@ -169,3 +169,25 @@ def test_numbers_that_json_cannot_name_are_null(workshop: Atc) -> None:
     done = workshop("run", "old.om", "--random", "0", "--expect", "nan.npy", "--json")
     assert done.status == 4
     assert document(done)["comparisons"][0]["range_error"] is None
+
+
+@pytest.mark.parametrize("arguments", [(), ("ops",), ("no-such-command",), ("ops", "nothing")])
+def test_call_without_a_command_is_one_document_too(atc: Atc, arguments: Line) -> None:
+    done = atc(*arguments, "--json")
+    assert done.status == 2
+    assert [each["code"] for each in document(done)["diagnostics"]] == ["ATC1001"]
+
+
+def test_bug_is_one_document_too(
+    workshop: Atc, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise KeyError("state that nobody expected")
+
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("atc_py.pipeline.compile.lower_model", broken)
+    for command in ("convert", "compare", "kernels", "profile"):
+        done = workshop(command, "small.onnx", "--json")
+        assert done.status == 70
+        assert [each["code"] for each in document(done)["diagnostics"]] == ["ATC9001"]
