@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,12 +46,14 @@ def test_example_runs_and_prints_what_the_page_shows(
 
 def run_commands(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Run the commands of a block; what they print must be what it shows."""
-    for arguments, shown in commands(text):
+    for line, shown in commands(text):
+        program, *arguments = shlex.split(line)
+        assert program == "atc-py"
         capsys.readouterr()
         with pytest.raises(SystemExit) as exit_:
             main(arguments)
         printed = capsys.readouterr()
-        assert exit_.value.code == 0, (arguments, printed.err)
+        assert exit_.value.code == 0, (line, printed.err)
         assert not shown or printed.out.rstrip("\n") == shown.rstrip("\n")
 
 
