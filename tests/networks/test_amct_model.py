@@ -71,3 +71,17 @@ def test_it_holds_what_the_fold_is_for() -> None:
     biases = [name for each in model.graph.initializer if (name := each.name).endswith(".bias")]
     assert len(biases) == 3
     assert operators.count("AscendDequant") == 8
+
+
+@pytest.mark.parametrize("quant_bias", ["unfolded", "folded"])
+def test_compare_reads_both_sides_by_one_convention(quant_bias: str, tmp_path: Path) -> None:
+    network = Network(0)
+    onnx.save(network.deploy(), tmp_path / "model.onnx")
+    np.save(tmp_path / "x.npy", network.data(7))
+    done = atc_py.compare_model(
+        tmp_path / "model.onnx",
+        inputs=[str(tmp_path / "x.npy")],
+        targets={"cosine": 0.999},
+        quant_bias=quant_bias,
+    )
+    assert done.passed
