@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 
 from atc_py.frontend.folding.model import SourceNode
 from atc_py.source import scope_name
+from atc_py.spec.rewrites import performs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -21,6 +22,7 @@ Key: TypeAlias = "tuple[int, str, str]"
 """Position, first output and scope of a node."""
 
 
+@performs("restate")
 def restated(model: SourceModel, placements: Sequence[Placement | None]) -> SourceModel:
     """`model` with every node that was restated in its new form.
 

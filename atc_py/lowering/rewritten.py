@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from atc_py.frontend.folding.model import SourceValue
+from atc_py.spec.rewrites import performers, performs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,11 +28,13 @@ def lower_beyond(spec: OpSpec, b: Builder) -> Sequence[Value] | None:
     """The results of a node with an input beyond the list's dtypes; None where there is none."""
     for value, row in _operands(spec.inputs, b.node, b.node.inputs):
         if row.beyond is not None and value.dtype in row.beyond.dtypes:
-            rewrite = _REWRITES.get(row.beyond.rewrite)
-            return rewrite(b) if rewrite is not None else None
+            code = performers(row.beyond.rewrite)
+            results: Sequence[Value] | None = code[0](b) if code else None
+            return results
     return None
 
 
+@performs("cast-through")
 def lower_carried(
     spec: OpSpec, b: Builder, lower: Callable[[Builder], Sequence[Value]]
 ) -> Sequence[Value] | None:
@@ -83,11 +86,13 @@ def _operands(
             yield value, there[min(position, len(there) - 1)]
 
 
+@performs("dissolve")
 def _dissolve(b: Builder) -> Sequence[Value]:
     """The input itself."""
     return [b.input(0)]
 
 
+@performs("reshape-instead")
 def _reshape_instead(b: Builder) -> Sequence[Value]:
     """A Reshape to the shape of the result, one extent of which only the run may know."""
     result = b.output_type()
@@ -98,10 +103,3 @@ def _reshape_instead(b: Builder) -> Sequence[Value]:
     wanted = [-1 if extent is None else extent for extent in result.dims]
     shape = b.const("shape", np.array(wanted, dtype=np.int64))
     return [b.op("Reshape", [b.input(0), shape], result)]
-
-
-_REWRITES: Mapping[str, Callable[[Builder], Sequence[Value]]] = {
-    "dissolve": _dissolve,
-    "reshape-instead": _reshape_instead,
-}
-"""How nodes with dtypes beyond the list are taken, by name of the rewrite."""

@@ -1,10 +1,23 @@
-"""Rewrites: what atc-py does with a node that the list forbids, by name."""
+"""Rewrites of nodes that the list forbids: their names and words, and the code of each.
+
+A rewrite is found by its name. Its words stand in REWRITES; its condition is the rule of a
+specification that names it; its code is what `performs` has registered, in lowering or in a pass.
+To add one, add its words here, name it in a rule, and put `@performs("its-name")` on the function
+that does it: tests hold the three together.
+"""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any, TypeVar
+
 from atc_py.diag import Words
 
-__all__ = ["REWRITES"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["REWRITES", "performers", "performs"]
+
+Function = TypeVar("Function", bound="Callable[..., Any]")
 
 REWRITES: dict[str, Words] = {
     "add-bias": Words(
@@ -68,4 +81,27 @@ REWRITES: dict[str, Words] = {
         "按组拆分卷积，或改写为逐通道卷积",
     ),
 }
-"""What each rewrite does, in a sentence without end."""
+"""Effect of each rewrite by name, a clause without a final period."""
+
+_PERFORMERS: dict[str, list[Callable[..., Any]]] = {}
+
+
+def performs(name: str) -> Callable[[Function], Function]:
+    """Register a function as code of the rewrite `name`; a rewrite may need several.
+
+    Raises:
+        ValueError: no rewrite is called that.
+    """
+    if name not in REWRITES:
+        raise ValueError(f"no rewrite is called {name!r}; add its words to REWRITES")
+
+    def register(function: Function) -> Function:
+        _PERFORMERS.setdefault(name, []).append(function)
+        return function
+
+    return register
+
+
+def performers(name: str) -> tuple[Callable[..., Any], ...]:
+    """Return the registered code of the rewrite `name`; empty until its modules are imported."""
+    return tuple(_PERFORMERS.get(name, ()))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from atc_py.ir import SplatConst, Value
 from atc_py.lowering.attributes import get_float
 from atc_py.lowering.registry import lowering
+from atc_py.spec.rewrites import performs
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import element_count, format_shape
 
@@ -33,6 +34,7 @@ def lower_selu(b: Builder) -> Sequence[Value]:
 
 
 @lowering("Softplus")
+@performs("align-ranks")
 def lower_softplus(b: Builder) -> Sequence[Value]:
     """Softplus -> Softplus of a vector; other ranks are flattened and get their shape back."""
     x, result = b.input(0), b.output_type()
@@ -56,6 +58,7 @@ def lower_thresholded_relu(b: Builder) -> Sequence[Value]:
 
 
 @lowering("PRelu")
+@performs("align-ranks")
 def lower_prelu(b: Builder) -> Sequence[Value]:
     """PRelu -> PRelu with a vector of slopes, where they differ by channel if at all.
 

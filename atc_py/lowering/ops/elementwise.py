@@ -10,6 +10,7 @@ from atc_py.ir import SplatConst, TensorType, Value
 from atc_py.lowering.attributes import get_float, get_int
 from atc_py.lowering.operands import numbers_of
 from atc_py.lowering.registry import lowering
+from atc_py.spec.rewrites import performs
 from atc_py.system.memory_limit import format_size
 from atc_py.target import find_operator
 from atc_py.tensor.dtypes import DType
@@ -63,6 +64,7 @@ def lower_mod(b: Builder) -> Sequence[Value]:
 
 
 @lowering("Sub")
+@performs("broadcast-operands")
 def lower_sub(b: Builder) -> Sequence[Value]:
     """Sub -> Sub of two tensors of the result's shape; ExpandD gives it to one that lacks it.
 

@@ -8,6 +8,7 @@ from atc_py.ir import TensorType
 from atc_py.lowering.attributes import get_int
 from atc_py.lowering.operands import axis_of
 from atc_py.lowering.registry import lowering
+from atc_py.spec.rewrites import performs
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import closed_shape
 
@@ -61,6 +62,7 @@ def lower_scatter_nd(b: Builder) -> Sequence[Value]:
 
 
 @lowering("OneHot")
+@performs("count-from-front")
 def lower_one_hot(b: Builder) -> Sequence[Value]:
     """OneHot -> OneHotD with depth from the result's shape; values are cut into off and on.
 
@@ -130,6 +132,7 @@ def _may_be_negative(b: Builder, indices: Value) -> bool:
     return indices.const is None or None in b.source(0).dims
 
 
+@performs("count-from-front")
 def _from_front(b: Builder, extents: Dims) -> Value:
     """The second input; constant indices are counted from the front where the extents are known.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from atc_py.ir import DeferredConst, TensorType, Value
 from atc_py.lowering.attributes import get_float, get_int
 from atc_py.lowering.registry import lowering
+from atc_py.spec.rewrites import performs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +26,7 @@ _MATRIX = 2
 
 
 @lowering("Gemm")
+@performs("add-bias")
 def lower_gemm(b: Builder) -> Sequence[Value]:
     """Gemm -> MatMulV2; alpha goes into an operand, beta into C; a C that is no row becomes Add.
 
@@ -140,6 +142,7 @@ def _check_factors(b: Builder) -> None:
             )
 
 
+@performs("scale-operands")
 def _with_alpha(b: Builder) -> tuple[list[Value], float]:
     """The operands of Gemm, one of them times alpha, and the factor that is left."""
     operands, alpha = [b.input(0), b.input(1)], get_float(b, "alpha", 1.0)

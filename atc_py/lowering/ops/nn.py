@@ -16,6 +16,7 @@ from atc_py.lowering.windows import (
     forward_pads,
     transposed_pads,
 )
+from atc_py.spec.rewrites import performs
 from atc_py.tensor.shapes import (
     OpenShapeError,
     closed_shape,
@@ -110,6 +111,7 @@ def lower_max_pool(b: Builder) -> Sequence[Value]:
 
 
 @lowering("AveragePool")
+@performs("exclude-padding")
 def lower_average_pool(b: Builder) -> Sequence[Value]:
     """AveragePool -> AvgPoolV2; count_include_pad becomes its opposite, `exclusive`."""
     windows = _pool_windows(b)
@@ -125,6 +127,7 @@ def lower_average_pool(b: Builder) -> Sequence[Value]:
 
 
 @lowering("GlobalAveragePool")
+@performs("align-ranks")
 def lower_global_average_pool(b: Builder) -> Sequence[Value]:
     """GlobalAveragePool -> ReduceMeanD over the spatial axes, as CANN's own pass does."""
     axes = tuple(range(2, b.source(0).rank))
@@ -136,6 +139,7 @@ def lower_global_average_pool(b: Builder) -> Sequence[Value]:
 
 
 @lowering("BatchNormalization")
+@performs("drop-training-only")
 def lower_batch_normalization(b: Builder) -> Sequence[Value]:
     """BatchNormalization -> BatchNorm with given statistics; training forms are refused."""
     training = get_int(b, "training_mode", 0) != 0
@@ -297,6 +301,7 @@ def _auto_pad(b: Builder) -> str:
     return auto_pad
 
 
+@performs("explicit-pads")
 def _pads(b: Builder, x: SourceValue, windows: list[Window]) -> list[tuple[int, int]]:
     """(begin, end) padding per spatial axis in whatever form the node gives it."""
     auto_pad = _auto_pad(b)
@@ -330,6 +335,7 @@ def _explicit_pads(b: Builder) -> list[tuple[int, int]]:
     return list(zip(pads[:_AXES], pads[_AXES:], strict=True))
 
 
+@performs("explicit-pads")
 def _transposed_pads(
     b: Builder, x: SourceValue, windows: list[Window], output_padding: tuple[int, ...]
 ) -> list[tuple[int, int]]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from atc_py.ir import DenseConst, TensorType, Value
 from atc_py.lowering.attributes import get_float, get_int, get_ints, get_string
 from atc_py.lowering.registry import lowering
+from atc_py.spec.rewrites import performs
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import OpenShapeError, format_shape
 
@@ -23,6 +24,7 @@ _LARGEST_EXACT = 2048
 
 
 @lowering("RoiAlign")
+@performs("narrow-indices")
 def lower_roi_align(b: Builder) -> Sequence[Value]:
     """RoiAlign -> ROIAlign on rois of five columns, the image in front of the corners.
 

@@ -15,6 +15,7 @@ from atc_py.lowering.computed import (
 )
 from atc_py.lowering.operands import axis_of, numbers_of
 from atc_py.lowering.registry import lowering
+from atc_py.spec.rewrites import performs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -174,6 +175,7 @@ def _reached(start: int, end: int, step: int, extent: int) -> range:
     return range(min(max(start, 0), last), min(max(end, first), last), step)
 
 
+@performs("align-ranks")
 def _taken(b: Builder, x: Value, ranges: list[range], label: str | None = None) -> Value:
     """The elements of `x` that one range for each axis reaches.
 
@@ -202,6 +204,7 @@ def _least_step(reached: range) -> range:
     return reached if len(reached) > 1 else range(reached.start, reached.start + 1)
 
 
+@performs("gather-steps")
 def _gathered(b: Builder, x: Value, last: range, label: str | None) -> Value:
     """`x` at the positions `last` of its last axis."""
     import numpy as np

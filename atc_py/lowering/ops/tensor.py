@@ -8,6 +8,7 @@ from atc_py.ir import ConstData, SplatConst
 from atc_py.lowering.attributes import get_int, get_optional_ints
 from atc_py.lowering.operands import axis_of, numbers_of
 from atc_py.lowering.registry import lowering
+from atc_py.spec.rewrites import performs
 from atc_py.tensor.shapes import element_count
 
 if TYPE_CHECKING:
@@ -69,6 +70,7 @@ def lower_concat(b: Builder) -> Sequence[Value]:
 
 
 @lowering("Flatten")
+@performs("count-from-front")
 def lower_flatten(b: Builder) -> Sequence[Value]:
     """Flatten -> Flatten; axis may also stand behind the last axis."""
     rank = b.source(0).rank

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atc_py.passes.base import Pass, PassContext
+from atc_py.spec.rewrites import performs
 
 if TYPE_CHECKING:
     from atc_py.ir import Graph, Node
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["RewriteDepthwiseConvPass"]
 
 
+@performs("split-groups")
 class RewriteDepthwiseConvPass(Pass):
     """Conv2D(groups = C) = DepthwiseConv2D when the filter has one input channel.
 

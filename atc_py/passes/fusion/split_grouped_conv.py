@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.ir import DeferredConst, TensorType
 from atc_py.passes.base import Pass, PassContext
+from atc_py.spec.rewrites import performs
 from atc_py.tensor.shapes import closed_shape
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["SplitGroupedConvPass"]
 
 
+@performs("split-groups")
 class SplitGroupedConvPass(Pass):
     """Conv2D(x, W, b, o; groups = G) = Concat_g Conv2D(x_g, W_g, b_g, o_g) along channels.
 

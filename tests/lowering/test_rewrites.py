@@ -1,0 +1,52 @@
+"""Rewrites: each has words, a rule or a restatement that asks for it, and code found by its name."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+import pytest
+
+from atc_py.spec import all_specs
+from atc_py.spec.rewrites import REWRITES, performers, performs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from atc_py.spec import OpSpec
+
+for _module in ("lowering.lower", "lowering.restated", "passes.manager"):
+    import_module(f"atc_py.{_module}")  # registers what it performs
+
+UNNAMED = {"cast-through", "restate"}
+"""Rewrites that no rule names: carried dtypes and restated opsets ask for them."""
+
+
+def asked_for(spec: OpSpec) -> Iterator[str]:
+    """Yield the rewrites that a specification names."""
+    yield from (rule.rewrite for rule in spec.constraints if rule.rewrite is not None)
+    yield from (row.rewrite for row in spec.attributes if row.rewrite is not None)
+    yield from (row.rewrite for row in spec.inputs if row.rewrite is not None)
+    for row in spec.inputs:
+        if row.beyond is not None:
+            yield row.beyond.rewrite
+
+
+@pytest.mark.parametrize("name", REWRITES)
+def test_rewrite_has_code(name: str) -> None:
+    assert performers(name)
+
+
+def test_rules_ask_for_every_rewrite() -> None:
+    named = {name for spec in all_specs() for name in asked_for(spec)}
+    assert named == REWRITES.keys() - UNNAMED
+
+
+def test_code_stands_where_nodes_change() -> None:
+    rooms = {code.__module__.split(".")[1] for name in REWRITES for code in performers(name)}
+    assert rooms == {"lowering", "passes"}
+
+
+def test_unknown_rewrite_is_refused() -> None:
+    with pytest.raises(ValueError, match="no rewrite is called 'align-rank'"):
+        performs("align-rank")
