@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
 import re
 import shlex
@@ -34,6 +35,8 @@ PAGE = (ROOT / "docs" / "adding-an-operator.md").read_text(encoding="utf-8")
 FILE = re.compile(r"^`(?P<name>[^`\n]+)`\n\n```\w+\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 CONSOLE = re.compile(r"^```console\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 SCRIPT = "try_shrink.py"
+MOST_PLACES = 5
+"""Places that a new function of each element with a complete kernel stub touches."""
 
 FILES = {found["name"]: found["text"] for found in FILE.finditer(PAGE)}
 CODE = {name: text for name, text in FILES.items() if name.startswith("atc_py/")}
@@ -90,7 +93,9 @@ def test_page_adds_one_file_of_each_kind_and_no_more() -> None:
         "atc_py/lowering/ops",
         "atc_py/target/rows",
         "my_specs",
+        "templates/kernels/functions",
     ]
+    assert len(FILES.keys() - {SCRIPT}) <= MOST_PLACES
     for name, decorator in (("lowering/ops", "lowering"), ("device/sim/kernels", "kernel")):
         tree = ast.parse(CODE[f"atc_py/{name}/shrink.py"])
         functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
@@ -123,7 +128,7 @@ def test_script_prints_what_the_page_shows(tree: Path) -> None:
 def test_commands_print_what_the_page_shows(tree: Path) -> None:
     python(tree, SCRIPT)
     shown = [part for found in CONSOLE.finditer(PAGE) for part in found["text"].split("$ ")[1:]]
-    assert len(shown) == 2
+    assert len(shown) == 3
     for part in shown:
         line, _, output = part.partition("\n")
         command, *arguments = shlex.split(line)
@@ -158,6 +163,22 @@ def test_operator_gives_what_onnx_gives(tree: Path, dtype: type[np.floating]) ->
         found = np.load(tree / f"{name}.out.npy")
         assert found.dtype == y.dtype
         np.testing.assert_array_equal(found, y)
+
+
+@pytest.mark.parametrize("mode", ["force_fp16", "must_keep_origin_dtype"])
+def test_kernel_stub_is_complete_and_agrees_with_the_simulator(tree: Path, mode: str) -> None:
+    x = np.zeros((3, 83), np.float32)
+    model = one_node_model("Shrink", {"x": x}, 13, lambd=0.75, bias=0.5)
+    onnx.save(model, tree / "stub.onnx")
+    options = ["--op-specs", "my_specs", "--precision-mode", mode]
+    common = ["-m", "atc_py", "kernels", "stub.onnx", *options]
+    listed = json.loads(python(tree, *common, "--format", "json"))
+    (found,) = (each for each in listed["kernels"] if each["op"] == "HardShrink")
+    assert (found["family"], found["complete"], found["numbers"]) == ("activation", True, "exact")
+    (line,) = (
+        each for each in python(tree, *common, "--verify").splitlines() if "hard_shrink" in each
+    )
+    assert line.split()[-1] == "equal"
 
 
 def test_specification_alone_is_enough_to_check(tree: Path, tmp_path: Path) -> None:

@@ -95,19 +95,10 @@ def work_of(operation: Operation) -> Work:
 
 
 def bytes_read(operation: Operation, position: int, tensor: Tensor) -> int:
-    """Bytes of the input at `position` that the operator reads: what it leaves out is no read."""
-    if position == 0 and operation.row.name in _PICKS:
+    """Return the bytes of the input at `position` that the operator reads, not what it leaves out."""
+    if position == 0 and operation.row.picks:
         return min(tensor.nbytes, sum(output.nbytes for output in operation.outputs))
     return tensor.nbytes
-
-
-_PICKS = frozenset(
-    {
-        "EmbeddingBag", "GatherElements", "GatherNd", "GatherV2D", "ROIAlign", "ROIPooling",
-        "RoiExtractor", "Shape", "Size", "StridedSliceD", "StridedSliceV2",
-    }
-)  # fmt: skip
-"""Operators that read a part of their first input."""
 
 
 def _passes(operation: Operation, count: float) -> Passes:

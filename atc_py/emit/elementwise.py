@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from atc_py.emit.family import Family
 from atc_py.emit.formula import Formula, Loaded, loaded
-from atc_py.emit.functions import CANCELLING
 from atc_py.emit.grid import grid_of, grid_tiling
 from atc_py.emit.links import link_scratch
 from atc_py.emit.plan import Buffer, KernelFacts, Launch, Plan
@@ -65,7 +64,8 @@ class ElementwiseFamily(Family):
 
     def sums(self, kernel: KernelFacts) -> bool:
         """Return True for functions whose value is a small rest of larger numbers."""
-        return kernel.op in CANCELLING
+        function = kernel.row.vector
+        return function is not None and function.cancels
 
     def fuses(self, kernel: KernelFacts, soc: Soc) -> bool:
         """Return True where the vector unit has the arithmetic."""

@@ -70,7 +70,9 @@ def with_link(
     if repeats and types[-1].dims != head.type.dims:
         return None
     number = len(facts.links) + 1
-    link = linked(key, number, _ports(follower, row, value, number, stored))
+    link = linked(key, number, _ports(follower, row, value, number, stored), row)
+    if link is None or not link.fits:
+        return None
     longer = replace(
         facts,
         key=replace(
@@ -82,7 +84,7 @@ def with_link(
         links=(*facts.links, link),
     )
     launch = Launch(longer, nodes[0], soc, (*nodes[1:], follower))
-    return longer if link.fits and _applies(launch, family_of(facts)) else None
+    return longer if _applies(launch, family_of(facts)) else None
 
 
 def _applies(launch: Launch, before: Family) -> bool:

@@ -10,7 +10,6 @@ from atc_py.diag.codes import BAD_TEMPLATE
 from atc_py.emit.collect import collect
 from atc_py.emit.cpp import attribute_constant
 from atc_py.emit.describe import describe
-from atc_py.emit.functions import CANCELLING
 from atc_py.emit.plan import Launch
 from atc_py.emit.registry import family_of
 from atc_py.emit.table import served, table_of
@@ -231,7 +230,7 @@ def _numbers(family: Family, facts: KernelFacts) -> str:
 
 def _link_entry(link: Link) -> dict[str, Any]:
     """A link in the list of kernels; `reads` has null where it reads the result so far."""
-    numbers = "exact" if link.exact else "sums" if link.op in CANCELLING else "close"
+    numbers = "exact" if link.exact else "sums" if link.function.cancels else "close"
     return {
         "op": link.op,
         "numbers": numbers,

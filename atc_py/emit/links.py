@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from atc_py.emit.functions import ROUNDED_ONCE, SCRATCH, compute_type
+from atc_py.emit.functions import compute_type, scratch_of
 from atc_py.emit.keys import Reach
 from atc_py.emit.scratch import Scratch
+from atc_py.target.vector import Operands
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import element_count
 
@@ -15,22 +16,13 @@ if TYPE_CHECKING:
     from atc_py.emit.keys import LinkKey
     from atc_py.emit.ports import Port
     from atc_py.ir import AttrValue
+    from atc_py.target import TargetOp
+    from atc_py.target.vector import VectorFunction
     from atc_py.tensor.shapes import Dims
 
 __all__ = ["Link", "LinkOperand", "link_scratch", "linked", "reach_of"]
 
-_LINKED = frozenset({
-    "Abs", "Acos", "Acosh", "Add", "Asin", "Asinh", "Atan", "Atanh", "Ceil", "Celu", "ClipByValue",
-    "Cos", "Cosh", "Elu", "Erf", "Exp", "Floor", "GeluV2", "HardSigmoid", "HardSwish", "LeakyRelu",
-    "Log", "Maximum", "Minimum", "Mod", "Mul", "Muls", "Neg", "Pow", "RealDiv", "Reciprocal",
-    "Relu", "Round", "Selu", "Sigmoid", "Sign", "Sin", "Sinh", "Softplus", "Softsign", "Sqrt",
-    "Sub", "Swish", "Tanh",
-})  # fmt: skip
-"""Operators that `formulas.j2` writes in place, with one tensor beside operands and result."""
-
 _FLOATS = frozenset({DType.FLOAT16, DType.FLOAT32, DType.BFLOAT16})
-_SINGLES = frozenset({"ClipByValue"})
-"""Operators whose further operands are read as single values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +53,15 @@ class Link:
         key: what the kernel depends on of it.
         number: from 1.
         operands: by position; None for the result so far.
+        function: how the vector unit computes it.
+        exact: True if its numbers are the simulator's bit for bit.
     """
 
     key: LinkKey
     number: int
     operands: tuple[LinkOperand | None, ...]
+    function: VectorFunction
+    exact: bool
 
     @property
     def op(self) -> str:
@@ -80,7 +76,12 @@ class Link:
     @property
     def compute(self) -> str:
         """C++ type of its arithmetic."""
-        return compute_type(self.op, self.key.dtype)
+        return compute_type(self.function, self.key.dtype)
+
+    @property
+    def form(self) -> str:
+        """Its form: unary, activation or binary."""
+        return self.function.form.value
 
     @property
     def wide(self) -> bool:
@@ -107,19 +108,14 @@ class Link:
         return tuple(result if each is None else each.name + tail for each in self.operands)
 
     @property
-    def exact(self) -> bool:
-        """Whether its numbers are the simulator's bit for bit."""
-        return self.op in ROUNDED_ONCE
-
-    @property
     def fits(self) -> bool:
-        """Whether `formulas.j2` writes it: an operator of its list on floats.
+        """True if `formulas.j2` writes it: a function of floats that may be linked.
 
         What a function of one tensor reads besides must be single values.
         """
-        if self.op not in _LINKED or self.key.dtype not in _FLOATS:
+        if not self.function.linked or self.key.dtype not in _FLOATS:
             return False
-        if self.op not in _SINGLES:
+        if self.function.operands is not Operands.SINGLES:
             return True
         first, *others = self.operands
         return first is None and all(
@@ -127,14 +123,26 @@ class Link:
         )
 
 
-def linked(key: LinkKey, number: int, ports: tuple[Port | None, ...]) -> Link:
-    """The link of `key` whose operands are `ports`, by position."""
-    single = key.op in _SINGLES
+def linked(key: LinkKey, number: int, ports: tuple[Port | None, ...], row: TargetOp) -> Link | None:
+    """Return the link of `key` whose operands are `ports`, by position.
+
+    Args:
+        key: what a kernel depends on of it.
+        number: from 1.
+        ports: None for the result so far.
+        row: the operator's.
+
+    Returns:
+        The link, or None where the operator is not a vector function.
+    """
+    if row.vector is None:
+        return None
+    single = row.vector.operands is Operands.SINGLES
     operands = tuple(
         None if port is None or entry is None else LinkOperand(port, entry.reach, single)
         for port, entry in zip(ports, key.inputs, strict=True)
     )
-    return Link(key, number, operands)
+    return Link(key, number, operands, row.vector, row.is_exact)
 
 
 def reach_of(operand: Dims, result: Dims) -> Reach:
@@ -162,7 +170,7 @@ def link_scratch(links: tuple[Link, ...], result: str) -> tuple[Scratch, ...]:
     found: dict[str, Scratch] = {}
     for link in links:
         wide = [result, *(each.name for each in link.tensors)] if link.wide else []
-        scratch = SCRATCH.get(link.op, ()) if link.compute == "float" else ()
+        scratch = scratch_of(link.function) if link.compute == "float" else ()
         for each in (*(Scratch(f"{name}Wide", "float") for name in wide), *scratch):
             found.setdefault(each.name, each)
     return tuple(found.values())

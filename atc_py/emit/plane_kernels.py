@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from atc_py.emit.functions import ZERO_OF_ZEROS
 from atc_py.emit.planes import PATTERN, lanes_of
 from atc_py.emit.tiling import BLOCK
 from atc_py.tensor.dtypes import DType
@@ -49,14 +48,15 @@ def _parts(port: Port, lanes: int) -> int:
 
 
 def keeps_zeros(kernel: KernelFacts) -> bool:
-    """Whether zeros in the padding of all operands are zeros in that of the result.
+    """Return True if zeros in the padding of all operands are zeros in that of the result.
 
     All operands must have padding, in blocks of one length.
     """
-    ops = {kernel.op, *(link.op for link in kernel.links)}
+    functions = (kernel.row.vector, *(link.function for link in kernel.links))
+    zeros = all(each is not None and each.zero_of_zeros for each in functions)
     storages = [port.storage for port in kernel.operands]
     blocks = {c0_of(port.dtype) for port in (*kernel.operands, *kernel.outputs)}
-    return ops <= ZERO_OF_ZEROS and None not in storages and len(blocks) == 1
+    return zeros and None not in storages and len(blocks) == 1
 
 
 def plane_facts(kernel: KernelFacts, tensors: Sequence[Loaded]) -> Mapping[str, Any]:

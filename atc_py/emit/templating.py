@@ -18,6 +18,7 @@ from jinja2.exceptions import TemplateError
 from atc_py.diag import Place
 from atc_py.diag.codes import BAD_TEMPLATE
 from atc_py.emit.cpp import camel, comment
+from atc_py.emit.functions import instruction_of
 from atc_py.emit.rendering import render_apart
 from atc_py.emit.sandbox import BoundedLoader, TemplateSandbox, bounded_text
 from atc_py.emit.template_cache import bytecode_cache
@@ -95,6 +96,7 @@ def _environment(folders: tuple[Path, ...]) -> Environment:
     )
     environment.filters["camel"] = camel
     environment.filters["comment"] = comment
+    environment.filters["instruction"] = instruction_of
     return environment
 
 

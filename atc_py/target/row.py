@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from atc_py.target.layouts import Layout, layout_of_family
 from atc_py.tensor.dtypes import DType
+
+if TYPE_CHECKING:
+    from atc_py.target.vector import VectorFunction
 
 __all__ = [
     "Attribute",
@@ -139,6 +142,11 @@ class TargetOp:
             the logarithm of one that does. Kernels add and divide terms of that limit's size, so
             that a result near 0 is as exact as the limit and not as exact as itself.
         takes: which storage formats its kernels take; None for what its family has.
+        vector: how the vector unit computes it, of a function of each element; None of others and
+            of functions whose kernels are left to write.
+        passes: vector instructions for each element, read off its formula; None for what its family
+            takes.
+        picks: True if it reads a part of its first input, as much as its results hold.
     """
 
     name: str
@@ -155,6 +163,9 @@ class TargetOp:
     saturates: bool = False
     formula: str = ""
     takes: Layout | None = None
+    vector: VectorFunction | None = None
+    passes: float | None = None
+    picks: bool = False
 
     @property
     def layout(self) -> Layout:
@@ -170,6 +181,11 @@ class TargetOp:
     def rounds(self) -> bool:
         """Whether results are computed and so rounded to their dtype."""
         return not self.selects and self.unit in {Unit.CUBE, Unit.VECTOR}
+
+    @property
+    def is_exact(self) -> bool:
+        """True if results are rounded once at most, and so the same however it is computed."""
+        return not self.rounds or (self.vector is not None and self.vector.rounded_once)
 
     @property
     def in_place(self) -> bool:

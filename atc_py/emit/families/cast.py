@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from atc_py.emit.cpp import C_TYPES
 from atc_py.emit.elementwise import ElementwiseFamily, rows_and_planes
 from atc_py.emit.formula import Formula, loaded
+from atc_py.emit.functions import operators_of
 from atc_py.emit.scratch import Scratch
+from atc_py.target.vector import Form
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
@@ -87,4 +89,4 @@ class _Casts(ElementwiseFamily):
         )
 
 
-FAMILIES = rows_and_planes(_Casts("cast", {"Cast"}))
+FAMILIES = rows_and_planes(_Casts(Form.CAST.value, operators_of(Form.CAST)))

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 from atc_py.emit.elementwise import ElementwiseFamily, rows_and_planes
 from atc_py.emit.formula import Formula, loaded
-from atc_py.emit.functions import MASK, ROUNDED_ONCE, SCRATCH, compute_type
+from atc_py.emit.functions import compute_type, operators_of, scratch_of, tensor_of
 from atc_py.emit.scratch import Scratch
+from atc_py.target.vector import MASK, Form, Operands
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from atc_py.emit.plan import KernelFacts
+    from atc_py.target.vector import VectorFunction
 
 __all__ = ["FAMILIES"]
 
@@ -20,19 +22,22 @@ _SIGNED = frozenset({DType.INT8, DType.INT16, DType.INT32, DType.INT64})
 
 
 class _Functions(ElementwiseFamily):
-    """Functions of elements of one dtype."""
+    """Functions of one form, of elements of one dtype: the operators whose rows say so."""
+
+    def __init__(self, form: Form) -> None:
+        super().__init__(form.value, operators_of(form))
 
     def formula(self, kernel: KernelFacts) -> Formula:
         """Say how a kernel computes: in the dtype, in float32, or on the scalar unit."""
-        dtype = kernel.inputs[0].dtype
-        compute = compute_type(kernel.op, dtype)
-        ports = kernel.inputs[:1] if kernel.op == "ClipByValue" else kernel.inputs
+        function, dtype = _function(kernel), kernel.inputs[0].dtype
+        compute = compute_type(function, dtype)
+        singles = function.operands is Operands.SINGLES
         return Formula(
             compute,
-            loaded(ports),
+            loaded(kernel.inputs[:1] if singles else kernel.inputs),
             wide=compute == "float" and dtype is not DType.FLOAT32,
-            scratch=() if compute == "scalar" else SCRATCH.get(kernel.op, ()),
-            along_channels=kernel.op == "PRelu",
+            scratch=() if compute == "scalar" else scratch_of(function),
+            along_channels=function.operands is Operands.CHANNELS,
             context=(
                 ("signed", dtype in _SIGNED),
                 ("approximate", kernel.attributes.get("approximate")),
@@ -44,8 +49,8 @@ class _Functions(ElementwiseFamily):
         return len(kernel.inputs) <= _MOST_SUMMANDS
 
     def exact(self, kernel: KernelFacts) -> bool:
-        """Return True for integers and bools, and for what is rounded once."""
-        return kernel.op in ROUNDED_ONCE or not kernel.outputs[0].dtype.is_float
+        """Return True for integers and bools, and for what is rounded once at most."""
+        return kernel.row.is_exact or not kernel.outputs[0].dtype.is_float
 
 
 class _Choices(_Functions):
@@ -56,35 +61,27 @@ class _Choices(_Functions):
         size = kernel.outputs[0].dtype.itemsize
         compute = {1: "half", 2: "half", 4: "float"}.get(size, "scalar")
         others = [Scratch("others", "half")] if size == 1 else []
-        scratch = (Scratch("words", "half"), *others, MASK)
+        scratch = (Scratch("words", "half"), *others, tensor_of(MASK))
         return Formula(
             compute, loaded(kernel.inputs), scratch=() if compute == "scalar" else scratch
         )
 
 
+def _function(kernel: KernelFacts) -> VectorFunction:
+    """Return the function that a kernel's operator is.
+
+    Raises:
+        ValueError: its row has none; these families claim no such operator.
+    """
+    if kernel.row.vector is None:
+        raise ValueError(f"{kernel.op} is not a vector function")
+    return kernel.row.vector
+
+
 FAMILIES = rows_and_planes(
-    _Functions(
-        "unary",
-        {
-            "Abs", "Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh", "Ceil", "ClipByValue",
-            "Cos", "Cosh", "Erf", "Exp", "Floor", "Log", "LogicalNot", "Muls", "Neg",
-            "Reciprocal", "Relu", "Round", "Sign", "Sin", "Sinh", "Sqrt", "Tanh",
-        },
-    ),
-    _Functions(
-        "activation",
-        {
-            "Celu", "Elu", "GeluV2", "HardSigmoid", "HardSwish", "LeakyRelu", "PRelu", "Selu",
-            "Sigmoid", "Softplus", "Softsign", "Swish", "Threshold",
-        },
-    ),
-    _Functions(
-        "binary",
-        {
-            "AccumulateNV2", "Add", "Addcmul", "FloorMod", "LogicalAnd", "LogicalOr", "Maximum",
-            "Minimum", "Mod", "Mul", "Pow", "RealDiv", "Sub",
-        },
-    ),
-    _Functions("compare", {"Equal", "Greater", "GreaterEqual", "Less", "LessEqual"}),
-    _Choices("select", {"SelectV2"}),
-)  # fmt: skip
+    _Functions(Form.UNARY),
+    _Functions(Form.ACTIVATION),
+    _Functions(Form.BINARY),
+    _Functions(Form.COMPARE),
+    _Choices(Form.SELECT),
+)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from atc_py.target.layouts import Layout
 from atc_py.target.row import Attribute, Operand, TargetOp, Unit
-from atc_py.target.rows.parts import F64, FLOATS, IMPL_MODE, Y, inputs, same
+from atc_py.target.rows.parts import DIVISION, EXP, F64, FLOATS, IMPL_MODE, LOG, Y, inputs, same
+from atc_py.target.vector import LOW, MASK, Form, Operands, VectorFunction
 
 __all__ = ["ROWS"]
 
@@ -14,10 +15,12 @@ def _activation(
     summary: str,
     attributes: tuple[Attribute, ...] = (),
     *,
+    vector: VectorFunction,
+    passes: float,
     double: bool = False,
     saturates: bool = False,
 ) -> TargetOp:
-    """A row for floats; `double` gives it an AI CPU kernel for float64."""
+    """Make a row for floats; `double` gives it an AI CPU kernel for float64."""
     return TargetOp(
         name,
         inputs("x"),
@@ -28,6 +31,8 @@ def _activation(
         columns=same(*FLOATS),
         aicpu=(F64,) if double else (),
         family="unary",
+        vector=vector,
+        passes=passes,
         saturates=saturates,
     )
 
@@ -41,6 +46,8 @@ ROWS = (
             Attribute("alpha2", "float", 1.0),
             Attribute("alpha3", "float", 1.0),
         ),
+        passes=4 + EXP,
+        vector=VectorFunction(Form.ACTIVATION, scratch=(LOW,)),
         saturates=True,
     ),
     _activation(
@@ -52,12 +59,16 @@ ROWS = (
             Attribute("input_scale", "float", 1.0),
         ),
         double=True,
+        passes=3 + EXP,
+        vector=VectorFunction(Form.ACTIVATION, scratch=(LOW,)),
         saturates=True,
     ),
     _activation(
         "GeluV2",
         "x times the share of a normal distribution below x, by its error function or by tanh.",
         (Attribute("approximate", "string", "none"),),
+        passes=6 + EXP + DIVISION,
+        vector=VectorFunction(Form.ACTIVATION, scratch=(LOW,), zero_of_zeros=True, cancels=True),
     ),
     TargetOp(
         "HardSigmoid",
@@ -72,13 +83,22 @@ ROWS = (
         columns=same(*FLOATS),
         aicpu=(F64,),
         family="unary",
+        passes=4.0,
+        vector=VectorFunction(Form.ACTIVATION),
         saturates=True,
     ),
-    _activation("HardSwish", "x times x + 3 held between 0 and 6, divided by 6."),
+    _activation(
+        "HardSwish",
+        "x times x + 3 held between 0 and 6, divided by 6.",
+        passes=5.0,
+        vector=VectorFunction(Form.ACTIVATION, scratch=(LOW,), zero_of_zeros=True),
+    ),
     _activation(
         "LeakyRelu",
         "x from 0 on, negative_slope * x below.",
         (Attribute("negative_slope", "float", 0.0),),
+        passes=2.0,
+        vector=VectorFunction(Form.ACTIVATION, scratch=(LOW,), rounded_once=True),
     ),
     TargetOp(
         "PRelu",
@@ -89,18 +109,61 @@ ROWS = (
         columns=same(*FLOATS, inputs=2),
         family="channel",
         takes=Layout.ALIKE,
+        passes=3.0,
+        vector=VectorFunction(
+            Form.ACTIVATION,
+            operands=Operands.CHANNELS,
+            scratch=(LOW,),
+            rounded_once=True,
+            linked=False,
+        ),
     ),
     _activation(
         "Selu",
         "1.0507 * x from 0 on, 1.0507 * 1.67326 * (exp(x) - 1) below.",
         double=True,
+        passes=4 + EXP,
+        vector=VectorFunction(Form.ACTIVATION, scratch=(LOW,), zero_of_zeros=True),
         saturates=True,
     ),
-    _activation("Sigmoid", "1 / (1 + exp(-x)).", (IMPL_MODE,), saturates=True),
-    _activation("Softplus", "log(1 + exp(x)).", (IMPL_MODE,)),
-    _activation("Softsign", "x / (1 + |x|).", (IMPL_MODE,), double=True, saturates=True),
-    _activation("Swish", "x / (1 + exp(-scale * x)).", (Attribute("scale", "float", 1.0),)),
-    _activation("Tanh", "Hyperbolic tangent.", saturates=True),
+    _activation(
+        "Sigmoid",
+        "1 / (1 + exp(-x)).",
+        (IMPL_MODE,),
+        passes=2 + EXP + DIVISION,
+        vector=VectorFunction(Form.ACTIVATION),
+        saturates=True,
+    ),
+    _activation(
+        "Softplus",
+        "log(1 + exp(x)).",
+        (IMPL_MODE,),
+        passes=2 + EXP + LOG,
+        vector=VectorFunction(Form.ACTIVATION, scratch=(LOW,)),
+    ),
+    _activation(
+        "Softsign",
+        "x / (1 + |x|).",
+        (IMPL_MODE,),
+        double=True,
+        passes=2 + DIVISION,
+        vector=VectorFunction(Form.ACTIVATION, scratch=(LOW,), zero_of_zeros=True),
+        saturates=True,
+    ),
+    _activation(
+        "Swish",
+        "x / (1 + exp(-scale * x)).",
+        (Attribute("scale", "float", 1.0),),
+        passes=3 + EXP + DIVISION,
+        vector=VectorFunction(Form.ACTIVATION, scratch=(LOW,)),
+    ),
+    _activation(
+        "Tanh",
+        "Hyperbolic tangent.",
+        passes=4 + EXP + DIVISION,
+        vector=VectorFunction(Form.UNARY, "Tanh", zero_of_zeros=True),
+        saturates=True,
+    ),
     TargetOp(
         "Threshold",
         inputs("x"),
@@ -111,5 +174,7 @@ ROWS = (
         columns=same(*FLOATS),
         family="unary",
         selects=True,
+        passes=2.0,
+        vector=VectorFunction(Form.ACTIVATION, scratch=(LOW, MASK), linked=False),
     ),
 )

@@ -24,6 +24,7 @@ from atc_py.target.rows.parts import (
     inputs,
     same,
 )
+from atc_py.target.vector import MASK, Form, Temporary, VectorFunction
 
 if TYPE_CHECKING:
     from atc_py.tensor.dtypes import DType
@@ -39,10 +40,22 @@ def _pairs(*dtypes: DType) -> tuple[Column, ...]:
     return tuple(Column((dtype, dtype), (BOOL,)) for dtype in dtypes)
 
 
+def _compared(mode: str, *native: DType) -> VectorFunction:
+    """Describe a comparison in half, in float32 and in further dtypes, by way of a mask."""
+    ones = Temporary("ones", F16)
+    return VectorFunction(
+        Form.COMPARE, mode, native=(F16, *native), scratch=(ones, MASK), linked=False
+    )
+
+
 def _comparison(
-    name: str, summary: str, aicore: tuple[DType, ...], aicpu: tuple[DType, ...]
+    name: str,
+    summary: str,
+    aicore: tuple[DType, ...],
+    aicpu: tuple[DType, ...],
+    vector: VectorFunction,
 ) -> TargetOp:
-    """A comparison of two tensors."""
+    """Make the row of a comparison of two tensors."""
     return TargetOp(
         name,
         X1_X2,
@@ -53,11 +66,14 @@ def _comparison(
         aicpu=_pairs(*aicpu),
         family="binary",
         selects=True,
+        vector=vector,
     )
 
 
-def _logic(name: str, operands: tuple[Operand, ...], summary: str, family: str) -> TargetOp:
-    """An operator of bools."""
+def _logic(
+    name: str, operands: tuple[Operand, ...], summary: str, vector: VectorFunction
+) -> TargetOp:
+    """Make the row of an operator of bools."""
     return TargetOp(
         name,
         operands,
@@ -65,8 +81,9 @@ def _logic(name: str, operands: tuple[Operand, ...], summary: str, family: str) 
         Unit.VECTOR,
         summary,
         columns=same(BOOL, inputs=len(operands)),
-        family=family,
+        family=vector.form.value,
         selects=True,
+        vector=vector,
     )
 
 
@@ -76,34 +93,56 @@ ROWS = (
         "Whether two elements are equal, with broadcasting.",
         (F16, F32, I32, I64, U64, I8, U8, BOOL),
         (F64, I16),
+        vector=_compared("EQ", I32),
     ),
     _comparison(
         "Greater",
         "Whether elements of x1 exceed those of x2, with broadcasting.",
         _ORDERED,
         (F64, I16, I64, U16, U32, U64),
+        vector=_compared("GT"),
     ),
     _comparison(
         "GreaterEqual",
         "Whether elements of x1 reach those of x2, with broadcasting.",
         _ORDERED,
         (F64, I16, I64, U16, U32, U64),
+        vector=_compared("GE"),
     ),
     _comparison(
         "Less",
         "Whether elements of x1 are below those of x2, with broadcasting.",
         _ORDERED,
         (F64, I16, I64, U16, U32, U64),
+        vector=_compared("LT"),
     ),
     _comparison(
         "LessEqual",
         "Whether elements of x1 do not exceed those of x2, with broadcasting.",
         _ORDERED,
         (),
+        vector=_compared("LE"),
     ),
-    _logic("LogicalAnd", X1_X2, "Whether both elements are true, with broadcasting.", "binary"),
-    _logic("LogicalNot", inputs("x"), "Whether an element is false.", "unary"),
-    _logic("LogicalOr", X1_X2, "Whether one of two elements is true, with broadcasting.", "binary"),
+    _logic(
+        "LogicalAnd",
+        X1_X2,
+        "Whether both elements are true, with broadcasting.",
+        vector=VectorFunction(Form.BINARY, "And", native=(BOOL,), linked=False),
+    ),
+    _logic(
+        "LogicalNot",
+        inputs("x"),
+        "Whether an element is false.",
+        vector=VectorFunction(
+            Form.UNARY, native=(BOOL,), scratch=(Temporary("words", F16),), linked=False
+        ),
+    ),
+    _logic(
+        "LogicalOr",
+        X1_X2,
+        "Whether one of two elements is true, with broadcasting.",
+        vector=VectorFunction(Form.BINARY, "Or", native=(BOOL,), linked=False),
+    ),
     TargetOp(
         "SelectV2",
         inputs("condition", "then", "else"),
@@ -114,5 +153,6 @@ ROWS = (
         family="binary",
         selects=True,
         takes=Layout.ROWS,
+        vector=VectorFunction(Form.SELECT, linked=False),
     ),
 )

@@ -122,6 +122,7 @@ ROWS = (
         aicpu=tuple(Column((dtype,), (I64,)) for dtype in (*ANY, BF16)),
         family="region",
         formula="y[axis] = extent of x along axis",
+        picks=True,
     ),
     TargetOp(
         "Size",
@@ -133,6 +134,7 @@ ROWS = (
         aicpu=tuple(Column((dtype,), (I64,)) for dtype in (*ANY, BF16)),
         family="region",
         formula="y = product of the extents of x",
+        picks=True,
     ),
     TargetOp(
         "SplitD",
@@ -167,6 +169,7 @@ ROWS = (
             "y[i] = x[begin + i * stride] along each axis that axes names, y[i] = x[i] along the "
             "others"
         ),
+        picks=True,
     ),
     TargetOp(
         "Tile",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from atc_py.target.layouts import Layout
 from atc_py.target.row import Attribute, Column, Operand, Resource, TargetOp, Unit
 from atc_py.target.rows.parts import F16, F32, F64, FLOATS, I8, I32, U8, X1_X2, Y, inputs, same
+from atc_py.target.vector import Form, VectorFunction
 
 __all__ = ["ROWS"]
 
@@ -35,6 +36,8 @@ ROWS = (
         "A tensor plus the product of two others and a factor, all broadcast.",
         columns=same(F16, F32, I32, I8, U8, inputs=4),
         family="binary",
+        passes=2.0,
+        vector=VectorFunction(Form.BINARY, native=(I32,), rounded_once=True, linked=False),
     ),
     TargetOp(
         "BatchMatMul",
@@ -107,6 +110,7 @@ ROWS = (
             "for the i of bag b\n"
             "bag b has the i from offsets[b] to before offsets[b + 1]; 0 of an empty one"
         ),
+        picks=True,
     ),
     TargetOp(
         "RoiExtractor",
@@ -132,5 +136,6 @@ ROWS = (
             "around their middle"
         ),
         takes=Layout.IMAGE,
+        picks=True,
     ),
 )

@@ -37,6 +37,7 @@ ROWS = (
             "overlap = area of the intersection / area of the union; boxes below score_threshold "
             "are out"
         ),
+        passes=20.0,
     ),
     TargetOp(
         "ROIAlign",
@@ -60,6 +61,7 @@ ROWS = (
             "regions are scaled by spatial_scale and are at least one pixel high and wide"
         ),
         takes=Layout.IMAGE,
+        picks=True,
     ),
     TargetOp(
         "ROIPooling",
@@ -84,5 +86,6 @@ ROWS = (
             "off at the edge"
         ),
         takes=Layout.IMAGE,
+        picks=True,
     ),
 )

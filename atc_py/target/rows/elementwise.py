@@ -5,6 +5,8 @@ from __future__ import annotations
 from atc_py.target.row import Attribute, TargetOp, Unit
 from atc_py.target.rows.parts import (
     BOOL,
+    DIVISION,
+    EXP,
     F16,
     F32,
     F64,
@@ -13,6 +15,7 @@ from atc_py.target.rows.parts import (
     I16,
     I32,
     I64,
+    LOG,
     U8,
     U16,
     U32,
@@ -22,6 +25,7 @@ from atc_py.target.rows.parts import (
     inputs,
     same,
 )
+from atc_py.target.vector import MASK, Form, Operands, Temporary, VectorFunction
 
 __all__ = ["ROWS"]
 
@@ -35,6 +39,9 @@ ROWS = (
         attributes=(Attribute("N", "int"),),
         columns=same(F16, F32, I32, I8, U8),
         family="accumulate",
+        vector=VectorFunction(
+            Form.BINARY, native=(I32,), rounded_once=True, zero_of_zeros=True, linked=False
+        ),
     ),
     TargetOp(
         "Add",
@@ -45,6 +52,9 @@ ROWS = (
         columns=same(F16, F32, I32, inputs=2),
         aicpu=(I8, I16, I64, U8, U16, U32, U64, F64),
         family="binary",
+        vector=VectorFunction(
+            Form.BINARY, "Add", native=(F16, I32), rounded_once=True, zero_of_zeros=True
+        ),
     ),
     TargetOp(
         "Cast",
@@ -54,6 +64,7 @@ ROWS = (
         "Conversion to another dtype.",
         attributes=(Attribute("dst_type", "dtype"),),
         family="cast",
+        vector=VectorFunction(Form.CAST, zero_of_zeros=True, linked=False),
     ),
     TargetOp(
         "ClipByValue",
@@ -64,6 +75,8 @@ ROWS = (
         columns=same(F16, F32, I32, inputs=3),
         family="unary",
         selects=True,
+        passes=2.0,
+        vector=VectorFunction(Form.UNARY, native=(F16, I32), operands=Operands.SINGLES),
     ),
     TargetOp(
         "ExpandD",
@@ -85,6 +98,10 @@ ROWS = (
         columns=same(F16, F32, I32, inputs=2),
         aicpu=(I8, I16, I64, U8, U16, U32, U64, F64),
         family="binary",
+        passes=2 + DIVISION,
+        vector=VectorFunction(
+            Form.BINARY, scratch=(Temporary("sign", F32), MASK), rounded_once=True, linked=False
+        ),
     ),
     TargetOp(
         "Maximum",
@@ -96,6 +113,7 @@ ROWS = (
         aicpu=(I16, I64, U8, U16, U32, U64, F64),
         family="binary",
         selects=True,
+        vector=VectorFunction(Form.BINARY, "Max", native=(F16, I32), zero_of_zeros=True),
     ),
     TargetOp(
         "Minimum",
@@ -107,6 +125,7 @@ ROWS = (
         aicpu=(I16, I64, U8, U16, U32, U64, F64),
         family="binary",
         selects=True,
+        vector=VectorFunction(Form.BINARY, "Min", native=(F16, I32), zero_of_zeros=True),
     ),
     TargetOp(
         "Mod",
@@ -117,6 +136,8 @@ ROWS = (
         columns=same(F16, F32, I32, I8, U8, inputs=2),
         aicpu=(I16, I64, U16, U32, U64, F64),
         family="binary",
+        passes=2 + DIVISION,
+        vector=VectorFunction(Form.BINARY, "Fmod", rounded_once=True),
     ),
     TargetOp(
         "Mul",
@@ -127,6 +148,9 @@ ROWS = (
         columns=same(F16, F32, I32, I8, U8, inputs=2),
         aicpu=(I16, I64, U16, U32, U64, F64),
         family="binary",
+        vector=VectorFunction(
+            Form.BINARY, "Mul", native=(F16, I32), rounded_once=True, zero_of_zeros=True
+        ),
     ),
     TargetOp(
         "Muls",
@@ -138,6 +162,7 @@ ROWS = (
         columns=same(*FLOATS),
         aicpu=(F64,),
         family="unary",
+        vector=VectorFunction(Form.UNARY, rounded_once=True),
     ),
     TargetOp(
         "Pow",
@@ -148,6 +173,8 @@ ROWS = (
         columns=same(F16, F32, I32, I8, U8, inputs=2),
         aicpu=(I16, I64, F64),
         family="binary",
+        passes=EXP + LOG,
+        vector=VectorFunction(Form.BINARY, "Power"),
     ),
     TargetOp(
         "RealDiv",
@@ -158,6 +185,8 @@ ROWS = (
         columns=same(F16, F32, inputs=2),
         aicpu=(I8, I16, I32, I64, U8, U16, U32, U64, F64),
         family="binary",
+        passes=DIVISION,
+        vector=VectorFunction(Form.BINARY, "Div", native=(F16,), rounded_once=True),
     ),
     TargetOp(
         "Relu",
@@ -169,6 +198,7 @@ ROWS = (
         aicpu=(I16, I64, U8, U16, F64),
         family="unary",
         selects=True,
+        vector=VectorFunction(Form.UNARY, "Relu", native=(F16, I32), zero_of_zeros=True),
     ),
     TargetOp(
         "Sub",
@@ -179,5 +209,8 @@ ROWS = (
         columns=same(F16, F32, I32, inputs=2),
         aicpu=(I8, I16, I64, U8, U16, U32, U64, F64),
         family="binary",
+        vector=VectorFunction(
+            Form.BINARY, "Sub", native=(F16, I32), rounded_once=True, zero_of_zeros=True
+        ),
     ),
 )

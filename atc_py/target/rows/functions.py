@@ -5,7 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atc_py.target.row import Attribute, TargetOp, Unit
-from atc_py.target.rows.parts import F16, F32, F64, FLOATS, I8, I16, I32, I64, Y, inputs, same
+from atc_py.target.rows.parts import (
+    DIVISION,
+    EXP,
+    F16,
+    F32,
+    F64,
+    FLOATS,
+    I8,
+    I16,
+    I32,
+    I64,
+    LOG,
+    POLYNOMIAL,
+    Y,
+    inputs,
+    same,
+)
+from atc_py.target.vector import Form, VectorFunction
 
 if TYPE_CHECKING:
     from atc_py.tensor.dtypes import DType
@@ -20,16 +37,18 @@ _BASE = (
 """Of Exp and Log: a base of -1 stands for e, and what the function takes is scale * x + shift."""
 
 
-def _of_floats(
+def _of_floats(  # noqa: PLR0913  (what rows of functions differ in)
     name: str,
     summary: str,
     aicpu: tuple[DType, ...] = (F64,),
     attributes: tuple[Attribute, ...] = (),
     *,
+    vector: VectorFunction,
+    passes: float | None = None,
     selects: bool = False,
     saturates: bool = False,
 ) -> TargetOp:
-    """A function of floats that returns their dtype."""
+    """Make the row of a function of floats that returns their dtype."""
     return TargetOp(
         name,
         inputs("x"),
@@ -41,6 +60,8 @@ def _of_floats(
         aicpu=aicpu,
         family="unary",
         selects=selects,
+        vector=vector,
+        passes=passes,
         saturates=saturates,
     )
 
@@ -56,20 +77,84 @@ ROWS = (
         aicpu=(F64, I8, I16, I64),
         family="unary",
         selects=True,
+        vector=VectorFunction(Form.UNARY, native=(F16, I32), zero_of_zeros=True),
     ),
-    _of_floats("Acos", "Inverse cosine, in radians."),
-    _of_floats("Acosh", "Inverse hyperbolic cosine."),
-    _of_floats("Asin", "Inverse sine, in radians."),
-    _of_floats("Asinh", "Inverse hyperbolic sine."),
-    _of_floats("Atan", "Inverse tangent, in radians.", saturates=True),
-    _of_floats("Atanh", "Inverse hyperbolic tangent."),
-    _of_floats("Ceil", "Smallest integer that is not less.", selects=True),
-    _of_floats("Cos", "Cosine of an angle in radians."),
-    _of_floats("Cosh", "Hyperbolic cosine."),
-    _of_floats("Erf", "Gauss error function.", aicpu=(), saturates=True),
-    _of_floats("Exp", "Exponential.", attributes=_BASE),
-    _of_floats("Floor", "Largest integer that is not greater.", selects=True),
-    _of_floats("Log", "Logarithm.", attributes=_BASE),
+    _of_floats(
+        "Acos",
+        "Inverse cosine, in radians.",
+        passes=POLYNOMIAL,
+        vector=VectorFunction(Form.UNARY, "Acos"),
+    ),
+    _of_floats(
+        "Acosh",
+        "Inverse hyperbolic cosine.",
+        passes=POLYNOMIAL,
+        vector=VectorFunction(Form.UNARY, "Acosh"),
+    ),
+    _of_floats(
+        "Asin",
+        "Inverse sine, in radians.",
+        passes=POLYNOMIAL,
+        vector=VectorFunction(Form.UNARY, "Asin", zero_of_zeros=True),
+    ),
+    _of_floats(
+        "Asinh",
+        "Inverse hyperbolic sine.",
+        passes=POLYNOMIAL,
+        vector=VectorFunction(Form.UNARY, "Asinh", zero_of_zeros=True),
+    ),
+    _of_floats(
+        "Atan",
+        "Inverse tangent, in radians.",
+        passes=POLYNOMIAL,
+        vector=VectorFunction(Form.UNARY, "Atan", zero_of_zeros=True),
+        saturates=True,
+    ),
+    _of_floats(
+        "Atanh",
+        "Inverse hyperbolic tangent.",
+        passes=POLYNOMIAL,
+        vector=VectorFunction(Form.UNARY, "Atanh", zero_of_zeros=True),
+    ),
+    _of_floats(
+        "Ceil",
+        "Smallest integer that is not less.",
+        selects=True,
+        vector=VectorFunction(Form.UNARY, "Ceil", native=(F16,), zero_of_zeros=True),
+    ),
+    _of_floats(
+        "Cos",
+        "Cosine of an angle in radians.",
+        passes=POLYNOMIAL,
+        vector=VectorFunction(Form.UNARY, "Cos"),
+    ),
+    _of_floats(
+        "Cosh", "Hyperbolic cosine.", passes=3 + 2 * EXP, vector=VectorFunction(Form.UNARY, "Cosh")
+    ),
+    _of_floats(
+        "Erf",
+        "Gauss error function.",
+        aicpu=(),
+        passes=POLYNOMIAL + EXP,
+        vector=VectorFunction(Form.UNARY, "Erf", zero_of_zeros=True),
+        saturates=True,
+    ),
+    _of_floats(
+        "Exp",
+        "Exponential.",
+        attributes=_BASE,
+        passes=EXP,
+        vector=VectorFunction(Form.UNARY, "Exp"),
+    ),
+    _of_floats(
+        "Floor",
+        "Largest integer that is not greater.",
+        selects=True,
+        vector=VectorFunction(Form.UNARY, "Floor", native=(F16,), zero_of_zeros=True),
+    ),
+    _of_floats(
+        "Log", "Logarithm.", attributes=_BASE, passes=LOG, vector=VectorFunction(Form.UNARY, "Ln")
+    ),
     TargetOp(
         "Neg",
         inputs("x"),
@@ -80,8 +165,14 @@ ROWS = (
         aicpu=(I16, I64, F64),
         family="unary",
         selects=True,
+        vector=VectorFunction(Form.UNARY, native=(F16, I32), zero_of_zeros=True),
     ),
-    _of_floats("Reciprocal", "One divided by each element."),
+    _of_floats(
+        "Reciprocal",
+        "One divided by each element.",
+        passes=DIVISION,
+        vector=VectorFunction(Form.UNARY, "Reciprocal", native=(F16,), rounded_once=True),
+    ),
     TargetOp(
         "Round",
         inputs("x"),
@@ -93,9 +184,33 @@ ROWS = (
         aicpu=(F64,),
         family="unary",
         selects=True,
+        vector=VectorFunction(Form.UNARY, zero_of_zeros=True),
     ),
-    _of_floats("Sign", "-1, 0 or 1.", selects=True),
-    _of_floats("Sin", "Sine of an angle in radians."),
-    _of_floats("Sinh", "Hyperbolic sine."),
-    _of_floats("Sqrt", "Square root; NaN of what is less than 0."),
+    _of_floats(
+        "Sign",
+        "-1, 0 or 1.",
+        selects=True,
+        passes=3.0,
+        vector=VectorFunction(Form.UNARY, "Sign", native=(F16,), zero_of_zeros=True),
+    ),
+    _of_floats(
+        "Sin",
+        "Sine of an angle in radians.",
+        passes=POLYNOMIAL,
+        vector=VectorFunction(Form.UNARY, "Sin", zero_of_zeros=True),
+    ),
+    _of_floats(
+        "Sinh",
+        "Hyperbolic sine.",
+        passes=3 + 2 * EXP,
+        vector=VectorFunction(Form.UNARY, "Sinh", zero_of_zeros=True),
+    ),
+    _of_floats(
+        "Sqrt",
+        "Square root; NaN of what is less than 0.",
+        passes=2.0,
+        vector=VectorFunction(
+            Form.UNARY, "Sqrt", native=(F16,), rounded_once=True, zero_of_zeros=True
+        ),
+    ),
 )

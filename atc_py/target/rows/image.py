@@ -67,6 +67,7 @@ ROWS = (
         columns=tuple(Column((dtype, F32, F32, I64), (dtype,)) for dtype in FLOATS),
         family="region",
         takes=Layout.SPATIAL,
+        passes=8.0,
     ),
     TargetOp(
         "SpaceToDepth",

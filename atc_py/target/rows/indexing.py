@@ -59,6 +59,7 @@ ROWS = (
             "y[.., i, ..] = x[.., index[.., i, ..], ..] along dim; a negative index counts from "
             "the end"
         ),
+        picks=True,
     ),
     TargetOp(
         "GatherNd",
@@ -73,6 +74,7 @@ ROWS = (
         columns=_picked(F16, F32, I32, I64, I8, U8, BOOL),
         aicpu=_picked(F64, I16, U16, U32, U64),
         family="move",
+        picks=True,
     ),
     TargetOp(
         "GatherV2D",
@@ -87,6 +89,7 @@ ROWS = (
         columns=_picked(*STORAGE),
         aicpu=_picked(F64),
         family="move",
+        picks=True,
     ),
     TargetOp(
         "NonZero",

@@ -129,6 +129,7 @@ ROWS = (
         columns=same(F16, F32, I32, U8, BOOL, I8),
         aicpu=(I16, I64, U16, U32, U64, F64),
         family="move",
+        picks=True,
     ),
     TargetOp(
         "TileD",
@@ -168,6 +169,7 @@ ROWS = (
         columns=same(*STORAGE),
         aicpu=(F64,),
         family="move",
+        passes=2.0,
     ),
     TargetOp(
         "Unsqueeze",

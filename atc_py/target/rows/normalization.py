@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from atc_py.target.layouts import Layout
 from atc_py.target.row import Attribute, Column, Operand, TargetOp, Unit
-from atc_py.target.rows.parts import BOOL, F16, F32, F64, FLOATS, IMPL_MODE, Y, inputs, same
+from atc_py.target.rows.parts import (
+    BOOL,
+    DIVISION,
+    EXP,
+    F16,
+    F32,
+    F64,
+    FLOATS,
+    IMPL_MODE,
+    LOG,
+    Y,
+    inputs,
+    same,
+)
 
 __all__ = ["ROWS"]
 
@@ -23,6 +36,7 @@ ROWS = (
             "channel (axis 1)"
         ),
         takes=Layout.IMAGE,
+        passes=2.0,
     ),
     TargetOp(
         "BatchNorm",
@@ -41,6 +55,7 @@ ROWS = (
             "y = (x - mean[c]) / sqrt(variance[c] + epsilon) * scale[c] + offset[c], c the "
             "channel (axis 1)"
         ),
+        passes=3.0,
     ),
     TargetOp(
         "HardMax",
@@ -76,6 +91,7 @@ ROWS = (
             "y[c] = x[c] / (bias + alpha * sum of x[j]^2 for |j - c| <= depth_radius)^beta, c "
             "the channel (axis 1)"
         ),
+        passes=8.0,
     ),
     # CANN's LayerNorm and RmsNorm also hand out statistics, which only training reads.
     TargetOp(
@@ -93,6 +109,7 @@ ROWS = (
         columns=same(*FLOATS, inputs=3),
         family="rows",
         takes=Layout.LAST_AXIS,
+        passes=9.0,
     ),
     TargetOp(
         "LogSoftmaxV2",
@@ -106,6 +123,7 @@ ROWS = (
         family="rows",
         saturates=True,
         takes=Layout.LAST_AXIS,
+        passes=6 + EXP + LOG,
     ),
     # Ours: CANN's LpNorm and Div give NaN where the norm is 0 and overflow float16 between them.
     TargetOp(
@@ -117,6 +135,7 @@ ROWS = (
         attributes=(Attribute("p", "int", 2), Attribute("axis", "int", -1)),
         columns=same(*FLOATS),
         family="rows",
+        passes=5.0,
     ),
     TargetOp(
         "MVNV2",
@@ -127,6 +146,7 @@ ROWS = (
         attributes=(Attribute("eps", "float", 1e-9), Attribute("axes", "ints", (0, 2, 3))),
         columns=same(*FLOATS),
         family="rows",
+        passes=8.0,
     ),
     TargetOp(
         "RmsNorm",
@@ -138,6 +158,7 @@ ROWS = (
         columns=same(*FLOATS, inputs=2),
         family="rows",
         takes=Layout.LAST_AXIS,
+        passes=6.0,
     ),
     # CANN's interface asks for 4 axes, of which the last has at most 4096 elements, and its manual
     # calls what is masked -inf; here any rank will do, and a row without anything else is uniform.
@@ -158,6 +179,7 @@ ROWS = (
             "y = softmax along the last axis of v, v = mask ? the lowest finite float32 : "
             "x * scale, with mask broadcast to x"
         ),
+        passes=10 + EXP + DIVISION,
     ),
     TargetOp(
         "SoftmaxV2",
@@ -173,6 +195,7 @@ ROWS = (
         columns=same(*FLOATS),
         aicpu=(F64,),
         family="softmax",
+        passes=6 + EXP + DIVISION,
         saturates=True,
     ),
 )

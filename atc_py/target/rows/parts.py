@@ -9,6 +9,8 @@ __all__ = [
     "ANY",
     "BF16",
     "BOOL",
+    "DIVISION",
+    "EXP",
     "F16",
     "F32",
     "F64",
@@ -19,6 +21,8 @@ __all__ = [
     "I32",
     "I64",
     "IMPL_MODE",
+    "LOG",
+    "POLYNOMIAL",
     "STORAGE",
     "U8",
     "U16",
@@ -46,6 +50,10 @@ ANY = (*STORAGE, F64)
 IMPL_MODE = Attribute("impl_mode", "string", "high_precision")
 """Of operators with two kernels for float16: high_precision keeps what lies between its steps in
 float32, high_performance rounds each step to float16."""
+
+
+DIVISION, EXP, LOG, POLYNOMIAL = 2.0, 3.0, 3.0, 10.0
+"""Vector instructions of a division or an exponential, counted as a handful; CANN publishes none."""
 
 
 def same(*dtypes: DType, inputs: int = 1, outputs: int = 1) -> tuple[Column, ...]:

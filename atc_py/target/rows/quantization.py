@@ -46,6 +46,7 @@ ROWS = (
         attributes=(*_SCALE_AND_OFFSET, Attribute("dtype", "dtype", F32), _SQRT_MODE),
         columns=tuple(Column((I8,), (y,), attributes=(("dtype", y),)) for y in FLOATS),
         family="quant",
+        passes=3.0,
     ),
     TargetOp(
         "AscendDequant",
@@ -60,6 +61,7 @@ ROWS = (
             for y in FLOATS
         ),
         family="quant",
+        passes=3.0,
     ),
     TargetOp(
         "AscendDequantS16",
@@ -70,6 +72,7 @@ ROWS = (
         attributes=(_RELU_FLAG,),
         columns=(Column((I32, U64, I16), (I16,), Resource.REQUANT_S16),),
         family="quant",
+        passes=3.0,
     ),
     TargetOp(
         "AscendQuant",
@@ -86,6 +89,7 @@ ROWS = (
         ),
         columns=(*_quant(Resource.QUANT_FLOAT32), *_quant(None), *_INT4),
         family="quant",
+        passes=4.0,
     ),
     TargetOp(
         "AscendRequant",
@@ -96,6 +100,7 @@ ROWS = (
         attributes=(_RELU_FLAG,),
         columns=(Column((I32, U64), (I8,), Resource.REQUANT),),
         family="quant",
+        passes=3.0,
     ),
     TargetOp(
         "AscendRequantS16",
@@ -106,5 +111,6 @@ ROWS = (
         attributes=(Attribute("dual_output", "bool", default=False), _RELU_FLAG),
         columns=(Column((I16, U64, I16), (I8, I16), Resource.REQUANT_S16),),
         family="quant",
+        passes=3.0,
     ),
 )

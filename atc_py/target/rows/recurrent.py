@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atc_py.target.row import Attribute, Column, Operand, Resource, TargetOp, Unit
-from atc_py.target.rows.parts import F16, F32, F64, I32, inputs
+from atc_py.target.rows.parts import DIVISION, EXP, F16, F32, F64, I32, inputs
 
 if TYPE_CHECKING:
     from atc_py.tensor.dtypes import DType
@@ -73,6 +73,7 @@ ROWS = (
             "product\n"
             "h = (1 - z) * n + z * h"
         ),
+        passes=3 + EXP + DIVISION,
     ),
     TargetOp(
         "CommonLSTM",
@@ -88,6 +89,7 @@ ROWS = (
             "bc)\n"
             "c = fg * c + i * j, o = f(x[t] Wo + h Ro + bo), h = o * h(c)"
         ),
+        passes=3 + EXP + DIVISION,
     ),
     TargetOp(
         "DynamicGRUV2",
@@ -113,6 +115,7 @@ ROWS = (
             "product\n"
             "h = (1 - z) * n + z * h"
         ),
+        passes=3 + EXP + DIVISION,
     ),
     TargetOp(
         "DynamicRNN",
@@ -138,5 +141,6 @@ ROWS = (
             "bc)\n"
             "c = fg * c + i * j, o = f(x[t] Wo + h Ro + bo), h = o * h(c)"
         ),
+        passes=3 + EXP + DIVISION,
     ),
 )  # fmt: skip

@@ -47,6 +47,7 @@ ROWS = (
         family="reduce",
         selects=True,
         takes=Layout.ROWS,
+        passes=3.0,
     ),
     TargetOp(
         "ArgMinD",
@@ -59,6 +60,7 @@ ROWS = (
         family="reduce",
         selects=True,
         takes=Layout.ROWS,
+        passes=3.0,
     ),
     TargetOp(
         "LpNorm",
@@ -76,6 +78,7 @@ ROWS = (
         aicpu=_WIDE,
         family="reduce",
         takes=Layout.ROWS,
+        passes=3.0,
     ),
     TargetOp(
         "ReduceMaxD",
@@ -141,5 +144,6 @@ ROWS = (
         columns=same(*FLOATS),
         aicpu=_WIDE,
         family="reduce",
+        passes=3.0,
     ),
 )

@@ -62,5 +62,6 @@ ROWS = (
             "place first among equals\n"
             "indices[i] = its place"
         ),
+        passes=20.0,
     ),
 )
