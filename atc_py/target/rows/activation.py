@@ -10,7 +10,7 @@ from atc_py.target.vector import LOW, MASK, Form, Operands, VectorFunction
 __all__ = ["ROWS"]
 
 
-def _activation(
+def _activation(  # noqa: PLR0913  (what rows of activations differ in)
     name: str,
     summary: str,
     attributes: tuple[Attribute, ...] = (),
