@@ -1,21 +1,24 @@
-"""A check to which findings are added after all rules were asked."""
+"""A check that is changed after all rules were asked."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from atc_py.check.findings import NodeCount, Standing, worst
 from atc_py.check.findings_builder import operator_label
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
-    from atc_py.check.findings import Finding, ModelCheck
+    from atc_py.check.findings import Finding, ModelCheck, NodeRow
+    from atc_py.diag import Diagnostic
     from atc_py.source import ModelView
 
-__all__ = ["amended"]
+    _Key: TypeAlias = tuple[int | None, str | None, str | None]
+
+__all__ = ["amended", "without_errors"]
 
 
 def amended(check: ModelCheck, view: ModelView, further: Sequence[Finding]) -> ModelCheck:
@@ -23,29 +26,60 @@ def amended(check: ModelCheck, view: ModelView, further: Sequence[Finding]) -> M
     new = [each for each in dict.fromkeys(further) if each not in check.findings]
     if not new:
         return check
-    worse: dict[tuple[int | None, str | None, str | None], Standing] = {}
+    worse: dict[_Key, Standing] = {}
     for each in new:
-        key = (each.place.node, each.place.node_name, each.place.op_type)
+        key = _key(each)
         worse[key] = worst((each.standing, worse.get(key, Standing.SUPPORTED)))
     rows = []
-    counts: dict[str, Counter[Standing]] = {}
     for node, row in zip(view.nodes, check.rows, strict=True):
         added = worse.get((node.index, node.name, node.op_type), Standing.SUPPORTED)
         rows.append(replace(row, standing=worst((row.standing, added))))
-        counts.setdefault(operator_label(node), Counter())[rows[-1].standing] += 1
-    return replace(
-        check,
-        findings=(*check.findings, *new),
-        rows=tuple(rows),
-        operators=tuple(_recounted(check.operators, counts)),
-    )
+    return _with_rows(replace(check, findings=(*check.findings, *new)), view, rows)
 
 
-def _recounted(
-    operators: Sequence[NodeCount], counts: dict[str, Counter[Standing]]
-) -> list[NodeCount]:
-    """The operators with new counts, the ones with the worst standing first."""
-    found = [NodeCount(row.op, row.listed, dict(counts[row.op])) for row in operators]
-    return sorted(
-        found, key=lambda row: (min(each.rank for each in row.counts), -row.total, row.op)
+def without_errors(
+    check: ModelCheck,
+    view: ModelView,
+    undecided: Mapping[Finding, Finding],
+    gone: Collection[Diagnostic],
+) -> ModelCheck:
+    """`check` of `view` with some errors replaced by what is not decided, and without some faults.
+
+    Args:
+        check: the check.
+        view: the model.
+        undecided: what takes the place of which error.
+        gone: the faults.
+    """
+    if not (undecided or gone):
+        return check
+    findings = tuple(undecided.get(each, each) for each in check.findings)
+    faults = tuple(each for each in check.faults if each not in gone)
+    faulty = {each.place.node for each in faults if each.place}
+    errors = {_key(each) for each in findings if each.standing is Standing.ERROR}
+    rows = [
+        replace(row, standing=Standing.UNKNOWN)
+        if row.standing is Standing.ERROR
+        and node.index not in faulty
+        and (node.index, node.name, node.op_type) not in errors
+        else row
+        for node, row in zip(view.nodes, check.rows, strict=True)
+    ]
+    return _with_rows(replace(check, findings=findings, faults=faults), view, rows)
+
+
+def _key(finding: Finding) -> _Key:
+    """The node that a finding is about."""
+    return finding.place.node, finding.place.node_name, finding.place.op_type
+
+
+def _with_rows(check: ModelCheck, view: ModelView, rows: Sequence[NodeRow]) -> ModelCheck:
+    """The check with other standings of nodes, the operators counted anew."""
+    counts: dict[str, Counter[Standing]] = {}
+    for node, row in zip(view.nodes, rows, strict=True):
+        counts.setdefault(operator_label(node), Counter())[row.standing] += 1
+    operators = (NodeCount(row.op, row.listed, dict(counts[row.op])) for row in check.operators)
+    ranked = sorted(
+        operators, key=lambda row: (min(each.rank for each in row.counts), -row.total, row.op)
     )
+    return replace(check, rows=tuple(rows), operators=tuple(ranked))

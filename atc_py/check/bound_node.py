@@ -42,6 +42,7 @@ class BoundNode:
         opset: the listed opset whose form it has; of a custom operator, its domain's version.
         conditions: precision mode and SoC.
         written: the opset of the file; 0 where it is that of `opset`.
+        waits: whether dims are open that it depends on, so that more may be known of it later.
     """
 
     spec: OpSpec
@@ -49,6 +50,7 @@ class BoundNode:
     opset: int
     conditions: Conditions
     written: int = 0
+    waits: bool = False
 
     @cached_property
     def _tensors(self) -> Mapping[str, Sequence[TensorView]]:

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 from atc_py.check.answers import State
 from atc_py.check.bound_node import BoundNode, Conditions
 from atc_py.check.conditions import ask, concerns
+from atc_py.check.consequences import Consequences
 from atc_py.check.findings import ModelCheck, NodeCount, NodeRow, Standing, worst
 from atc_py.check.findings_builder import Conclusions, operator_label
+from atc_py.check.open_dims import MAY_FOLD, doubted, not_yet, of_vanishing_node, open_help
 from atc_py.check.quantized import QuantisedModel
 from atc_py.check.restating import Placement, place_node
 from atc_py.check.sentences import predicate_of
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 
     from atc_py.check.findings import Finding
     from atc_py.check.predicate import Predicate
+    from atc_py.check.restating import Refusal
+    from atc_py.diag import Diagnostic
     from atc_py.source import ModelView, NodeView, SchemaHistory
     from atc_py.spec import Library, OpSpec, Rule
 
@@ -68,6 +72,11 @@ class _Checker:
         self._faulty = {place.node for place in places if place and place.node is not None}
         self._conclude = Conclusions(model, self._common_opsets())
         self._quantised = QuantisedModel(model)
+        self._consequences = Consequences(model, self._faulty, self._is_listed)
+        self._doubts: dict[int | None, list[Diagnostic]] = {}
+        for doubt in model.doubts:
+            node = None if doubt.place is None else doubt.place.node
+            self._doubts.setdefault(node, []).append(doubt)
 
     def run(self) -> Checked:
         """The findings of all nodes."""
@@ -76,13 +85,16 @@ class _Checker:
         rows: list[NodeRow] = []
         for view in self._model.nodes:
             found, placement = self._node(view)
-            found += self._quantised.findings(view, listed=self._spec(view) is not None)
-            if view.index in self._faulty:
-                # What is not known of a node that breaks ONNX's rules follows from that.
+            found += self._quantised.findings(view, listed=self._is_listed(view))
+            if self._waits(view) and view.vanishes:
+                found = of_vanishing_node(found, open_help(view))
+            found += self._doubted(view)
+            rows.append(self._row(view, found))
+            if view.index in self._faulty or self._consequences.concern(view):
+                # What is not known there follows from what is told of the refused node.
                 found = [each for each in found if each.standing is not Standing.UNKNOWN]
             findings += found
             placements.append(placement)
-            rows.append(self._row(view, found))
         check = ModelCheck(
             path=str(self._model.path),
             name=self._model.name,
@@ -92,7 +104,6 @@ class _Checker:
             findings=tuple(findings),
             faults=self._model.faults,
             operators=self._operators(rows),
-            shape_hint=self._conclude.shape_hint,
             rows=tuple(rows),
             layers=self._quantised.layers,
             bias_convention=self._model.bias_convention,
@@ -126,15 +137,35 @@ class _Checker:
             return [self._conclude.not_listed(view, self._history, self._library)], None
         placement = place_node(view, spec, self._history)
         if not isinstance(placement, Placement):
-            return [self._conclude.not_placed(view, spec, placement)], None
+            return [self._not_placed(view, spec, placement)], None
         found = [self._conclude.restated(view, spec, placement)] if placement.restated else []
-        node = BoundNode(spec, placement.view, placement.opset, self._conditions, view.opset)
+        waits = self._waits(view)
+        node = BoundNode(spec, placement.view, placement.opset, self._conditions, view.opset, waits)
         found += self._unlisted(node)
         for rule, predicate in self._rules_of(node):
             answer = ask(rule, predicate, node)
             if answer.state is not State.HOLDS:
                 found.append(self._conclude.broken(node, rule, predicate, answer))
         return found, placement
+
+    def _not_placed(self, view: NodeView, spec: OpSpec, refusal: Refusal) -> Finding:
+        """The finding of a node that stands at no listed opset, for all that is known of it."""
+        finding = self._conclude.not_placed(view, spec, refusal)
+        settles = any(tensor is not None and tensor.settles for tensor in view.inputs)
+        return not_yet(finding, open_help(view)) if settles and self._waits(view) else finding
+
+    def _doubted(self, view: NodeView) -> list[Finding]:
+        """What may be wrong at a node, told at the first of those of its place in the file."""
+        found = self._doubts.pop(view.index, [])
+        return [doubted(each, view.scope, MAY_FOLD, open_help(view)) for each in found]
+
+    def _waits(self, view: NodeView) -> bool:
+        """Whether more may be known of a node once dims are fixed, or what is wrong is mended."""
+        return bool(view.open_inputs) or self._consequences.concern(view)
+
+    def _is_listed(self, view: NodeView) -> bool:
+        """Whether the list has the node's operator."""
+        return self._spec(view) is not None
 
     def _unlisted(self, node: BoundNode) -> Iterator[Finding]:
         """What the node has and the specification has no row for."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from atc_py.diag import Code, Place
-    from atc_py.source import BiasConvention, QuantisedNode
+    from atc_py.source import BiasConvention, OpenDim, QuantisedNode
     from atc_py.spec import Level
 
 __all__ = [
@@ -183,7 +183,11 @@ class ModelCheck:
         findings: about nodes, in the order of the nodes.
         faults: what breaks ONNX's own rules or cannot be read; errors, too.
         operators: by operator, the ones with the worst standing first.
-        shape_hint: text for --input-shape with a 1 for every extent that is open; "" where none is.
+        shape_hint: text for --input-shape where dims are open: a choice that was tried and fits,
+            or names in place of numbers where none is known; "" where nothing is open.
+        hint_fits: whether the hint is a choice that fits.
+        hint_tries: how many choices were tried.
+        deciding: the open dims that decide what is not decided.
         rows: every node that was held against the list, in the order of the network.
         layers: of a model that came quantised, its layers and what became of them.
         bias_convention: of a model whose layers are int8 already, how their biases are read.
@@ -198,6 +202,9 @@ class ModelCheck:
     faults: tuple[Diagnostic, ...] = ()
     operators: tuple[NodeCount, ...] = ()
     shape_hint: str = ""
+    hint_fits: bool = False
+    hint_tries: int = 0
+    deciding: tuple[OpenDim, ...] = ()
     rows: tuple[NodeRow, ...] = ()
     layers: tuple[QuantisedNode, ...] = ()
     bias_convention: BiasConvention | None = None

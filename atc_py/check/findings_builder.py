@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from atc_py.check.answers import State
 from atc_py.check.condition_words import joined, when_words
 from atc_py.check.findings import Finding, Standing
+from atc_py.check.open_dims import open_help
 from atc_py.check.rules.wording import shown
 from atc_py.check.sentences import filled
 from atc_py.check.unlisted import way_out
@@ -19,7 +20,6 @@ from atc_py.diag.codes import (
     UNSUPPORTED_OPSET,
 )
 from atc_py.diag.suggestions import nearest
-from atc_py.options.input_shapes import format_input_shapes
 from atc_py.spec import ONNX_DOMAINS, Level
 from atc_py.spec.rewrites import REWRITES
 
@@ -36,9 +36,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Conclusions", "operator_label"]
 
-_OPEN_RANK = ("",)
-"""What stands for the extents of an input of unknown rank."""
-
 _RUN_TIME = Words(
     "the value is worked out at run time; export fixed shapes and constants, or simplify the "
     "model so that they fold",
@@ -52,21 +49,11 @@ _MORE_LEVELS = {Level.AICPU: _AICPU, Level.ACCURACY: _ACCURACY}
 
 
 class Conclusions:
-    """Makes the findings of one model.
-
-    Attributes:
-        shape_hint: text for --input-shape with a 1 for every extent that the model leaves open.
-    """
+    """Makes the findings of one model."""
 
     def __init__(self, model: ModelView, common_opsets: Sequence[int]) -> None:
         self._path = str(model.path)
         self._common = common_opsets
-        open_inputs = {each.name: each for each in model.inputs if each.is_open}
-        shapes = {
-            name: tuple(dim if isinstance(dim, int) else 1 for dim in each.dims or _OPEN_RANK)
-            for name, each in open_inputs.items()
-        }
-        self.shape_hint = format_input_shapes(shapes)
 
     def broken(self, node: BoundNode, rule: Rule, predicate: Predicate, answer: Answer) -> Finding:
         """A rule that fails, or that cannot be decided."""
@@ -210,14 +197,8 @@ class Conclusions:
         )
 
     def _undecided_help(self, view: NodeView) -> Words:
-        """Which inputs to fix."""
-        if not view.open_inputs:
-            return _RUN_TIME
-        return Words(
-            f'fix the input shapes: --input-shape "{self.shape_hint}" (1 stands for what the '
-            "model leaves open)",
-            f'请固定输入形状：--input-shape "{self.shape_hint}"（其中 1 代表模型未定的维度）',
-        )
+        """What to do about a rule that cannot be decided."""
+        return open_help(view) if view.open_inputs else _RUN_TIME
 
     def _place(self, view: NodeView, field: str | None = None) -> Place:
         """Where the node stands."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from atc_py.diag import Place
@@ -13,13 +14,28 @@ if TYPE_CHECKING:
     from atc_py.diag import AtcError
     from atc_py.tensor.shapes import Shape
 
-__all__ = ["INPUT_SHAPE_PLACE", "format_input_shapes", "parse_input_shapes"]
+__all__ = ["INPUT_SHAPE_PLACE", "ShapeAdvice", "format_input_shapes", "parse_input_shapes"]
 
 INPUT_SHAPE_PLACE = Place(field="--input-shape")
 """Where diagnostics about the text lie."""
 
 _FORM = 'write --input-shape "name:1,3,224,224", several inputs joined by `;`, a scalar as "name:"'
 _LARGEST = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeAdvice:
+    """Shapes to give, as text for --input-shape.
+
+    Attributes:
+        text: the shapes; where none is known that fits, names of dims stand for numbers.
+        fits: whether the model takes them; it was tried.
+        tried: how many choices of dims were tried.
+    """
+
+    text: str
+    fits: bool
+    tried: int
 
 
 def parse_input_shapes(text: str) -> dict[str, Shape]:

@@ -2,34 +2,42 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from atc_py.check.added_findings import amended
 from atc_py.check.bound_node import Conditions
-from atc_py.check.evaluate import check_view
 from atc_py.check.findings import CheckReport, ModelCheck, Standing
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_INPUT_SHAPE
 from atc_py.frontend.folding.survey import surveyed
-from atc_py.frontend.reading.history import history
 from atc_py.frontend.reading.read import read_model
 from atc_py.options.input_shapes import INPUT_SHAPE_PLACE, format_input_shapes
 from atc_py.passes.precision.control_files import find_controls
 from atc_py.passes.precision.model_names import ModelNames, check_soc
+from atc_py.pipeline.proposal.advice import advice_of, advise, with_shapes
+from atc_py.pipeline.proposal.judging import Judge
+from atc_py.pipeline.proposal.misfit import find_misfit
+from atc_py.pipeline.proposal.open_check import open_check
+from atc_py.pipeline.proposal.search import Search
 from atc_py.pipeline.trial import Trial
 from atc_py.spec import specifications
 from atc_py.target import find_soc
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from atc_py.check.findings import Finding
     from atc_py.diag import Diagnostic
     from atc_py.frontend.folding.survey import Survey
     from atc_py.frontend.reading.onnx_file import OnnxFile
     from atc_py.options.compile_options import CheckOptions
     from atc_py.passes.precision.controls import Controls
+    from atc_py.pipeline.proposal.judging import Judgement
     from atc_py.source import ModelView
+    from atc_py.tensor.shapes import Shape
 
 __all__ = ["check_files"]
 
@@ -60,9 +68,12 @@ def check_files(models: Sequence[Path], options: CheckOptions) -> CheckReport:
         if len(models) > 1:
             shapes = {name: shape for name, shape in shapes.items() if name in names}
         unused -= names
-        survey = surveyed(file, shapes, quant_bias=options.quant_bias)
+        judge = Judge(Conditions(options.precision_mode, soc), specs, options.quant_bias)
+        suggest = partial(advise, file, shapes, judge)
+        survey = surveyed(file, shapes, quant_bias=options.quant_bias, suggest=suggest)
         controls = _controls(options, file, survey.view, strangers)
-        checks.append(_checked(Trial(soc, options.precision_mode, controls, specs), survey))
+        trial = Trial(soc, options.precision_mode, controls, specs)
+        checks.append(_checked(trial, file, shapes, judge, survey))
     if all(check.opsets for check in checks):  # a file that cannot be read may have the names
         strangers.refuse()
         _refuse_unused(unused)
@@ -79,13 +90,40 @@ def _controls(
     return controls
 
 
-def _checked(trial: Trial, survey: Survey) -> ModelCheck:
-    """The rules, and where none of them is broken what else keeps the model from compiling."""
-    conditions = Conditions(trial.mode, trial.soc)
-    checked = check_view(survey.view, conditions, trial.specs, history())
-    if checked.check.standing is Standing.ERROR:
-        return checked.check
-    return amended(checked.check, survey.view, trial.findings(survey, checked))
+def _checked(
+    trial: Trial, file: OnnxFile, shapes: Mapping[str, Shape], judge: Judge, survey: Survey
+) -> ModelCheck:
+    """Apply the rules; where none is broken, find what else keeps the model from compiling."""
+    view = survey.view
+
+    def refused(sound: Judgement) -> list[Finding]:
+        return trial.findings(sound.survey, sound.checked)
+
+    misfit = _misfit(file, shapes, judge, view)
+    if misfit is not None:
+        return misfit
+    known = judge.of_survey(with_shapes(file, shapes), survey)
+    if any(each.is_open for each in view.inputs):
+        search = Search(known.file, judge, known)
+        proposal = search.propose()
+        return open_check(known, search, proposal, advice_of(file, proposal, shapes), refused)
+    check = known.checked.check
+    return check if check.standing is Standing.ERROR else amended(check, view, refused(known))
+
+
+def _misfit(
+    file: OnnxFile, shapes: Mapping[str, Shape], judge: Judge, view: ModelView
+) -> ModelCheck | None:
+    """The check of a model that is sound, but not with the dims that the user gave."""
+    new = [each for each in view.faults if each not in file.faults]
+    found = find_misfit(file, shapes, judge, new[0]) if new and shapes else None
+    if found is None:
+        return None
+    check = found.known.checked.check
+    certain = (each for each in check.findings if each.standing is not Standing.UNKNOWN)
+    return replace(
+        check, findings=tuple(certain), faults=(*check.faults, found.diagnostic), shape_hint=""
+    )
 
 
 class _Strangers:

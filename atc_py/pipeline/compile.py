@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from atc_py import __version__
@@ -34,6 +35,9 @@ from atc_py.passes.layout.reasons import layout_record
 from atc_py.passes.manager import PIPELINE, check_names, run_passes
 from atc_py.passes.precision.control_files import read_controls
 from atc_py.passes.precision.model_names import ModelNames, check_soc
+from atc_py.pipeline.proposal.advice import advise
+from atc_py.pipeline.proposal.judging import Judge
+from atc_py.pipeline.proposal.misfit import misfits_explained
 from atc_py.pipeline.rehearsal import rehearse
 from atc_py.results.conversion import Conversion, Facts, PassEffect, Stage
 from atc_py.results.fusions import FusionEffect
@@ -81,13 +85,16 @@ def compile_model(
     clock = _Clock(on_stage)
     with clock.stage("read"):
         file = read_model(model)
-    with clock.stage("fold"):
-        folded = file.fold(options.input_shapes, quant_bias=options.quant_bias)
-    with clock.stage("check"):
-        view = view_of(folded)
-        controls = _controls(file, view, options)
-        checked = _check(view, soc, options, specs)
-        source = restated(folded.to_source(), checked.placements)
+    judge = Judge(Conditions(options.precision_mode, soc), specs, options.quant_bias)
+    with misfits_explained(file, options.input_shapes, judge):
+        with clock.stage("fold"):
+            suggest = partial(advise, file, options.input_shapes, judge)
+            folded = file.fold(options.input_shapes, quant_bias=options.quant_bias, suggest=suggest)
+        with clock.stage("check"):
+            view = view_of(folded)
+            controls = _controls(file, view, options)
+            checked = _check(view, soc, options, specs)
+            source = restated(folded.to_source(), checked.placements)
     with clock.stage("lower"):
         graph = lower_model(source, specs)
     with clock.stage("passes"):

@@ -4,6 +4,7 @@ The front end fills these in; checking reads them. Nothing here knows protobuf.
 """
 
 from atc_py.source.bias_convention import BiasConvention, BiasSource, form_of
+from atc_py.source.open_dim import OpenDim
 from atc_py.source.quantized import Outcome, QuantisedNode
 from atc_py.source.schema import (
     AttributeSchema,
@@ -33,6 +34,7 @@ __all__ = [
     "Known",
     "ModelView",
     "NodeView",
+    "OpenDim",
     "OperatorSchema",
     "Outcome",
     "QuantisedNode",

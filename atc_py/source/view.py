@@ -65,12 +65,15 @@ class TensorView:
         element: its element type by atc-py's or else ONNX's name; "" where it is not known.
         dims: extents, None for an open one; None where not even the rank is known.
         known: its data where that is a constant.
+        settles: whether it is a function of shapes and constants alone, and so may be a constant
+            once every dim is known.
     """
 
     name: str
     element: str
     dims: tuple[int | None, ...] | None
     known: Known | None = None
+    settles: bool = False
 
     @property
     def dtype(self) -> DType | None:
@@ -97,6 +100,7 @@ class NodeView:
         attributes: the ones that the file sets, by name.
         scope: the subgraph that it stands in, `then_branch of "choose"`; "" at the top.
         open_inputs: names of the model's inputs that it depends on and whose shape is open.
+        vanishes: whether it may fold away, or nothing may need it, once every dim is known.
     """
 
     index: int
@@ -110,6 +114,7 @@ class NodeView:
     attributes: Mapping[str, AttributeView] = field(default_factory=dict)
     scope: str = ""
     open_inputs: tuple[str, ...] = ()
+    vanishes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +150,7 @@ class ModelView:
         faults: what breaks ONNX's own rules, or cannot be read.
         quantised: of a model that came quantised, what became of its layers.
         bias_convention: of a model whose layers are int8 already, how their biases are read.
+        doubts: what would be faults if the nodes concerned did not vanish.
     """
 
     path: Path
@@ -156,3 +162,4 @@ class ModelView:
     faults: tuple[Diagnostic, ...] = ()
     quantised: tuple[QuantisedNode, ...] = ()
     bias_convention: BiasConvention | None = None
+    doubts: tuple[Diagnostic, ...] = ()

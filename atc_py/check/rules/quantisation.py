@@ -105,7 +105,9 @@ def _one_or_channels(rule: ScalesPerChannel, tensor: TensorView, other: TensorVi
 def scales_positive(rule: ScalesPositive, node: BoundNode) -> Answer:
     """{tensor} of {op}, where constant, must hold positive factors."""
     return all_of(
-        _positive(rule.tensor, tensor) for tensor in node.tensors(rule.tensor) if is_known(tensor)
+        _positive(rule.tensor, tensor)
+        for tensor in node.tensors(rule.tensor)
+        if is_known(tensor) or (node.waits and tensor.settles)
     )
 
 

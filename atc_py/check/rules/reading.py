@@ -26,6 +26,7 @@ __all__ = [
     "extents",
     "integers",
     "is_known",
+    "may_be_known",
     "numbers",
     "rank_of",
     "whole_numbers",
@@ -125,6 +126,11 @@ def count_of(dims: Sequence[int | None] | None) -> int | None:
 def is_known(tensor: TensorView) -> bool:
     """Whether its values are known when the model is compiled; those of an empty tensor are."""
     return tensor.known is not None or 0 in (tensor.dims or ())
+
+
+def may_be_known(node: BoundNode, tensor: TensorView) -> bool:
+    """Whether a choice of the open dims may make its values known, or leave it without any."""
+    return node.waits and (tensor.settles or tensor.dims is None or None in tensor.dims)
 
 
 def constant(name: str, tensor: TensorView) -> npt.NDArray[Any] | Words:

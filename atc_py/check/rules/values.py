@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from atc_py.check.answers import HOLDS, Answer, all_of, fails, unknown
+from atc_py.check.open_dims import NOT_YET
 from atc_py.check.predicate import predicate
-from atc_py.check.rules.reading import constant, is_known, numbers
+from atc_py.check.rules.reading import constant, is_known, may_be_known, numbers
 from atc_py.check.rules.wording import array_at_fault
 from atc_py.diag import Words
 from atc_py.diag.codes import VALUE_NOT_CONSTANT, VALUE_OUT_OF_RANGE
@@ -48,7 +49,8 @@ _NOT_CONSTANT = fails(Words("not constant", "不是常量"))
 def values_known(rule: ValuesKnown, node: BoundNode) -> Answer:
     """{tensor} of {op} must be known when the model is compiled."""
     return all_of(
-        HOLDS if is_known(tensor) else _NOT_CONSTANT for tensor in node.tensors(rule.tensor)
+        HOLDS if is_known(tensor) else _not_known(node, tensor)
+        for tensor in node.tensors(rule.tensor)
     )
 
 
@@ -140,15 +142,26 @@ def _other_than(value: Number) -> _Keeps:
 def _constant_values(node: BoundNode, name: str, keeps: _Keeps, *, flags: bool = False) -> Answer:
     """Whether operand `name` is constant and all its values keep a rule."""
     return all_of(
-        _values(name, tensor, keeps, flags=flags) if is_known(tensor) else _NOT_CONSTANT
+        _values(name, tensor, keeps, flags=flags) if is_known(tensor) else _not_known(node, tensor)
         for tensor in node.tensors(name)
     )
 
 
+def _not_known(node: BoundNode, tensor: TensorView) -> Answer:
+    """The answer for a tensor that must be known and is not."""
+    return unknown(NOT_YET) if may_be_known(node, tensor) else _NOT_CONSTANT
+
+
 def _known_values(node: BoundNode, name: str, keeps: _Keeps) -> Answer:
     """Whether the values of operand `name` keep a rule where it is constant."""
-    known = filter(is_known, node.tensors(name))
-    return all_of(_values(name, tensor, keeps) for tensor in known)
+    return all_of(
+        _values(name, tensor, keeps)
+        if is_known(tensor)
+        else unknown(NOT_YET)
+        if node.waits and tensor.settles
+        else HOLDS
+        for tensor in node.tensors(name)
+    )
 
 
 def _values(name: str, tensor: TensorView, keeps: _Keeps, *, flags: bool = False) -> Answer:

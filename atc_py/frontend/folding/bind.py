@@ -13,20 +13,30 @@ from atc_py.options.input_shapes import INPUT_SHAPE_PLACE, format_input_shapes
 from atc_py.tensor.shapes import MAX_RANK, format_shape
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from atc_py.diag import Diagnostic
     from atc_py.frontend.reading.declared import DeclaredInput
+    from atc_py.options.input_shapes import ShapeAdvice
     from atc_py.tensor.shapes import Shape
 
 __all__ = ["bind_inputs", "input_faults", "observe_inputs"]
 
 
 def bind_inputs(
-    path: Path, inputs: Sequence[DeclaredInput], shapes: Mapping[str, Shape]
+    path: Path,
+    inputs: Sequence[DeclaredInput],
+    shapes: Mapping[str, Shape],
+    suggest: Callable[[], ShapeAdvice] | None = None,
 ) -> dict[str, ValueType]:
     """Static types of `inputs`, with extents of `shapes` where the model leaves them open.
+
+    Args:
+        path: the model's file.
+        inputs: its inputs.
+        shapes: what the user gave.
+        suggest: finds shapes to propose; without it every open extent is proposed as 1.
 
     Raises:
         AtcError: with every finding: BAD_INPUT_SHAPE for shapes that fit no input, FREE_DIMENSION
@@ -34,23 +44,28 @@ def bind_inputs(
     """
     sink = Sink()
     _check_names(inputs, shapes, sink)
-    binder = _Binder(path, inputs, shapes, sink)
+    binder = _Binder(path, inputs, shapes, sink, suggest)
     bound = {declared.name: binder.bind(declared) for declared in inputs}
     sink.raise_errors()
     return bound
 
 
 def observe_inputs(
-    path: Path, inputs: Sequence[DeclaredInput], shapes: Mapping[str, Shape]
+    path: Path,
+    inputs: Sequence[DeclaredInput],
+    shapes: Mapping[str, Shape],
+    suggest: Callable[[], ShapeAdvice] | None = None,
 ) -> dict[str, ValueType]:
     """Types of `inputs` as far as they are known, with the extents of `shapes`.
+
+    Args are those of `bind_inputs`.
 
     Raises:
         AtcError: BAD_INPUT_SHAPE for shapes that fit no input.
     """
     sink = Sink()
     _check_names(inputs, shapes, sink)
-    binder = _Binder(path, inputs, shapes, sink)
+    binder = _Binder(path, inputs, shapes, sink, suggest)
     observed = {declared.name: binder.observe(declared) for declared in inputs}
     sink.raise_errors()
     return observed
@@ -94,11 +109,14 @@ class _Binder:
         inputs: Sequence[DeclaredInput],
         shapes: Mapping[str, Shape],
         sink: Sink,
+        suggest: Callable[[], ShapeAdvice] | None = None,
     ) -> None:
         self._path = path
         self._inputs = inputs
         self._shapes = shapes
         self._sink = sink
+        self._suggest = suggest
+        self._advice: ShapeAdvice | None = None
 
     def bind(self, declared: DeclaredInput) -> ValueType:
         """The type of one input; findings go to the sink."""
@@ -170,12 +188,19 @@ class _Binder:
 
     def _report_given(self, message: str) -> None:
         """A finding about the user's text."""
-        text = format_input_shapes(self._suggestion())
+        advice = self._advised()
+        text = format_input_shapes(self._suggestion()) if advice is None else advice.text
         self._sink.add(
             BAD_INPUT_SHAPE.diagnostic(
                 message, place=INPUT_SHAPE_PLACE, help=f'for example --input-shape "{text}"'
             )
         )
+
+    def _advised(self) -> ShapeAdvice | None:
+        """Shapes that were tried, where something finds them; it is asked once."""
+        if self._suggest is not None and self._advice is None:
+            self._advice = self._suggest()
+        return self._advice
 
     def _report_free(self, declared: DeclaredInput) -> None:
         """A finding about an input that stays open."""
@@ -185,15 +210,29 @@ class _Binder:
             free = [(axis, dim) for axis, dim in enumerate(declared.dims) if isinstance(dim, str)]
             listed = ", ".join(f"axis {axis}" + (f" ({dim})" if dim else "") for axis, dim in free)
             what = f"input {declared.name!r} is {declared.label}: {listed} left open"
-        text = format_input_shapes(self._suggestion())
-        note = "1 stands for what the model leaves open"
-        if any(each.dims is None and each.name not in self._shapes for each in self._inputs):
-            note += "; replace the 1 of an input of unknown rank by all its extents"
         self._sink.add(
-            FREE_DIMENSION.diagnostic(
-                what, place=self._place(declared), help=f'give --input-shape "{text}" ({note})'
-            )
+            FREE_DIMENSION.diagnostic(what, place=self._place(declared), help=self._way_out())
         )
+
+    def _way_out(self) -> str:
+        """What to give for inputs that stay open."""
+        is_first = self._advice is None
+        advice = self._advised()
+        if advice is None:
+            text = format_input_shapes(self._suggestion())
+            note = "1 stands for what the model leaves open"
+            if any(each.dims is None and each.name not in self._shapes for each in self._inputs):
+                note += "; replace the 1 of an input of unknown rank by all its extents"
+            return f'give --input-shape "{text}" ({note})'
+        if not is_first:
+            return "give its shape as above"
+        note = "a proposal that the model takes; other dims may do as well"
+        if not advice.fits:
+            note = (
+                "with numbers in place of the names; none of the "
+                f"{advice.tried} choices that were tried fits the model"
+            )
+        return f'give --input-shape "{advice.text}" ({note})'
 
     def _suggestion(self) -> dict[str, Shape]:
         """Shapes that fit the model, for all inputs that need one or were given one."""

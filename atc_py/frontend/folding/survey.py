@@ -14,11 +14,12 @@ from atc_py.frontend.rewriting.qdq.importing import import_quantised
 from atc_py.source import InputView, ModelView
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
     from atc_py.diag import Diagnostic
     from atc_py.frontend.reading.onnx_file import OnnxFile
     from atc_py.options.compile_options import QuantBias
+    from atc_py.options.input_shapes import ShapeAdvice
     from atc_py.tensor.shapes import Shape
 
 __all__ = ["Survey", "survey", "surveyed", "view_of"]
@@ -44,9 +45,10 @@ def survey(
     input_shapes: Mapping[str, Shape],
     limit: int = FOLD_LIMIT,
     quant_bias: QuantBias | None = None,
+    suggest: Callable[[], ShapeAdvice] | None = None,
 ) -> ModelView:
     """Return what is known of the model in `file`; see `surveyed`."""
-    return surveyed(file, input_shapes, limit, quant_bias).view
+    return surveyed(file, input_shapes, limit, quant_bias, suggest).view
 
 
 def surveyed(
@@ -54,6 +56,7 @@ def surveyed(
     input_shapes: Mapping[str, Shape],
     limit: int = FOLD_LIMIT,
     quant_bias: QuantBias | None = None,
+    suggest: Callable[[], ShapeAdvice] | None = None,
 ) -> Survey:
     """What is known of the model in `file`; extents that the model leaves open stay open.
 
@@ -62,11 +65,12 @@ def surveyed(
         input_shapes: extents of inputs that the model leaves open, by name.
         limit: bytes that folding one node may make.
         quant_bias: the convention of biases of int8 layers; None for what the file says.
+        suggest: finds shapes to propose where those given do not fit.
 
     Raises:
         AtcError: BAD_INPUT_SHAPE for shapes that fit no input.
     """
-    inputs = observe_inputs(file.path, file.inputs, input_shapes)
+    inputs = observe_inputs(file.path, file.inputs, input_shapes, suggest)
     convention = file.bias_convention(quant_bias)
     graph = file.graph(inputs, convention)
     quantised = import_quantised(graph, file.tensors, limit)
@@ -75,7 +79,7 @@ def surveyed(
         InputView(each.name, input_shapes.get(each.name, each.dims)) for each in file.inputs
     )
     open_inputs = [each.name for each in views if each.is_open]
-    nodes, faults = view_nodes(folded, file.tensors, open_inputs)
+    seen = view_nodes(folded, file.tensors, open_inputs)
     model = FoldedModel(
         file.name,
         folded,
@@ -89,32 +93,28 @@ def surveyed(
         path=file.path,
         name=file.name,
         opsets=file.opsets,
-        nodes=nodes,
+        nodes=seen.nodes,
         inputs=views,
         file_nodes=file.file_nodes,
-        faults=_once((*file.faults, *folded.faults, *faults)),
+        faults=tuple(dict.fromkeys((*file.faults, *seen.faults))),
         quantised=model.quantised,
         bias_convention=convention,
+        doubts=seen.doubts,
     )
     return Survey(view, model, tuple(input_faults(file.path, file.inputs, input_shapes)))
 
 
 def view_of(model: FoldedModel) -> ModelView:
     """What is known of a model that is bound and folded already."""
-    nodes, faults = view_nodes(model.folded, model.tensors, ())
+    seen = view_nodes(model.folded, model.tensors, ())
     return ModelView(
         path=model.graph.path,
         name=model.name,
         opsets=model.graph.opsets,
-        nodes=nodes,
+        nodes=seen.nodes,
         inputs=tuple(InputView(name, known.shape) for name, known in model.graph.inputs.items()),
         file_nodes=model.file_nodes,
-        faults=_once(faults),
+        faults=seen.faults,
         quantised=model.quantised,
         bias_convention=model.bias_convention,
     )
-
-
-def _once(faults: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """Each fault once: a node can be looked at in several rounds."""
-    return tuple(dict.fromkeys(faults))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from atc_py.diag import Sink
 from atc_py.diag.codes import BAD_MODEL
+from atc_py.frontend.folding.vanishing import vanishing
 from atc_py.frontend.reading.attributes import seen_attributes
 from atc_py.frontend.reading.signatures import is_optional_output, type_contradiction
 from atc_py.frontend.reading.tensors import element_name, output_fault
@@ -14,35 +16,61 @@ from atc_py.frontend.typing.type_corrections import known_type
 from atc_py.source import NodeView, TensorView, scope_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from atc_py.diag import Diagnostic
     from atc_py.frontend.folding.graph import WorkGraph, WorkNode
     from atc_py.frontend.folding.if_branches import FoldedGraph
+    from atc_py.frontend.folding.vanishing import Vanishing
     from atc_py.frontend.reading.tensors import TensorReader
 
-__all__ = ["view_nodes"]
+__all__ = ["Views", "view_nodes"]
 
 
-def view_nodes(
-    folded: FoldedGraph, tensors: TensorReader, open_inputs: Sequence[str]
-) -> tuple[tuple[NodeView, ...], tuple[Diagnostic, ...]]:
+@dataclass(frozen=True, slots=True)
+class Views:
+    """What is known of the nodes of a graph.
+
+    Attributes:
+        nodes: producers first, those of branches after their own.
+        faults: what contradicts ONNX, as far as no choice of dims changes that.
+        doubts: what contradicts ONNX at nodes that may fold away once every dim is known.
+    """
+
+    nodes: tuple[NodeView, ...]
+    faults: tuple[Diagnostic, ...]
+    doubts: tuple[Diagnostic, ...]
+
+
+def view_nodes(folded: FoldedGraph, tensors: TensorReader, open_inputs: Sequence[str]) -> Views:
     """What is known of the nodes of a graph and of its branches, and what contradicts ONNX.
 
     Args:
         folded: the graph, inferred and folded as far as it can be.
         tensors: reads the tensors of attributes.
         open_inputs: names of the model's inputs whose shape is open.
-
-    Returns:
-        The nodes, producers first and those of branches behind their own, and the findings.
     """
     sink = Sink()
     open_bits = {name: 1 << position for position, name in enumerate(open_inputs)}
     viewer = _Viewer(folded, tensors, open_bits, open_inputs, sink)
-    nodes = tuple(viewer.nodes(""))
+    nodes = tuple(viewer.nodes("", vanishing(folded)))
     viewer.look_at_outputs()
-    return nodes, tuple(sink.errors)
+    found = _once((*folded.faults, *sink.errors))
+    doubtful = _doubtful_places(nodes)
+    doubts = tuple(each for each in found if each.place and each.place.node in doubtful)
+    return Views(nodes, tuple(each for each in found if each not in doubts), doubts)
+
+
+def _doubtful_places(nodes: Sequence[NodeView]) -> set[int]:
+    """Positions in the file of nodes that may all fold away once open inputs are fixed."""
+    gone = {each.index for each in nodes if each.vanishes and each.open_inputs}
+    return gone - {each.index for each in nodes if not (each.vanishes and each.open_inputs)}
+
+
+def _once(faults: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Each fault once: a node can be looked at in several rounds."""
+    return tuple(dict.fromkeys(faults))
 
 
 class _Viewer:
@@ -68,16 +96,27 @@ class _Viewer:
         self._used = self._graph.used_names()
         self._values: dict[str, TensorView] = {}
         self._sets: dict[int, tuple[str, ...]] = {0: ()}
+        self._settling: AbstractSet[str] = frozenset()
 
-    def nodes(self, scope: str) -> Iterator[NodeView]:
-        """The nodes, each followed by those of its branches."""
+    def nodes(self, scope: str, fate: Vanishing, *, all_vanish: bool = False) -> Iterator[NodeView]:
+        """The nodes, each followed by those of its branches.
+
+        Args:
+            scope: the subgraph that they stand in.
+            fate: what of the graph vanishes.
+            all_vanish: whether the graph is a branch of an If that does.
+        """
+        self._settling = fate.settling
         for node in self._graph.nodes:
-            yield self._node(node, scope)
+            vanishes = all_vanish or node in fate.nodes
+            yield replace(self._node(node, scope), vanishes=vanishes)
             for branch in self._folded.branches.get(node, ()):
                 inner = _Viewer(
                     branch.folded, self._tensors, self._open_bits, self._open_inputs, self._sink
                 )
-                yield from inner.nodes(scope_name(branch.name, node.name, node.index, scope))
+                name = scope_name(branch.name, node.name, node.index, scope)
+                known = vanishing(branch.folded, fate.settling)
+                yield from inner.nodes(name, known, all_vanish=vanishes)
 
     def look_at_outputs(self) -> None:
         """Report outputs of the graph that are declared with another dtype than they have."""
@@ -157,6 +196,7 @@ class _Viewer:
             return TensorView(name, const.dtype.value, const.shape, const)
         known = self._graph.foreign.get(name) or known_type(self._graph, name)
         if name in self._graph.kinds or known is None:
-            return TensorView(name, self._graph.kinds.get(name, ""), None)
+            kind = self._graph.kinds.get(name, "")
+            return TensorView(name, kind, None, settles=name in self._settling)
         element = element_name(known.element) if known.element else ""
-        return TensorView(name, element, known.dims)
+        return TensorView(name, element, known.dims, settles=name in self._settling)

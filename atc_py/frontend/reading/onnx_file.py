@@ -21,7 +21,7 @@ from atc_py.source import form_of
 from atc_py.tensor.shapes import MAX_RANK, is_addressable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from onnx import ModelProto
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from atc_py.frontend.reading.tensors import TensorReader
     from atc_py.ir import ConstData
     from atc_py.options.compile_options import QuantBias
+    from atc_py.options.input_shapes import ShapeAdvice
     from atc_py.source import BiasConvention
     from atc_py.tensor.shapes import Shape
 
@@ -96,6 +97,7 @@ class OnnxFile:
         input_shapes: Mapping[str, Shape],
         limit: int = FOLD_LIMIT,
         quant_bias: QuantBias | None = None,
+        suggest: Callable[[], ShapeAdvice] | None = None,
     ) -> FoldedModel:
         """The model with static inputs, inferred types and folded constants.
 
@@ -103,6 +105,7 @@ class OnnxFile:
             input_shapes: extents of inputs that the model leaves open, by name.
             limit: bytes that folding one node may make.
             quant_bias: the convention of biases of int8 layers; None for what the file says.
+            suggest: finds shapes to propose where some are missing or do not fit.
 
         Raises:
             AtcError: BAD_INPUT_SHAPE, FREE_DIMENSION, BAD_MODEL, BAD_NODE, BAD_TENSOR or
@@ -110,7 +113,8 @@ class OnnxFile:
         """
         self.refuse_faults()
         convention = self.bias_convention(quant_bias)
-        graph = self.graph(bind_inputs(self.path, self.inputs, input_shapes), convention)
+        inputs = bind_inputs(self.path, self.inputs, input_shapes, suggest)
+        graph = self.graph(inputs, convention)
         quantised = import_quantised(graph, self.tensors, limit)
         fold_graph(graph, self.tensors, limit)
         folded = FoldedGraph(graph)

@@ -26,6 +26,7 @@ from atc_py.frontend.typing.inference_model import (
     type_proto,
 )
 from atc_py.frontend.typing.long_vectors import has_long_vectors
+from atc_py.frontend.typing.misjudged import as_shown, is_misjudged, postponed_nodes
 from atc_py.frontend.typing.quantized_types import (
     as_casts,
     integer_layer_types,
@@ -82,7 +83,8 @@ def infer_types(graph: WorkGraph) -> None:
 
     A Slice or GatherND behind a window is kept from onnx until the type of its input is known and
     sound: onnx ends the process where a window larger than its input has left a negative extent.
-    So is an Expand whose shape is computed, until it is known to be of a rank that can be.
+    So is an Expand whose shape is computed, until it is known to be of a rank that can be, and what
+    `misjudged` says, until enough is known of its inputs.
 
     Ranks that onnx leaves open and inputs tell are told by `ranks`, all at once, round by round.
 
@@ -104,7 +106,7 @@ def _infer_whole(graph: WorkGraph) -> bool:
     It is not so where the runs that the graph may have are used up.
     """
     pinned = dict(graph.pinned)
-    unsafe = doubtful_nodes(graph)
+    unsafe = doubtful_nodes(graph) | postponed_nodes(graph)
     odd = frozenset(corrected_nodes(graph))
     for _ in range(len(graph.nodes) + 1):
         if not graph.may_run:
@@ -203,6 +205,8 @@ def _input_is_sound(graph: WorkGraph, node: WorkNode) -> bool:
 
     Known ones are never negative.
     """
+    if node.op_type not in LOOKED_AT:
+        return not is_misjudged(graph, node)
     found = _looked_at(graph, node)
     return found is not None and found.dims is not None and not has_too_many_axes(node, found)
 
@@ -315,7 +319,7 @@ def _infer_node(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:
     if is_custom(node):
         return custom_type(graph, node)
     schema = node.schema
-    if schema is None or node.holds_graphs:
+    if schema is None or node.holds_graphs or is_misjudged(graph, node):
         return {}
     if node.op_type in LOOKED_AT and has_too_many_axes(node, _looked_at(graph, node)):
         return {}
@@ -327,7 +331,7 @@ def _infer_node(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:
         if const is not None and element_count(const.shape) <= SMALL:
             data[name] = small_tensor(name, const)
     found = shape_inference.infer_node_outputs(
-        schema, node.plain, types, data, opset_imports=_own_imports(graph, node)
+        schema, as_shown(node), types, data, opset_imports=_own_imports(graph, node)
     )
     known = ((name, type_of_proto(proto)) for name, proto in found.items())
     return {name: type_ for name, type_ in known if type_ is not None}

@@ -8,6 +8,7 @@ import onnx
 
 from atc_py.frontend.folding.graph import ValueType
 from atc_py.frontend.reading.tensors import element_of_dtype
+from atc_py.frontend.typing.misjudged import as_shown
 from atc_py.frontend.typing.quantized_types import as_casts, is_ascend
 from atc_py.tensor.shapes import element_count
 
@@ -55,7 +56,7 @@ def inference_model(
         if is_ascend(node):
             proto.node.extend(as_casts(node))
             continue
-        proto.node.append(node.plain)
+        proto.node.append(as_shown(node))
         if node.domain not in imported:
             imported.add(node.domain)
             model.opset_import.append(onnx.OperatorSetIdProto(domain=node.domain, version=1))

@@ -16,6 +16,8 @@ batch, class and box.
 MeanVarianceNormalization without axes: inference looks into its function and lacks the default.
 
 LSTM and GRU without hidden_size: inference leaves open what is the last extent of R.
+
+Where a dim is open, so is what depends on it; the other dims of the result are right all the same.
 """
 
 from __future__ import annotations
@@ -28,9 +30,11 @@ from atc_py.frontend.folding.graph import ValueType
 from atc_py.tensor.shapes import window_count
 
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, TypeAlias
 
     from atc_py.frontend.folding.graph import WorkGraph, WorkNode
+
+    _Open: TypeAlias = tuple[int | None, ...]
 
 __all__ = ["corrected_nodes", "corrected_types", "corrected_types_of", "known_type"]
 
@@ -60,28 +64,29 @@ def corrected_types(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:
     if node.op_type == "NonMaxSuppression":
         return dict.fromkeys(node.writes, ValueType(TensorProto.INT64, (None, 3)))
     x = known_type(graph, node.inputs[0]) if node.inputs else None
-    if x is None or x.dims is None or any(extent is None for extent in x.dims):
+    if x is None or x.dims is None:
         return {}
     if node.op_type in {"Dropout", "MeanVarianceNormalization"}:
         return {name: x for name in node.outputs[:2] if name}
     if node.op_type in _RECURRENT:
         return _recurrent_types(graph, node, x)
-    dims = tuple(int(extent or 0) for extent in x.dims)
-    attributes = _attributes(node)
-    if node.op_type in _POOLS:
-        extents = _pool_extents(dims[_SPATIAL:], attributes)
-        channels: int | None = dims[1] if len(dims) > 1 else None
-    else:
-        extents, channels = _transposed_extents(graph, node, dims, attributes)
-    if extents is None or channels is None:
-        return {}
-    shape = (dims[0], channels, *extents)
-    elements = (x.element, TensorProto.INT64)
+    shape = _window_shape(graph, node, x.dims) if len(x.dims) >= _SPATIAL else None
+    elements = (x.element, TensorProto.INT64) if shape is not None else ()
     return {
         name: ValueType(element, shape)
         for name, element in zip(node.outputs, elements, strict=False)
         if name
     }
+
+
+def _window_shape(graph: WorkGraph, node: WorkNode, dims: _Open) -> _Open | None:
+    """The shape of the result of a pool or a transposed convolution on data of shape `dims`."""
+    attributes = _attributes(node)
+    if node.op_type in _POOLS:
+        extents, channels = _pool_extents(dims[_SPATIAL:], attributes), dims[1]
+    else:
+        extents, channels = _transposed_extents(graph, node, dims, attributes)
+    return None if extents is None else (dims[0], channels, *extents)
 
 
 def corrected_types_of(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:
@@ -145,7 +150,7 @@ def _recurrent_types(graph: WorkGraph, node: WorkNode, x: ValueType) -> dict[str
     hidden).
     """
     weights = known_type(graph, node.inputs[2]) if len(node.inputs) > 2 else None  # noqa: PLR2004
-    shape = x.shape
+    shape = x.dims
     if weights is None or weights.shape is None or shape is None:
         return {}
     if len(weights.shape) != len(shape) or len(shape) != _RECURRENT_RANK:
@@ -153,10 +158,11 @@ def _recurrent_types(graph: WorkGraph, node: WorkNode, x: ValueType) -> dict[str
     directions, _, hidden = weights.shape
     first, second, _ = shape
     if _attributes(node).get("layout"):
-        whole, last = (first, second, directions, hidden), (first, directions, hidden)
+        shapes: list[tuple[int | None, ...]] = [(first, second, directions, hidden)]
+        shapes += [(first, directions, hidden)] * 2
     else:
-        whole, last = (first, directions, second, hidden), (directions, second, hidden)
-    shapes = (whole, last, last)
+        shapes = [(first, directions, second, hidden)]
+        shapes += [(directions, second, hidden)] * 2
     return {
         name: ValueType(x.element, dims)
         for name, dims in zip(node.outputs, shapes, strict=False)
@@ -164,7 +170,7 @@ def _recurrent_types(graph: WorkGraph, node: WorkNode, x: ValueType) -> dict[str
     }
 
 
-def _pool_extents(extents: tuple[int, ...], attributes: dict[str, Any]) -> list[int] | None:
+def _pool_extents(extents: _Open, attributes: dict[str, Any]) -> list[int | None] | None:
     """Number of windows per axis; None where the attributes do not fit the rank."""
     rank = len(extents)
     kernel = _numbers(attributes, "kernel_shape", rank, 0)
@@ -175,29 +181,29 @@ def _pool_extents(extents: tuple[int, ...], attributes: dict[str, Any]) -> list[
         return None
     if min((*kernel, *strides, *dilations), default=1) < 1:
         return None
-    if attributes.get("auto_pad") in _SAME:
-        return [-(-extent // strides[axis]) for axis, extent in enumerate(extents)]
-    found = [
-        window_count(
-            extent,
-            (pads[axis], pads[rank + axis]),
-            (kernel[axis] - 1) * dilations[axis] + 1,
-            strides[axis],
-            ceil=True,
-        )
-        for axis, extent in enumerate(extents)
-    ]
-    return found if min(found, default=1) > 0 else None
+    same = attributes.get("auto_pad") in _SAME
+    found: list[int | None] = []
+    for axis, extent in enumerate(extents):
+        if extent is None:
+            found.append(None)
+        elif same:
+            found.append(-(-extent // strides[axis]))
+        else:
+            reach = (kernel[axis] - 1) * dilations[axis] + 1
+            pair = pads[axis], pads[rank + axis]
+            found.append(window_count(extent, pair, reach, strides[axis], ceil=True))
+    known = [count for count in found if count is not None]
+    return found if min(known, default=1) > 0 else None
 
 
 def _is_automatic(attributes: dict[str, Any]) -> bool:
-    """Whether the attribute pads does not count."""
+    """Return True if the attribute pads does not count."""
     return attributes.get("auto_pad", b"NOTSET") in _SAME | {b"VALID"}
 
 
 def _transposed_extents(
-    graph: WorkGraph, node: WorkNode, dims: tuple[int, ...], attributes: dict[str, Any]
-) -> tuple[list[int] | None, int | None]:
+    graph: WorkGraph, node: WorkNode, dims: _Open, attributes: dict[str, Any]
+) -> tuple[list[int | None] | None, int | None]:
     """(extents, channels) of a transposed convolution with output_shape or SAME padding."""
     weights = known_type(graph, node.inputs[1]) if len(node.inputs) > 1 else None
     group = attributes.get("group", 1)
@@ -212,13 +218,13 @@ def _transposed_extents(
         if not isinstance(wanted, list) or len(wanted) not in {rank, len(dims)}:
             return None, None
         extents = [int(extent) for extent in wanted[-rank:]]
-        return (extents if min(extents) > 0 else None), channels
+        return ([*extents] if min(extents) > 0 else None), channels
     return _same_extents(dims[_SPATIAL:], filter_[_SPATIAL:], attributes), channels
 
 
 def _same_extents(
-    extents: tuple[int, ...], kernel: tuple[int | None, ...], attributes: dict[str, Any]
-) -> list[int] | None:
+    extents: _Open, kernel: tuple[int | None, ...], attributes: dict[str, Any]
+) -> list[int | None] | None:
     """Extent * stride, or less where the windows do not reach that far."""
     rank = len(extents)
     strides = _numbers(attributes, "strides", rank, 1)
@@ -227,7 +233,9 @@ def _same_extents(
     if strides is None or dilations is None or extra is None or min(strides, default=1) < 1:
         return None
     return [
-        min(
+        None
+        if extent is None
+        else min(
             extent * strides[axis],
             strides[axis] * (extent - 1)
             + extra[axis]

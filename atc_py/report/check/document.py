@@ -19,6 +19,7 @@ __all__ = [
     "Found",
     "Model",
     "Node",
+    "OpenAxis",
     "OperatorCount",
     "Tool",
 ]
@@ -119,6 +120,20 @@ class Biases(_Part, frozen=True, kw_only=True):
     text: str
 
 
+class OpenAxis(_Part, frozen=True, kw_only=True):
+    """An axis of an input whose dim the model leaves open.
+
+    Attributes:
+        input: the input.
+        axis: from 0.
+        name: as the model names the dim; axes with one name have one dim. Empty without a name.
+    """
+
+    input: str
+    axis: int
+    name: str
+
+
 class Model(_Part, frozen=True, kw_only=True):
     """What was found in one model.
 
@@ -131,7 +146,11 @@ class Model(_Part, frozen=True, kw_only=True):
         opsets: imported version of each domain.
         file_nodes: nodes in the file's graph.
         nodes: nodes that were held against the list.
-        shape_hint: text for --input-shape with a 1 for every open extent.
+        shape_hint: text for --input-shape where dims are open: a choice that was tried and fits,
+            or names in place of numbers where none is known.
+        shape_hint_fits: whether it is a choice that fits.
+        shape_hint_tries: how many choices were tried.
+        deciding: the open axes that decide what is not decided.
         faults: what breaks ONNX's own rules, or cannot be read.
         findings: about nodes, in the order of the network.
         operators: the ones with the worst verdict first.
@@ -148,6 +167,9 @@ class Model(_Part, frozen=True, kw_only=True):
     file_nodes: int
     nodes: int
     shape_hint: str
+    shape_hint_fits: bool
+    shape_hint_tries: int
+    deciding: tuple[OpenAxis, ...]
     faults: tuple[Found, ...]
     findings: tuple[Found, ...]
     operators: tuple[OperatorCount, ...]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.check.findings import Standing
 from atc_py.report.check.groups import groups
+from atc_py.report.check.open_dims import hint_text
 from atc_py.report.check.words import (
     COLUMNS,
     HEADINGS,
@@ -67,6 +68,7 @@ def _page(document: Document, model: Model) -> dict[str, Any]:
         "model": model,
         "verdict": verdict_text(model, document.lang),
         "bar": list(_bar(model)),
+        "hint": hint_text(model, document.lang),
         "shape_option": shape_option(model.shape_hint) if model.shape_hint else "",
         "groups": [
             _group(document, group, unfolded=position < _OPEN_GROUPS)

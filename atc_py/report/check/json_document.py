@@ -17,6 +17,7 @@ from atc_py.report.check.document import (
     Found,
     Model,
     Node,
+    OpenAxis,
     OperatorCount,
     Tool,
 )
@@ -100,6 +101,13 @@ def _model(check: ModelCheck, language: str, baseline: Baseline | None) -> Model
         file_nodes=check.file_nodes,
         nodes=check.nodes,
         shape_hint=_text(check.shape_hint),
+        shape_hint_fits=check.hint_fits,
+        shape_hint_tries=check.hint_tries,
+        deciding=tuple(
+            OpenAxis(input=_text(name), axis=axis, name=_text(dim.name))
+            for dim in check.deciding
+            for name, axis in dim.places
+        ),
         faults=tuple(_recognised(found, path, baseline) for found in faults),
         findings=tuple(_recognised(found, path, baseline) for found in findings),
         operators=tuple(

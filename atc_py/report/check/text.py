@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from atc_py.check.findings import Standing
 from atc_py.diag import COLON, COMMA
 from atc_py.report.check.groups import groups
+from atc_py.report.check.open_dims import hint_text
 from atc_py.report.check.words import (
     COLUMNS,
     HEADINGS,
@@ -109,7 +110,7 @@ def _model(document: Document, model: Model, *, verbose: bool) -> Iterator[Block
         yield f"{heading}{COLON.in_language(language)}{model.quant_bias.text}"
     if model.shape_hint:
         yield ""
-        yield HEADINGS["hint"].in_language(language)
+        yield hint_text(model, language)
         yield f"  {shape_option(model.shape_hint)}"
 
 

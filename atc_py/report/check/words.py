@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from atc_py.check.findings import Standing
 from atc_py.diag import COLON, COMMA, SEMICOLON, Words
+from atc_py.diag.codes import BAD_INPUT_SHAPE
+from atc_py.report.check.open_dims import deciding_text
 from atc_py.report.escape import visible
 
 if TYPE_CHECKING:
@@ -53,10 +55,6 @@ HEADINGS = {
     "findings": Words("Findings", "检查结果"),
     "found": Words("found", "实际为"),
     "help": Words("help", "建议"),
-    "hint": Words(
-        "Some extents are open; to fix them, put your values in place of their 1s:",
-        "部分维度未确定；如需固定，请将对应的 1 替换为实际值：",
-    ),
     "known": Words("known", "已知"),
     "level": Words("Level", "级别"),
     "model": Words("model", "模型"),
@@ -102,7 +100,8 @@ def verdict_text(model: Model, language: str) -> str:
         if counts.get(each) and not (each is verdict is Standing.UNKNOWN)
     ]
     tail = COMMA.in_language(language).join(tails)
-    return SEMICOLON.in_language(language).join(text for text in (head, tail) if text)
+    texts = (head, tail, deciding_text(model, language))
+    return SEMICOLON.in_language(language).join(text for text in texts if text)
 
 
 def baseline_text(document: Document) -> str:
@@ -175,8 +174,10 @@ def _head(model: Model, verdict: Standing, counts: dict[Standing, int]) -> Words
 
 def _not_supported(model: Model) -> Words:
     """Faults, and errors with their nodes."""
-    total, faults = model.nodes, len(model.faults)
-    errors = model.counts.get(Standing.ERROR.value, 0) - faults
+    total = model.nodes
+    misfits = sum(found.code == BAD_INPUT_SHAPE.id for found in model.faults)
+    faults = len(model.faults) - misfits
+    errors = model.counts.get(Standing.ERROR.value, 0) - len(model.faults)
     nodes = len(
         {
             (found.scope, found.node, found.node_name, found.op)
@@ -185,6 +186,9 @@ def _not_supported(model: Model) -> Words:
         }
     )
     en, zh = [], []
+    if misfits:
+        en.append("it does not take the dims of --input-shape")
+        zh.append("不接受 --input-shape 给出的维度")
     if faults:
         en.append(f"{_faults(faults)} of the file")
         zh.append(f"文件有 {faults} 处问题")

@@ -1,0 +1,61 @@
+"""Nodes of which nothing can be said because of what is wrong before them.
+
+The types of what an operator gives that is not listed, or a node that contradicts ONNX, may not be
+known. What then cannot be decided of the nodes after it follows from that one finding.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable
+
+    from atc_py.source import ModelView, NodeView, TensorView
+
+__all__ = ["Consequences"]
+
+
+class Consequences:
+    """The nodes of one model that stand behind a refused one.
+
+    Args:
+        model: the model.
+        refused: the positions in the file of nodes that contradict ONNX.
+        is_listed: whether the list has a node's operator.
+    """
+
+    def __init__(
+        self, model: ModelView, refused: Collection[int], is_listed: Callable[[NodeView], bool]
+    ) -> None:
+        self._lost: set[str] = set()
+        self._returned: set[str] = set()
+        holders: dict[int, list[NodeView]] = {}
+        for node in model.nodes:
+            if not node.domain and node.op_type == "If":
+                holders.setdefault(node.index, []).append(node)
+            if node.index in refused or not is_listed(node) or self.concern(node):
+                self._lost.update(_uncertain(node.outputs))
+                for holder in holders.get(node.index, ()) if node.scope else ():
+                    self._returned.update(_uncertain(holder.outputs))
+                    self._lost.update(_uncertain(holder.outputs))
+
+    def concern(self, node: NodeView) -> bool:
+        """Whether a node reads, or its branch returns, what a refused node leaves unknown."""
+        reads = {tensor.name for tensor in node.inputs if tensor is not None}
+        returns = {tensor.name for tensor in node.outputs if tensor is not None}
+        return not (reads.isdisjoint(self._lost) and returns.isdisjoint(self._returned))
+
+
+def _uncertain(tensors: Iterable[TensorView | None]) -> set[str]:
+    """Names of those tensors that are not wholly known, or would be constants if more was."""
+    return {
+        tensor.name
+        for tensor in tensors
+        if tensor is not None and (tensor.settles or not _is_certain(tensor))
+    }
+
+
+def _is_certain(tensor: TensorView) -> bool:
+    """Whether element type and every extent are known."""
+    return bool(tensor.element) and tensor.dims is not None and None not in tensor.dims

@@ -1,0 +1,83 @@
+"""What a check says where a choice of dims may yet change it: not decided, never an error."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from atc_py.check.findings import Finding, Standing
+from atc_py.diag import COMMA, SEMICOLON, Place, Words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from atc_py.diag import Diagnostic
+    from atc_py.source import NodeView
+
+__all__ = [
+    "MAY_FOLD",
+    "NOT_YET",
+    "doubted",
+    "not_yet",
+    "of_vanishing_node",
+    "open_help",
+    "reserved",
+]
+
+NOT_YET = Words("it may be constant once the open dims are fixed", "固定未定的维度后可能成为常量")
+"""What is said of values that a choice of dims may make known."""
+
+MAY_FOLD = Words(
+    "the node may fold away once the open dims are fixed", "固定未定的维度后该节点可能被折叠"
+)
+
+
+def of_vanishing_node(findings: Iterable[Finding], help_: Words) -> list[Finding]:
+    """The findings at a node that may fold away: its errors are not decided.
+
+    What is merely rewritten is not mentioned: such a node is expected to be gone by then.
+
+    Args:
+        findings: what would hold of the node if it stayed.
+        help_: which inputs to fix.
+    """
+    kept = (Standing.ERROR, Standing.UNKNOWN)
+    return [reserved(each, MAY_FOLD, help_) for each in findings if each.standing in kept]
+
+
+def reserved(finding: Finding, reason: Words, help_: Words) -> Finding:
+    """An error as one that is not decided, for a reason; another finding as it is."""
+    if finding.standing is not Standing.ERROR:
+        return finding
+    observed = SEMICOLON.join(each for each in (finding.observed, reason) if each)
+    return replace(finding, standing=Standing.UNKNOWN, observed=observed, help=help_)
+
+
+def not_yet(finding: Finding, help_: Words) -> Finding:
+    """An error that rests on a value which may be constant once dims are fixed."""
+    return reserved(finding, NOT_YET, help_)
+
+
+def doubted(fault: Diagnostic, scope: str, reason: Words, help_: Words) -> Finding:
+    """The finding for what may be a fault, with the reason why it is not decided."""
+    place = fault.place or Place()
+    return Finding(
+        code=fault.code,
+        standing=Standing.UNKNOWN,
+        rule=f"{place.op_type or ''}/sound",
+        source="",
+        place=place,
+        scope=scope,
+        observed=reason,
+        allowed=Words.same(fault.message),
+        help=help_,
+    )
+
+
+def open_help(view: NodeView) -> Words:
+    """Which inputs to fix so that a node can be judged."""
+    names = COMMA.join(Words.same(name) for name in view.open_inputs)
+    return Words(
+        f"fix the open dims of {names.en} with --input-shape",
+        f"请用 --input-shape 固定 {names.zh} 的未定维度",
+    )

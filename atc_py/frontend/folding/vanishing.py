@@ -1,0 +1,158 @@
+"""Nodes that may fold away once every dim is known, and values that may be constants then.
+
+A value settles where it is a function of shapes and constants alone: Shape and Size are constants
+as soon as the shape that they read is known, and so is what is worked out from them. A node
+vanishes where all its results settle, or where nothing needs them but nodes that vanish.
+
+Both are told too often rather than too seldom: whoever says of a node that does not vanish that it
+breaks a rule is right whatever dims are chosen. A node that is said to vanish may yet stay, where
+its constant would be too large, for instance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from atc_py.frontend.folding.evaluate import can_evaluate
+from atc_py.frontend.folding.fold_views import VIEW_FOLDS
+
+if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
+
+    from atc_py.frontend.folding.graph import WorkGraph, WorkNode
+    from atc_py.frontend.folding.if_branches import Branch, FoldedGraph
+
+__all__ = ["Vanishing", "vanishing"]
+
+_SHAPES = frozenset({"Shape", "Size"})
+
+_OWN_FOLDS = frozenset({"ConstantOfShape", *VIEW_FOLDS})
+"""Operators that fold at every opset."""
+
+_UNSIZED = frozenset({"Compress", "NonMaxSuppression", "NonZero", "Unique"})
+"""Operators whose results are as large as values say."""
+
+_AS_LARGE = frozenset({"Cast", "Identity", "Neg", "Transpose"})
+"""Operators whose result has as many elements along each axis as the first input."""
+
+_NOTHING: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Vanishing:
+    """What of one graph is there only as long as dims are open.
+
+    Attributes:
+        settling: names of values that are no constants yet and may become some.
+        nodes: nodes that may fold away, or that nothing may need then.
+        needed: names from around the graph that its nodes or outputs need for certain.
+    """
+
+    settling: AbstractSet[str]
+    nodes: AbstractSet[WorkNode]
+    needed: AbstractSet[str]
+
+
+def vanishing(folded: FoldedGraph, around: AbstractSet[str] = _NOTHING) -> Vanishing:
+    """What of a graph, folded as far as it can be, may fold away once every dim is known.
+
+    Args:
+        folded: the graph.
+        around: names of values of the graph around it that settle.
+    """
+    inner: dict[WorkNode, list[Vanishing]] = {}
+    settling = _settling(folded, around, inner)
+    return _with_nodes(folded.graph, settling, inner)
+
+
+def _settling(
+    folded: FoldedGraph, around: AbstractSet[str], inner: dict[WorkNode, list[Vanishing]]
+) -> set[str]:
+    """Names of values that settle; `inner` is given what becomes of branches."""
+    graph = folded.graph
+    settling, unsized = set(around), set[str]()
+    for node in graph.nodes:
+        if node in graph.unsound or node.domain:
+            continue
+        branches = folded.branches.get(node, ())
+        inner[node] = [vanishing(branch.folded, settling) for branch in branches]
+        if node.is_if:
+            settling.update(_settled_by_if(graph, node, branches, inner[node], settling))
+        elif _settles(graph, node, settling, unsized):
+            settling.update(node.writes)
+        elif _is_unsized(node, unsized):
+            unsized.update(node.writes)
+    return settling
+
+
+def _settles(
+    graph: WorkGraph, node: WorkNode, settling: AbstractSet[str], unsized: AbstractSet[str]
+) -> bool:
+    """Whether the results of a node that is no If are constants once every dim is known."""
+    if node.op_type in _SHAPES:
+        return bool(node.inputs) and node.inputs[0] not in unsized
+    if not (node.op_type in _OWN_FOLDS or can_evaluate(node)):
+        return False
+    pending = [name for name in node.reads if name not in graph.consts]
+    return bool(pending) and settling >= set(pending)
+
+
+def _is_unsized(node: WorkNode, unsized: AbstractSet[str]) -> bool:
+    """Whether the shape of the results depends on values, which no choice of dims makes known."""
+    if node.op_type in _UNSIZED:
+        return True
+    if node.op_type == "Gather":
+        return len(node.inputs) > 1 and node.inputs[1] in unsized
+    return node.op_type in _AS_LARGE and bool(node.inputs) and node.inputs[0] in unsized
+
+
+def _settled_by_if(
+    graph: WorkGraph,
+    node: WorkNode,
+    branches: tuple[Branch, ...],
+    inner: list[Vanishing],
+    settling: AbstractSet[str],
+) -> set[str]:
+    """The results of an If that are constants if the branch that is taken hands constants out."""
+    if not _is_decided(graph, node, settling):
+        return set()
+    return {
+        name
+        for branch, found in zip(branches, inner, strict=True)
+        for name, result in zip(node.outputs, branch.folded.graph.outputs, strict=False)
+        if name and (result in found.settling or result in branch.folded.graph.consts)
+    }
+
+
+def _is_decided(graph: WorkGraph, node: WorkNode, settling: AbstractSet[str]) -> bool:
+    """Whether it is known once every dim is which branch an If takes."""
+    condition = node.inputs[0] if node.inputs else ""
+    return condition in settling or condition in graph.consts
+
+
+def _with_nodes(
+    graph: WorkGraph, settling: set[str], inner: dict[WorkNode, list[Vanishing]]
+) -> Vanishing:
+    """What vanishes, walking from the outputs to the inputs."""
+    needed = {name for name in graph.outputs if name not in settling}
+    gone: set[WorkNode] = set()
+    for node in reversed(graph.nodes):
+        wanted = any(name in needed for name in node.writes)
+        if not wanted:
+            gone.add(node)
+        elif node.is_if and node in inner and _is_decided(graph, node, settling):
+            gone.add(node)
+            needed.update(_needed_by_all(inner[node], node))
+        else:
+            needed.update(node.reads)
+        needed.difference_update(settling)
+    made = {name for node in graph.nodes for name in node.writes}
+    return Vanishing(settling, gone, needed - made)
+
+
+def _needed_by_all(inner: list[Vanishing], node: WorkNode) -> set[str]:
+    """The names from around an If that each of its branches needs."""
+    if not inner:
+        return set(node.captured)
+    return set(inner[0].needed).intersection(*(each.needed for each in inner[1:]))

@@ -1,0 +1,58 @@
+"""What is advised about open dims, as text for --input-shape."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from atc_py.options.input_shapes import ShapeAdvice, format_input_shapes
+from atc_py.pipeline.proposal.open_dims import open_form, shapes_of
+from atc_py.pipeline.proposal.search import Search
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from atc_py.frontend.reading.onnx_file import OnnxFile
+    from atc_py.pipeline.proposal.judging import Judge
+    from atc_py.pipeline.proposal.search import Proposal
+    from atc_py.tensor.shapes import Shape
+
+__all__ = ["advice_of", "advise", "with_shapes"]
+
+
+def advise(file: OnnxFile, shapes: Mapping[str, Shape], judge: Judge) -> ShapeAdvice:
+    """Shapes for the inputs that `shapes` leaves open, tried on the model.
+
+    Shapes that contradict the model's own are passed over.
+    """
+    given = {
+        each.name: shapes[each.name]
+        for each in file.inputs
+        if each.name in shapes
+        and each.fits(shapes[each.name])
+        and min(shapes[each.name], default=1)
+    }
+    fixed = with_shapes(file, given)
+    return advice_of(file, Search(fixed, judge, judge(fixed)).propose(), given)
+
+
+def with_shapes(file: OnnxFile, shapes: Mapping[str, Shape]) -> OnnxFile:
+    """`file` as if its inputs stated the shapes that are given."""
+    inputs = (
+        replace(each, dims=shapes[each.name]) if each.name in shapes else each
+        for each in file.inputs
+    )
+    return replace(file, inputs=tuple(inputs))
+
+
+def advice_of(file: OnnxFile, proposal: Proposal, given: Mapping[str, Shape]) -> ShapeAdvice:
+    """The text for what a search came to: its best choice where that fits, else names of dims."""
+    if not proposal.best.fits:
+        return ShapeAdvice(open_form(file.inputs, given), fits=False, tried=proposal.count)
+    names = (
+        each.name
+        for each in file.inputs
+        if each.name in given or each.dims is None or any(isinstance(d, str) for d in each.dims)
+    )
+    shapes = shapes_of(proposal.best.judgement.file, names)
+    return ShapeAdvice(format_input_shapes(shapes), fits=True, tried=proposal.count)

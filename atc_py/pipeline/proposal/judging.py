@@ -1,0 +1,103 @@
+"""Judging a file whose inputs have dims that somebody chose: what the check says of it then."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from atc_py.check.evaluate import check_view
+from atc_py.frontend.folding.survey import surveyed
+from atc_py.frontend.reading.history import history
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Hashable
+
+    from atc_py.check.bound_node import Conditions
+    from atc_py.check.evaluate import Checked
+    from atc_py.check.findings import Finding, Standing
+    from atc_py.diag import Diagnostic
+    from atc_py.frontend.folding.survey import Survey
+    from atc_py.frontend.reading.onnx_file import OnnxFile
+    from atc_py.options.compile_options import QuantBias
+    from atc_py.source import ModelView
+    from atc_py.spec import Library
+
+__all__ = ["Judge", "Judgement"]
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What the check says of a file.
+
+    Attributes:
+        file: the file, with the dims that were chosen.
+        survey: the same surveyed.
+        checked: the check.
+    """
+
+    file: OnnxFile
+    survey: Survey
+    checked: Checked
+
+    @property
+    def view(self) -> ModelView:
+        """What is known of the file."""
+        return self.survey.view
+
+    @property
+    def faults(self) -> tuple[Diagnostic, ...]:
+        """What contradicts ONNX."""
+        return self.view.faults
+
+    def of(self, standing: Standing) -> dict[Hashable, Finding]:
+        """The findings of one standing, by what tells them apart."""
+        found = self.checked.check.findings
+        return {key_of(each): each for each in found if each.standing is standing}
+
+    def faults_beyond(self, known: Collection[Diagnostic]) -> list[Diagnostic]:
+        """Faults at places where `known` has none."""
+        places = {_place_of(each) for each in known}
+        return [each for each in self.faults if _place_of(each) not in places]
+
+
+def key_of(finding: Finding) -> Hashable:
+    """What tells a finding from others of the model, whatever it makes of the node."""
+    place = finding.place
+    return (
+        finding.rule,
+        finding.scope,
+        place.node,
+        place.node_name,
+        place.op_type,
+        place.field,
+        finding.allowed,
+    )
+
+
+def _place_of(fault: Diagnostic) -> Hashable:
+    """What tells a fault from others of the model; its message may name dims."""
+    return fault.code, fault.place
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Judges files as `check` does.
+
+    Attributes:
+        conditions: precision mode and SoC.
+        specs: the specifications.
+        quant_bias: the convention of biases of int8 layers; None for what the file says.
+    """
+
+    conditions: Conditions
+    specs: Library
+    quant_bias: QuantBias | None = None
+
+    def __call__(self, file: OnnxFile) -> Judgement:
+        """What is to be said of `file` with the dims that it states."""
+        return self.of_survey(file, surveyed(file, {}, quant_bias=self.quant_bias))
+
+    def of_survey(self, file: OnnxFile, survey: Survey) -> Judgement:
+        """Return the same of a file that has been surveyed."""
+        checked = check_view(survey.view, self.conditions, self.specs, history())
+        return Judgement(file, survey, checked)

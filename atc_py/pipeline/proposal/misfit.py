@@ -1,0 +1,163 @@
+"""Dims that the user gave and the model does not take: the reason, and what fits nearest."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from atc_py.diag import AtcError
+from atc_py.diag.codes import BAD_INPUT_SHAPE, BAD_MODEL, BAD_NODE
+from atc_py.options.input_shapes import INPUT_SHAPE_PLACE, format_input_shapes
+from atc_py.pipeline.proposal.open_dims import given_dims, shapes_of
+from atc_py.pipeline.proposal.search import Search
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from atc_py.diag import Diagnostic
+    from atc_py.frontend.reading.onnx_file import OnnxFile
+    from atc_py.pipeline.proposal.judging import Judge, Judgement
+    from atc_py.pipeline.proposal.search import Tried
+    from atc_py.source import OpenDim
+    from atc_py.tensor.shapes import Shape
+
+__all__ = ["Misfit", "find_misfit", "misfits_explained"]
+
+_CONTRADICTIONS = (BAD_MODEL, BAD_NODE)
+
+_MULTIPLES = (2, 4, 8, 16, 32, 64)
+"""What networks divide heights and widths by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """The reason why the model does not take the user's dims.
+
+    Attributes:
+        diagnostic: BAD_INPUT_SHAPE with the node where it shows, and what fits nearest.
+        known: what is to be said of the model whatever dims are chosen.
+    """
+
+    diagnostic: Diagnostic
+    known: Judgement
+
+
+@contextmanager
+def misfits_explained(file: OnnxFile, shapes: Mapping[str, Shape], judge: Judge) -> Iterator[None]:
+    """Where the block fails for dims that the user gave, fail with that reason instead.
+
+    Raises:
+        AtcError: BAD_INPUT_SHAPE, or what the block raises.
+    """
+    try:
+        yield
+    except AtcError as error:
+        faults = [each for each in error.diagnostics if each.code in _CONTRADICTIONS]
+        found = find_misfit(file, shapes, judge, faults[0]) if faults and shapes else None
+        if found is None:
+            raise
+        raise AtcError(found.diagnostic) from error
+
+
+def find_misfit(
+    file: OnnxFile, shapes: Mapping[str, Shape], judge: Judge, fault: Diagnostic
+) -> Misfit | None:
+    """The user's dims as the reason for a fault; None where they are not.
+
+    They are the reason where the model is sound with these dims open, and with others that are
+    near, or that a search finds.
+
+    Args:
+        file: the file as it stands.
+        shapes: what the user gave.
+        judge: judges the file with other dims.
+        fault: what contradicts itself with the user's dims.
+    """
+    base = _with_ranks(file, shapes)
+    values = given_dims(base.inputs, shapes)
+    if not values:
+        return None
+    known = judge(base)
+    if _place_of(fault) in {_place_of(each) for each in known.faults}:
+        return None
+    names = {name for dim in values for name, _ in dim.places} & set(shapes)
+    found = [
+        format_input_shapes(shapes_of(each.judgement.file, names))
+        for each in _fitting(Search(base, judge, known), values)
+    ]
+    if not found:
+        return None
+    return Misfit(
+        _diagnostic(base, {n: shapes[n] for n in shapes if n in names}, fault, found), known
+    )
+
+
+def _diagnostic(
+    file: OnnxFile, given: Mapping[str, Shape], fault: Diagnostic, found: Sequence[str]
+) -> Diagnostic:
+    """BAD_INPUT_SHAPE for shapes, the fault that they lead to, and the texts of what fits."""
+    where = str(replace(fault.place, file=None, field=None)) if fault.place else ""
+    at = f"at {where}, " if where else ""
+    several = len(found) > 1
+    return BAD_INPUT_SHAPE.diagnostic(
+        f'the model does not take "{format_input_shapes(given)}": {at}{fault.message}',
+        place=replace(INPUT_SHAPE_PLACE, file=str(file.path)),
+        help=f"the nearest dims that fit {'are' if several else 'are these:'} --input-shape "
+        + " or ".join(f'"{text}"' for text in found),
+    )
+
+
+def _with_ranks(file: OnnxFile, shapes: Mapping[str, Shape]) -> OnnxFile:
+    """The file with as many open dims for inputs of unknown rank as the user gave."""
+    inputs = (
+        replace(each, dims=("",) * len(shapes[each.name]))
+        if each.dims is None and each.name in shapes
+        else each
+        for each in file.inputs
+    )
+    return replace(file, inputs=tuple(inputs))
+
+
+def _place_of(fault: Diagnostic) -> object:
+    """The node where a fault shows."""
+    return fault.place and fault.place.node
+
+
+def _fitting(search: Search, values: Mapping[OpenDim, int]) -> list[Tried]:
+    """Choices near `values` that fit: the next smaller one and the next larger one."""
+    same = search.at(values)
+    if not same.faults:
+        return [same]  # dims of one name were given different values
+    found = [
+        near
+        for upwards in (False, True)
+        if (near := _nearest(search, values, upwards=upwards)) is not None
+    ]
+    best = [near for near in found if near.fits] or found
+    if best:
+        return best
+    proposal = search.propose().best
+    return [proposal] if proposal.fits else []
+
+
+def _nearest(search: Search, values: Mapping[OpenDim, int], *, upwards: bool) -> Tried | None:
+    """The nearest choice, upwards or downwards, of which all dims but batches are multiples."""
+    faultless: Tried | None = None
+    for multiple in search.few(_MULTIPLES):
+        rounded = {
+            dim: value if dim.is_batch else _rounded(value, multiple, upwards=upwards)
+            for dim, value in values.items()
+        }
+        if rounded == values:
+            continue
+        near = search.at(rounded)
+        if near.fits:
+            return near
+        faultless = faultless or (None if near.faults else near)
+    return faultless
+
+
+def _rounded(value: int, multiple: int, *, upwards: bool) -> int:
+    """The nearest multiple that is not smaller, or not larger; at least one multiple."""
+    return max(1, (value + multiple - 1) // multiple if upwards else value // multiple) * multiple

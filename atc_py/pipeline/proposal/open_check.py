@@ -1,0 +1,119 @@
+"""The check of a model with open dims, held against the dims that were tried.
+
+What is an error with every dim open must be one with dims that fit; and a model of which nothing
+is wrong with open dims must be sound with some. Where one of the two does not hold, it is said that
+it is not decided.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from atc_py.check.added_findings import amended, without_errors
+from atc_py.check.findings import Standing
+from atc_py.check.open_dims import doubted, reserved
+from atc_py.diag import Words
+from atc_py.pipeline.proposal.judging import key_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterator
+
+    from atc_py.check.findings import Finding, ModelCheck
+    from atc_py.options.input_shapes import ShapeAdvice
+    from atc_py.pipeline.proposal.judging import Judgement
+    from atc_py.pipeline.proposal.search import Proposal, Search, Tried
+    from atc_py.source import OpenDim
+
+__all__ = ["open_check"]
+
+_MOST_DIMS = 12
+"""Open dims of which it is found out, one by one, whether they decide."""
+
+_FIX = Words("fix the open dims with --input-shape", "请用 --input-shape 固定未定的维度")
+
+
+def open_check(
+    known: Judgement,
+    search: Search,
+    proposal: Proposal,
+    advice: ShapeAdvice,
+    refused: Callable[[Judgement], list[Finding]],
+) -> ModelCheck:
+    """The check with open dims, with what the dims that were tried say against it.
+
+    Args:
+        known: the judgement with open dims.
+        search: what tried choices of dims.
+        proposal: what it came to.
+        advice: the same as text.
+        refused: finds what keeps a model that breaks no rule from compiling.
+    """
+    best, check = proposal.best, known.checked.check
+    if best.fits:
+        check = _held_against(known, best.judgement, advice.text)
+        if best.judgement.checked.check.standing is not Standing.ERROR:
+            only = Words(f"tried with {advice.text}", f"仅以 {advice.text} 试过")
+            certain = _certain(known, refused)
+            lacks = [
+                each if key_of(each) in certain else reserved(each, only, each.help)
+                for each in refused(best.judgement)
+            ]
+            check = amended(check, known.view, lacks)
+    elif check.standing not in {Standing.ERROR, Standing.UNKNOWN}:
+        check = amended(check, known.view, [*_reasons(known, best, proposal.count)])
+    return replace(
+        check,
+        shape_hint=advice.text,
+        hint_fits=advice.fits,
+        hint_tries=advice.tried,
+        deciding=_deciding(check, search, best),
+    )
+
+
+def _certain(
+    known: Judgement, refused: Callable[[Judgement], list[Finding]]
+) -> frozenset[Hashable]:
+    """Return what keeps nodes from compiling whose types no choice of dims changes."""
+    if known.checked.check.standing is Standing.ERROR:
+        return frozenset()
+    return frozenset(key_of(each) for each in refused(known))
+
+
+def _held_against(known: Judgement, witness: Judgement, text: str) -> ModelCheck:
+    """The check without errors that a choice of dims refutes: they are not decided."""
+    there = witness.of(Standing.ERROR)
+    refuted = {key: each for key, each in known.of(Standing.ERROR).items() if key not in there}
+    gone = known.faults_beyond(witness.faults)
+    reason = Words(f"it is not so with {text}", f"取 {text} 时并非如此")
+    undecided = {each: reserved(each, reason, _FIX) for each in refuted.values()}
+    check = without_errors(known.checked.check, known.view, undecided, gone)
+    return amended(check, known.view, [doubted(each, "", reason, _FIX) for each in gone])
+
+
+def _reasons(known: Judgement, best: Tried, count: int) -> Iterator[Finding]:
+    """What is wrong with the best choice where none fits, as findings that are not decided."""
+    reason = Words(
+        f"so with the best of {count} choices of dims", f"在试过的 {count} 种维度中最好的一种下如此"
+    )
+    certain = known.of(Standing.ERROR)
+    for fault in best.judgement.faults_beyond(known.faults):
+        yield doubted(fault, "", reason, _FIX)
+    for key, each in best.judgement.of(Standing.ERROR).items():
+        if key not in certain:
+            yield reserved(each, reason, _FIX)
+
+
+def _deciding(check: ModelCheck, search: Search, best: Tried) -> tuple[OpenDim, ...]:
+    """The open dims but for which everything would be decided; all where that is not found out."""
+    if not any(each.standing is Standing.UNKNOWN for each in check.findings):
+        return ()
+    if not best.fits or len(search.dims) > _MOST_DIMS:
+        return search.dims
+    settled = best.judgement.of(Standing.UNKNOWN).keys()
+    found = tuple(
+        dim
+        for dim in search.dims
+        if search.leaving_open(best, dim).of(Standing.UNKNOWN).keys() - settled
+    )
+    return found or search.dims

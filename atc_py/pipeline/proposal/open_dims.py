@@ -1,0 +1,122 @@
+"""The dims that a model's inputs leave open, and files in which some of them are chosen."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from atc_py.source import OpenDim
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from atc_py.frontend.reading.declared import DeclaredInput
+    from atc_py.frontend.reading.onnx_file import OnnxFile
+    from atc_py.tensor.shapes import Shape
+
+__all__ = ["chosen", "given_dims", "open_dims", "open_form", "shapes_of"]
+
+_SUM = re.compile(r"\s*\w+\s*(\+\s*\w+\s*)+")
+"""Names of dims that exporters write for sums: `past_length + 1`."""
+
+
+def open_dims(inputs: Iterable[DeclaredInput]) -> tuple[OpenDim, ...]:
+    """The open dims of inputs of known rank, in order; sums of others are none of their own."""
+    places: dict[str | tuple[str, int], list[tuple[str, int]]] = {}
+    ranks: dict[str, int] = {}
+    for declared in inputs:
+        ranks[declared.name] = len(declared.dims or ())
+        for axis, dim in enumerate(declared.dims or ()):
+            if isinstance(dim, str):
+                here = (declared.name, axis)
+                places.setdefault(dim or here, []).append(here)
+    names = {key for key in places if isinstance(key, str)}
+    return tuple(
+        OpenDim(key if isinstance(key, str) else "", tuple(where), ranks[where[0][0]])
+        for key, where in places.items()
+        if not (isinstance(key, str) and _is_sum(key, names))
+    )
+
+
+def _terms(name: str) -> list[str]:
+    """The terms of a sum; the name itself where it is none."""
+    return [term.strip() for term in name.split("+")] if _SUM.fullmatch(name) else [name]
+
+
+def _is_sum(name: str, names: Iterable[str]) -> bool:
+    """Whether a name is a sum of numbers and of names of other dims."""
+    terms = _terms(name)
+    return len(terms) > 1 and all(term.isdecimal() or term in names for term in terms)
+
+
+def chosen(file: OnnxFile, values: Mapping[OpenDim, int]) -> OnnxFile:
+    """`file` as if its inputs had these values where it leaves them open; the rest stays open."""
+    by_place = {place: value for dim, value in values.items() for place in dim.places}
+    by_name = {dim.name: value for dim, value in values.items() if dim.name}
+    inputs = tuple(_with_values(each, by_place, by_name) for each in file.inputs)
+    return replace(file, inputs=inputs)
+
+
+def _with_values(
+    declared: DeclaredInput, by_place: Mapping[tuple[str, int], int], by_name: Mapping[str, int]
+) -> DeclaredInput:
+    """An input with the values chosen."""
+    if declared.dims is None:
+        return declared
+    dims = tuple(
+        dim if isinstance(dim, int) else by_place.get((declared.name, axis), _sum(dim, by_name))
+        for axis, dim in enumerate(declared.dims)
+    )
+    return replace(declared, dims=dims)
+
+
+def _sum(name: str, by_name: Mapping[str, int]) -> int | str:
+    """The value of a sum, or the name where a term is open or it is none."""
+    terms = _terms(name)
+    found = [int(term) if term.isdecimal() else by_name.get(term) for term in terms]
+    known = [term for term in found if term is not None]
+    return sum(known) if len(known) == len(found) > 1 else name
+
+
+def shapes_of(file: OnnxFile, names: Iterable[str]) -> dict[str, Shape]:
+    """The shapes of those of the named inputs that are fixed."""
+    wanted = set(names)
+    return {
+        each.name: tuple(int(dim) for dim in each.dims)
+        for each in file.inputs
+        if each.name in wanted
+        and each.dims is not None
+        and all(isinstance(dim, int) for dim in each.dims)
+    }
+
+
+def given_dims(inputs: Sequence[DeclaredInput], shapes: Mapping[str, Shape]) -> dict[OpenDim, int]:
+    """The values that `shapes` give open dims; a dim with two values has its first."""
+    values: dict[OpenDim, int] = {}
+    for dim in open_dims(inputs):
+        for name, axis in dim.places:
+            if name in shapes and axis < len(shapes[name]):
+                values.setdefault(dim, shapes[name][axis])
+    return values
+
+
+def open_form(inputs: Iterable[DeclaredInput], shapes: Mapping[str, Shape]) -> str:
+    """The text of --input-shape with names, or `?`, for what is open; numbers for the rest."""
+    return ";".join(
+        f"{each.name}:{','.join(_labels(each, shapes))}"
+        for each in inputs
+        if each.name in shapes
+        or each.dims is None
+        or any(isinstance(dim, str) for dim in each.dims)
+    )
+
+
+def _labels(declared: DeclaredInput, shapes: Mapping[str, Shape]) -> Iterator[str]:
+    """The dims of one input as text; three dots for an unknown rank."""
+    if declared.name in shapes:
+        yield from map(str, shapes[declared.name])
+    elif declared.dims is None:
+        yield "..."
+    else:
+        yield from (str(dim) or "?" for dim in declared.dims)

@@ -1,0 +1,168 @@
+"""The search for dims that a model takes: each choice is tried, and the work is bounded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from atc_py.check.findings import Standing
+from atc_py.pipeline.proposal.candidates import first_values, hints, values_for
+from atc_py.pipeline.proposal.open_dims import chosen, open_dims
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from atc_py.frontend.reading.declared import DeclaredInput
+    from atc_py.frontend.reading.onnx_file import OnnxFile
+    from atc_py.pipeline.proposal.judging import Judgement
+    from atc_py.source import OpenDim
+
+__all__ = ["Proposal", "Search", "Tried"]
+
+_MOST_TRIALS = 32
+"""Choices that are tried for one model."""
+
+_MOST_NODES = 40_000
+"""Nodes of all that is tried; large models are tried with fewer choices."""
+
+_FEWEST_TRIALS = 4
+
+_RANKS = (4, 3, 2, 1, 5, 0)
+"""Ranks to try for inputs of unknown rank."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A choice and what came of it.
+
+    Attributes:
+        values: the value of each dim.
+        judgement: what the check says.
+        faults: contradictions that are not there whatever is chosen.
+        errors: broken rules likewise.
+    """
+
+    values: Mapping[OpenDim, int]
+    judgement: Judgement
+    faults: int
+    errors: int
+
+    @property
+    def fits(self) -> bool:
+        """Whether nothing is wrong that is not wrong anyway."""
+        return not (self.faults or self.errors)
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        """What is smaller the better it is."""
+        return self.faults, self.errors
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """What a search came to.
+
+    Attributes:
+        best: the best choice.
+        count: choices that were tried.
+    """
+
+    best: Tried
+    count: int
+
+
+class Search:
+    """Tries choices of the dims that a file leaves open.
+
+    Args:
+        file: the file.
+        judge: judges it with the dims that it states.
+        known: what is wrong whatever is chosen: the judgement with these dims open.
+    """
+
+    def __init__(
+        self, file: OnnxFile, judge: Callable[[OnnxFile], Judgement], known: Judgement
+    ) -> None:
+        self._file, known = _ranked(file, judge, known)
+        self._judge = judge
+        self._known = known
+        self._errors = known.of(Standing.ERROR).keys()
+        self.dims = open_dims(self._file.inputs)
+        self._tried: dict[tuple[int | None, ...], Tried] = {}
+        nodes = max(1, len(known.view.nodes))
+        self._limit = min(_MOST_TRIALS, max(_FEWEST_TRIALS, _MOST_NODES // nodes))
+
+    @property
+    def may_go_on(self) -> bool:
+        """Whether one more choice may be tried."""
+        return len(self._tried) < self._limit
+
+    def propose(self) -> Proposal:
+        """The first choice that fits, or the best of those tried."""
+        told = hints(self._known.view, self.dims)
+        best: Tried | None = None
+        for values in first_values(self.dims, told):
+            best = self._better(values, best)
+            if best.fits or not self.may_go_on:
+                return Proposal(best, len(self._tried))
+        improved = best is not None
+        while best is not None and improved and self.may_go_on and not best.fits:
+            before = best.rank
+            best = self._along_each(best, told)
+            improved = best.rank < before
+        if best is None:
+            best = self.at({})
+        return Proposal(best, len(self._tried))
+
+    def _along_each(self, best: Tried, told: Mapping[OpenDim, int]) -> Tried:
+        """The best choice that differs in one dim after the other."""
+        for dim in self.dims:
+            for value in values_for(dim, told):
+                if best.fits or not self.may_go_on:
+                    return best
+                best = self._better({**best.values, dim: value}, best)
+        return best
+
+    def _better(self, values: Mapping[OpenDim, int], best: Tried | None) -> Tried:
+        """The better one of a choice and the best before it."""
+        found = self.at(values)
+        return found if best is None or found.rank < best.rank else best
+
+    def few(self, values: Sequence[int]) -> Sequence[int]:
+        """As many of some values, the largest, as the bound on trials leaves for two rounds."""
+        return values[-max(1, self._limit // 2) :]
+
+    def at(self, values: Mapping[OpenDim, int]) -> Tried:
+        """One choice, which may leave dims open; each is judged once."""
+        key = tuple(values.get(dim) for dim in self.dims)
+        if key not in self._tried:
+            judgement = self._judge(chosen(self._file, values))
+            faults = len(judgement.faults_beyond(self._known.faults))
+            errors = len(judgement.of(Standing.ERROR).keys() - self._errors)
+            self._tried[key] = Tried(values, judgement, faults, errors)
+        return self._tried[key]
+
+    def leaving_open(self, best: Tried, dim: OpenDim) -> Judgement:
+        """The judgement with one dim open and the others as chosen."""
+        values = {each: value for each, value in best.values.items() if each != dim}
+        return self._judge(chosen(self._file, values))
+
+
+def _ranked(
+    file: OnnxFile, judge: Callable[[OnnxFile], Judgement], known: Judgement
+) -> tuple[OnnxFile, Judgement]:
+    """The file with a rank for each input of unknown rank: the one that contradicts least."""
+    for position, declared in enumerate(file.inputs):
+        if declared.dims is not None or declared.kind:
+            continue
+        options = [judge(_with_rank(file, position, rank)) for rank in _RANKS]
+        best = min(options, key=lambda each: len(each.faults_beyond(known.faults)))
+        file, known = best.file, best
+    return file, known
+
+
+def _with_rank(file: OnnxFile, position: int, rank: int) -> OnnxFile:
+    """The file with so many open dims for one of its inputs."""
+    inputs: list[DeclaredInput] = list(file.inputs)
+    inputs[position] = replace(inputs[position], dims=("",) * rank)
+    return replace(file, inputs=tuple(inputs))

@@ -1,0 +1,73 @@
+"""The words of a check's reports about dims that the model leaves open."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.diag import Words
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from atc_py.report.check.document import Model, OpenAxis
+
+__all__ = ["deciding_text", "hint_text"]
+
+
+def hint_text(model: Model, language: str) -> str:
+    """What is said before the shapes for open dims."""
+    if model.shape_hint_fits:
+        words = Words(
+            "Some dims are open. The model takes these, which are a proposal; put your own in "
+            "their place:",
+            "部分维度未确定。以下取值经检查可用，仅为建议，请换成实际值：",
+        )
+    else:
+        words = Words(
+            f"Some dims are open. None of the {model.shape_hint_tries} choices that were tried "
+            "fits the model; put numbers in place of the names:",
+            f"部分维度未确定。试过的 {model.shape_hint_tries} 种取值均不适用，请将名称换成数值：",
+        )
+    return words.in_language(language)
+
+
+def deciding_text(model: Model, language: str) -> str:
+    """`height and width of images decide`: what undecided findings depend on; mostly empty."""
+    if not model.deciding:
+        return ""
+    dims = _dims(model.deciding)
+    labels: dict[tuple[str, ...], list[Words]] = {}
+    for axes in dims:
+        inputs = tuple(dict.fromkeys(each.input for each in axes))
+        labels.setdefault(inputs, []).append(_label(axes[0]))
+    parts = [_of_inputs(inputs, named) for inputs, named in labels.items()]
+    text = Words(_listed([each.en for each in parts]), "、".join(each.zh for each in parts))
+    verb = "decide" if len(dims) > 1 else "decides"
+    return Words(f"{text.en} {verb}", f"取决于{text.zh}").in_language(language)
+
+
+def _dims(axes: Sequence[OpenAxis]) -> list[list[OpenAxis]]:
+    """The axes by the dims that they have; one without a name is a dim of its own."""
+    dims: dict[str | tuple[str, int], list[OpenAxis]] = {}
+    for each in axes:
+        dims.setdefault(each.name or (each.input, each.axis), []).append(each)
+    return list(dims.values())
+
+
+def _label(axis: OpenAxis) -> Words:
+    """A dim by its name, else by its axis."""
+    return Words.same(axis.name) if axis.name else Words(f"axis {axis.axis}", f"轴 {axis.axis}")
+
+
+def _of_inputs(inputs: Sequence[str], labels: Sequence[Words]) -> Words:
+    """`height and width of images`."""
+    named, names = _listed([each.en for each in labels]), _listed(inputs)
+    return Words(
+        f"{named} of {names}", f" {'、'.join(inputs)} 的 {'、'.join(each.zh for each in labels)}"
+    )
+
+
+def _listed(texts: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    *most, last = texts
+    return f"{', '.join(most)} and {last}" if most else last
