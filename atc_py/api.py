@@ -10,7 +10,6 @@ from atc_py.options.choices import (
     chosen_mode,
     input_shapes,
     precision_options,
-    quant_bias_form,
 )
 from atc_py.options.compile_options import AUTO, CheckOptions
 from atc_py.pipeline.convert import convert
@@ -61,7 +60,6 @@ def check_models(
         input_shapes=input_shapes(input_shape),
         op_specs=None if op_specs is None else Path(op_specs),
         precision=precision_options(precision),
-        quant_bias=quant_bias_form(precision.get("quant_bias", AUTO)),
     )
     paths = [models] if isinstance(models, str | os.PathLike) else models
     return check_files([Path(path) for path in paths], options)
@@ -96,12 +94,7 @@ def quantize_model(
     from atc_py.pipeline.quantize import rewrite_quantised
 
     return rewrite_quantised(
-        Path(model),
-        output,
-        format,
-        external=external_data,
-        quant_bias=quant_bias_form(quant_bias),
-        on_stage=on_stage,
+        Path(model), output, format, quant_bias, external=external_data, on_stage=on_stage
     )
 
 

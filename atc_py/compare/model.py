@@ -18,7 +18,6 @@ from atc_py.compare.targets import check_targets
 from atc_py.compare.trials import Compilation, Trial, Trials
 from atc_py.diag import Sink
 from atc_py.diag.codes import BAD_OPTION
-from atc_py.options.choices import quant_bias_form
 from atc_py.options.compile_options import AUTO
 from atc_py.package.reader import open_model
 from atc_py.running.feeds import odd_feeds, read_feeds
@@ -154,8 +153,9 @@ class _Session:
         self._compilation = compilation
         self._package = package
         self._folder = folder
-        bias = quant_bias_form(compilation.precision.get("quant_bias", AUTO))
-        self._reference = open_original(compilation.model, folder, bias)
+        self._reference = open_original(
+            compilation.model, folder, compilation.precision.get("quant_bias", AUTO)
+        )
         self._ports = _ports(package.description)
         sink = Sink()
         if isinstance(inputs, Mapping):

@@ -17,20 +17,19 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from atc_py.compare.reference import ReferenceModel
-    from atc_py.options.compile_options import QuantBias
 
 __all__ = ["open_original"]
 
 _FORM = "qdq"
 
 
-def open_original(model: Path, folder: Path, quant_bias: QuantBias | None = None) -> ReferenceModel:
+def open_original(model: Path, folder: Path, quant_bias: str = AUTO) -> ReferenceModel:
     """Open the ONNX model in the file `model`, ready to run.
 
     Args:
         model: the file.
         folder: where the form goes that runs, for a file in the deploy form.
-        quant_bias: the convention of biases of int8 layers; None for what the file says.
+        quant_bias: as in `convert`.
 
     Raises:
         AtcError: what `open_reference` and `rewrite_quantised` raise; NO_QDQ_FORM for a node of the
@@ -40,5 +39,5 @@ def open_original(model: Path, folder: Path, quant_bias: QuantBias | None = None
     if not has_ascend_nodes(found):
         return found
     rewritten = folder / "original.qdq.onnx"
-    rewrite_quantised(model, rewritten, _FORM, quant_bias=quant_bias)
+    rewrite_quantised(model, rewritten, _FORM, quant_bias)
     return open_reference(rewritten).standing_for(found, _FORM)

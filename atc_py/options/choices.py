@@ -22,7 +22,6 @@ __all__ = [
     "chosen_mode",
     "input_shapes",
     "precision_options",
-    "quant_bias_form",
 ]
 
 
@@ -95,6 +94,7 @@ def precision_options(given: PrecisionSettings) -> PrecisionOptions:
         output_type=given.get("output_type", ""),
         op_precision_mode=path(given.get("op_precision_mode")),
         is_weight_clip=given.get("is_weight_clip", True),
+        quant_bias=QuantBias.chosen(given.get("quant_bias", AUTO)),
     )
 
 
@@ -136,18 +136,3 @@ def input_shapes(given: str | Mapping[str, Sequence[int]]) -> dict[str, Shape]:
     if isinstance(given, str):
         return parse_input_shapes(given) if given else {}
     return {name: tuple(int(extent) for extent in shape) for name, shape in given.items()}
-
-
-def quant_bias_form(name: str) -> QuantBias | None:
-    """Return the convention called `name`; None for `auto`.
-
-    Raises:
-        AtcError: BAD_OPTION for any other name.
-    """
-    known = {AUTO: None, **{each.value: each for each in QuantBias}}
-    if name not in known:
-        raise BAD_OPTION.error(
-            f"quant_bias must be one of {', '.join(known)}, found {name!r}",
-            help="leave it out where the file has metadata of atc-py, or comes from AMCT",
-        )
-    return known[name]

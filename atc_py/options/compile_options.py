@@ -6,6 +6,8 @@ from dataclasses import dataclass, field, fields
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from atc_py.diag.codes import BAD_OPTION
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
@@ -78,10 +80,25 @@ class QuantBias(Enum):
     FOLDED = "folded"
     """The file has all of it, as atc-py wrote it before; the compiler leaves it as it is."""
 
+    @classmethod
+    def chosen(cls, name: str) -> QuantBias | None:
+        """Return the convention called `name`; None for `auto`.
+
+        Raises:
+            AtcError: BAD_OPTION for any other name.
+        """
+        known = {AUTO: None, **{each.value: each for each in cls}}
+        if name not in known:
+            raise BAD_OPTION.error(
+                f"quant_bias must be one of {', '.join(known)}, found {name!r}",
+                help="leave it out, and the file's metadata decide",
+            )
+        return known[name]
+
 
 @dataclass(frozen=True, slots=True)
 class PrecisionOptions:
-    """ATC's finer controls of precision, as the user gave them.
+    """ATC's finer controls of precision and the convention of biases, as the user gave them.
 
     Attributes:
         keep_dtype: file of nodes that keep the model's dtypes, or None.
@@ -91,6 +108,7 @@ class PrecisionOptions:
         output_type: a dtype for all outputs, or `node:index:TYPE` joined by `;`.
         op_precision_mode: file of implementation modes by operator and node, or None.
         is_weight_clip: whether weights that become narrower are clamped to finite values.
+        quant_bias: the convention of biases of int8 layers; None for what the file says.
     """
 
     keep_dtype: Path | None = None
@@ -100,6 +118,7 @@ class PrecisionOptions:
     output_type: str = ""
     op_precision_mode: Path | None = None
     is_weight_clip: bool = True
+    quant_bias: QuantBias | None = None
 
     def given(self) -> dict[str, str]:
         """The controls that differ from their defaults, as texts by name."""
@@ -108,7 +127,14 @@ class PrecisionOptions:
             for each in fields(self)
             if getattr(self, each.name) != each.default
         }
-        return {name: str(int(x) if isinstance(x, bool) else x) for name, x in unlike.items()}
+        return {name: _said(value) for name, value in unlike.items()}
+
+
+def _said(value: object) -> str:
+    """Return a value as the command line spells it."""
+    if isinstance(value, Enum):
+        return str(value.value)
+    return str(int(value) if isinstance(value, bool) else value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +147,6 @@ class CheckOptions:
         input_shapes: extents for inputs that the models leave open, by input name.
         op_specs: folder of specifications that lie over the built-in ones, or None.
         precision: the finer controls of precision.
-        quant_bias: the convention of biases of int8 layers; None for what the file says.
     """
 
     soc: str = "sim"
@@ -129,7 +154,6 @@ class CheckOptions:
     input_shapes: Mapping[str, Shape] = field(default_factory=dict)
     op_specs: Path | None = None
     precision: PrecisionOptions = field(default_factory=PrecisionOptions)
-    quant_bias: QuantBias | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +172,6 @@ class CompileOptions:
         verify: check the IR after every pass, not only where a phase ends.
         op_specs: folder of specifications that lie over the built-in ones, or None.
         precision: the finer controls of precision.
-        quant_bias: the convention of biases of int8 layers; None for what the file says.
         reuse_memory: whether values may share addresses in the device's memory.
     """
 
@@ -163,5 +186,4 @@ class CompileOptions:
     verify: bool = False
     op_specs: Path | None = None
     precision: PrecisionOptions = field(default_factory=PrecisionOptions)
-    quant_bias: QuantBias | None = None
     reuse_memory: bool = True

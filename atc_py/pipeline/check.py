@@ -68,9 +68,9 @@ def check_files(models: Sequence[Path], options: CheckOptions) -> CheckReport:
         if len(models) > 1:
             shapes = {name: shape for name, shape in shapes.items() if name in names}
         unused -= names
-        judge = Judge(Conditions(options.precision_mode, soc), specs, options.quant_bias)
+        judge = Judge(Conditions(options.precision_mode, soc), specs, options.precision.quant_bias)
         suggest = partial(advise, file, shapes, judge)
-        survey = surveyed(file, shapes, quant_bias=options.quant_bias, suggest=suggest)
+        survey = surveyed(file, shapes, quant_bias=options.precision.quant_bias, suggest=suggest)
         controls = _controls(options, file, survey.view, strangers)
         trial = Trial(soc, options.precision_mode, controls, specs)
         checks.append(_checked(trial, file, shapes, judge, survey))
@@ -153,7 +153,6 @@ def _further(options: CheckOptions) -> dict[str, str]:
     given = {
         "input_shape": format_input_shapes(options.input_shapes),
         "op_specs": "" if options.op_specs is None else str(options.op_specs),
-        "quant_bias": "" if options.quant_bias is None else options.quant_bias.value,
         **options.precision.given(),
     }
     return {name: text for name, text in given.items() if text}

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from atc_py.options.compile_options import CompileOptions
     from atc_py.passes.manager import PassRun
     from atc_py.passes.precision.controls import Controls
-    from atc_py.source import BiasConvention, ModelView
+    from atc_py.source import ModelView
     from atc_py.spec import Library
     from atc_py.target import Soc
 
@@ -85,11 +85,13 @@ def compile_model(
     clock = _Clock(on_stage)
     with clock.stage("read"):
         file = read_model(model)
-    judge = Judge(Conditions(options.precision_mode, soc), specs, options.quant_bias)
+    judge = Judge(Conditions(options.precision_mode, soc), specs, options.precision.quant_bias)
     with misfits_explained(file, options.input_shapes, judge):
         with clock.stage("fold"):
             suggest = partial(advise, file, options.input_shapes, judge)
-            folded = file.fold(options.input_shapes, quant_bias=options.quant_bias, suggest=suggest)
+            folded = file.fold(
+                options.input_shapes, quant_bias=options.precision.quant_bias, suggest=suggest
+            )
         with clock.stage("check"):
             view = view_of(folded)
             controls = _controls(file, view, options)
@@ -98,8 +100,7 @@ def compile_model(
     with clock.stage("lower"):
         graph = lower_model(source, specs)
     with clock.stage("passes"):
-        context = _pass_context(model, soc, options, controls, folded.bias_convention)
-        passed = _run_passes(graph, context, options, switches)
+        passed = _run_passes(graph, _pass_context(view, soc, options, controls), options, switches)
     with clock.stage("emit"):
         kernels = _emit(graph, soc, options)
     facts = _facts(source, graph, kernels, passed, options, checked.check)
@@ -206,20 +207,16 @@ def _run_passes(
 
 
 def _pass_context(
-    model: Path,
-    soc: Soc,
-    options: CompileOptions,
-    controls: Controls,
-    convention: BiasConvention | None,
+    view: ModelView, soc: Soc, options: CompileOptions, controls: Controls
 ) -> PassContext:
     """What passes may know."""
     return PassContext(
         soc,
         options.precision_mode,
-        str(model),
+        str(view.path),
         controls=controls,
         reuse_memory=options.reuse_memory,
-        quant_bias=form_of(convention),
+        quant_bias=form_of(view.bias_convention),
     )
 
 

@@ -9,9 +9,8 @@ from atc_py.options.choices import (
     chosen_mode,
     input_shapes,
     precision_options,
-    quant_bias_form,
 )
-from atc_py.options.compile_options import AUTO, CompileOptions
+from atc_py.options.compile_options import CompileOptions
 from atc_py.options.output_paths import default_output, output_folder
 
 if TYPE_CHECKING:
@@ -74,6 +73,5 @@ def convert(  # noqa: PLR0913  (the options of the tool's main job)
         reuse_memory=not choice.get("disable_reuse_memory", False),
         op_specs=None if op_specs is None else Path(op_specs),
         precision=precision_options(choice),
-        quant_bias=quant_bias_form(choice.get("quant_bias", AUTO)),
     )
     return compile_model(Path(model), default_output(Path(model), output), options, on_stage)

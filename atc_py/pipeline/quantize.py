@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.frontend.reading.read import read_model
 from atc_py.frontend.rewriting.qdq.rewriting import FORMS, rewrite_file
+from atc_py.options.compile_options import AUTO, QuantBias
 from atc_py.options.output_paths import rewritten_output
 from atc_py.results.quantization import Quantisation
 
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from atc_py.options.compile_options import QuantBias
-
 __all__ = ["rewrite_quantised"]
 
 
@@ -24,14 +23,14 @@ def rewrite_quantised(
     model: Path,
     output: str | os.PathLike[str] | None,
     form: str,
+    quant_bias: str = AUTO,
     *,
     external: bool = False,
-    quant_bias: QuantBias | None = None,
     on_stage: Callable[[str], None] | None = None,
 ) -> Quantisation:
     """Write the quantised `model` in the form `form`; `on_stage` hears of each stage's beginning.
 
-    Of a model in the deploy form `quant_bias` is the convention; None leaves it to the file.
+    `quant_bias` names the convention of biases of int8 layers in the model.
 
     Raises:
         AtcError: with every finding; what was at the output before is then still there.
@@ -40,12 +39,13 @@ def rewrite_quantised(
         raise BAD_OPTION.error(
             f"no form is called {form!r}", help=f"forms are {' and '.join(FORMS)}"
         )
+    convention = QuantBias.chosen(quant_bias)
     tell = on_stage or _nobody
     path = rewritten_output(model, output, form, FORMS)
     tell("read")
     file = read_model(model)
     tell("rewrite")
-    done = rewrite_file(file, path, form, external=external, quant_bias=quant_bias)
+    done = rewrite_file(file, path, form, external=external, quant_bias=convention)
     return Quantisation(
         model=model,
         output=path,

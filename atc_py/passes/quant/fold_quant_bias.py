@@ -90,6 +90,7 @@ class FoldQuantBiasPass(Pass):
                 _tell_unclear(node, said(zeros), context)
                 continue
             sums = _sums(node)
+            _release_weights(node)
             if sums is not None and sums.any():
                 _fold(graph, node, -zero * sums, context)
                 changes += 1
@@ -204,6 +205,13 @@ def _codes(value: Value | None) -> npt.NDArray[Any] | None:
         return None
     found: npt.NDArray[Any] = source.const.numpy()
     return found.reshape(value.type.shape)
+
+
+def _release_weights(layer: Node) -> None:
+    """Give back the memory of weights that can be read again."""
+    weights = layer.input(1)
+    if weights is not None and weights.const is not None:
+        weights.const.release()
 
 
 def _fold(graph: Graph, layer: Node, term: Integers, context: PassContext) -> None:
