@@ -34,7 +34,7 @@ DOCUMENTS: dict[str, str] = {
 
 
 def json_lines() -> list[str]:
-    """The section on --json."""
+    """Return the section on --json."""
     rows = [f"| `{command}` | {names} |" for command, names in DOCUMENTS.items()]
     return [
         "## --json",

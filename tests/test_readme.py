@@ -24,7 +24,7 @@ BLOCK = re.compile(r"^```(?P<kind>\S*)\n(?P<text>.*?)^```$", re.MULTILINE | re.D
 
 
 def commands(text: str) -> Iterator[tuple[str, str]]:
-    """(command line, the output that the README shows) for each command of a console block."""
+    """Yield the line of each command of a console block, and the output that the page shows."""
     assert text.startswith("$ ")
     for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
         line, _, shown = part.partition("\n")
@@ -33,7 +33,7 @@ def commands(text: str) -> Iterator[tuple[str, str]]:
 
 @pytest.fixture
 def shell(tmp_path: Path) -> Shell:
-    """Runs a command line as a reader's shell does: both streams together, in one folder."""
+    """Return what runs a command line as a reader's shell does: both streams together, in one folder."""
     programs = tmp_path / "bin"
     programs.mkdir()
     (tmp_path / "work").mkdir()

@@ -147,7 +147,7 @@ def _write(
 
 
 def _print_lines(document: Document, path: Path) -> None:
-    """What was found, in a few lines, and where the report is."""
+    """Print what was found, in a few lines, and where the report is."""
     from atc_py.report.check.text import verdict_lines
     from atc_py.report.escape import visible
 

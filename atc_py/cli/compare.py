@@ -183,7 +183,7 @@ def _report(
 
 
 def _print_lines(done: LayerComparison, path: Path) -> None:
-    """The report's first lines, and where it is."""
+    """Print the report's first lines, and where it is."""
     from atc_py.report.escape import visible
     from atc_py.report.layers.text import layer_lines
 

@@ -123,7 +123,7 @@ def _refused(error: AtcError | click.ClickException, *, as_json: bool) -> int:
 
 
 def _unwritten(error: StdoutError) -> int:
-    """The exit status after standard output took no more."""
+    """Report that standard output took no more, and return the exit status."""
     finding = CANNOT_WRITE.diagnostic(
         f"cannot write standard output: {error.strerror or error}",
         help="free space there, or send the output elsewhere",

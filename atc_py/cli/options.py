@@ -100,7 +100,7 @@ REPORT_AS_JSON = click.option(
 
 
 def report_option(formats: Sequence[str], remark: str = "") -> Callable[[FC], FC]:
-    """The option for the form of a report, one of `formats`; None tells that it was not given."""
+    """Make the option for the form of a report; None tells that it was not given."""
     return click.option(
         "--format",
         "form",
@@ -110,7 +110,7 @@ def report_option(formats: Sequence[str], remark: str = "") -> Callable[[FC], FC
 
 
 def report_format(given: str | None, *, as_json: bool) -> str:
-    """The format that --format and --json ask for together.
+    """Return the format that --format and --json ask for together.
 
     Raises:
         AtcError: BAD_OPTION where they contradict each other.

@@ -92,7 +92,7 @@ def _open_descriptors() -> None:
 
 
 def _guarded(stream: TextIO | None, guard: type[_Guard], descriptor: int) -> TextIO:
-    """`stream` with a guard before its descriptor; a new one where it is None, closed."""
+    """Put a guard before the descriptor of `stream`; make a stream where it is None, closed."""
     if stream is not None:
         buffer = getattr(stream, "buffer", None)
         raw = getattr(buffer, "raw", buffer)  # there is no buffer where Python runs with -u

@@ -97,7 +97,7 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
     Raises:
         AtcError: what `convert` raises; data that do not fit; REFERENCE_FAILED, DEVICE_FAILED.
     """
-    _check_wishes(samples, suggest, suggest_trials)
+    _check_options(samples, suggest, suggest_trials)
     compilation = Compilation(
         Path(model), soc, input_shape, op_specs, {"precision_mode": precision_mode, **precision}
     )
@@ -108,7 +108,7 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
         return session.suggested(suggest, suggest_trials, on_stage)
 
 
-def _check_wishes(samples: int, targets: Mapping[str, float] | None, trials: int) -> None:
+def _check_options(samples: int, targets: Mapping[str, float] | None, trials: int) -> None:
     """Refuse counts and targets that make no sense."""
     if samples < 1:
         raise BAD_OPTION.error(f"samples must be 1 or more, found {samples}")

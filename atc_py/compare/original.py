@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.compare.reference import open_reference
 from atc_py.frontend.rewriting.qdq.to_qdq import has_ascend_nodes
+from atc_py.options.compile_options import AUTO
 from atc_py.pipeline.quantize import rewrite_quantised
 
 if TYPE_CHECKING:

@@ -156,11 +156,11 @@ def _with_suffix(path: Path) -> Path:
 
 
 def _also(option: str) -> str:
-    """The way to see a report without a file."""
+    """Tell how to see a report without a file, where `option` is for a report."""
     return ", or leave --output out to print the report" if option == "--output" else ""
 
 
-def _refuse_no_file(path: Path, mend: str) -> None:
+def _refuse_no_file(path: Path, help_: str) -> None:
     """Refuse `path` where it is something else than a file."""
     kind = _kind(path)
     if not kind and not _mode(path.parent) and not path.is_symlink():
@@ -172,12 +172,12 @@ def _refuse_no_file(path: Path, mend: str) -> None:
     if kind not in {"", "a file"}:
         other = "" if kind == "a folder" else ", not a file"
         raise CANNOT_WRITE.error(
-            f"cannot write {path}: it is {kind}{other}", place=Place(str(path)), help=mend
+            f"cannot write {path}: it is {kind}{other}", place=Place(str(path)), help=help_
         )
 
 
 def _kind(path: Path) -> str:
-    """What is at `path`, in words; empty where there is nothing."""
+    """Name what is at `path`; empty where there is nothing."""
     mode = _mode(path)
     if stat.S_ISDIR(mode):
         return "a folder"
@@ -189,7 +189,7 @@ def _kind(path: Path) -> str:
 
 
 def _is_stream(path: Path) -> bool:
-    """Whether a path, or a link on its way, names a device or what a process has open.
+    """Tell whether a path, or a link on its way, names a device or what a process has open.
 
     What /dev/stdout leads to may be a file (`> log`): a new one would take its place.
     """

@@ -1,4 +1,4 @@
-"""What a file is that is no offline model, where its first bytes tell."""
+"""Signs in the first bytes of files that are no offline models."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LONGEST_VARINT = 10
 
 
 def is_onnx(data: mmap | bytes) -> bool:
-    """Whether bytes begin as an ONNX model does: with fields of its own up to the graph."""
+    """Tell whether bytes begin as an ONNX model does: with fields of its own up to the graph."""
     if data[:1] != _IR_VERSION:
         return False
     at: int | None = 0
@@ -39,7 +39,7 @@ def is_onnx(data: mmap | bytes) -> bool:
 
 
 def _varint(data: mmap | bytes, at: int | None) -> tuple[int, int | None]:
-    """The number at a place and the place after it, which is None where there is no number."""
+    """Read the number at a place; return the place after it too, None where there is none."""
     value = 0
     for count, byte in enumerate(data[at : at + _LONGEST_VARINT] if at is not None else b""):
         value |= (byte & 0x7F) << 7 * count

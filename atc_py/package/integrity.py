@@ -56,7 +56,9 @@ def read_directory(data: mmap, file: str) -> tuple[list[Entry], str]:
     if not is_directory_end(tail):
         if data[:4] == b"PK\x03\x04":
             raise _foreign(file, "it is a zip archive of another kind, or cut short")
-        raise _foreign(file, "it is neither a zip archive, as these are, nor an ONNX model")
+        raise _foreign(
+            file, "it is neither a zip archive, which offline models are, nor an ONNX model"
+        )
     block, digest = data[directory_offset(tail) :], document_digest(tail)
     try:
         entries = parse_directory(block)
@@ -120,7 +122,7 @@ def _damaged(member: str, file: str, part: str) -> Diagnostic:
 
 
 def _onnx_model(file: str) -> AtcError:
-    """An ONNX model in the place of an offline model."""
+    """Make the error for an ONNX model in the place of an offline model."""
     name = shlex.quote(file)
     return NOT_OM.error(
         f"{file} is an ONNX model, not an offline model",

@@ -78,7 +78,7 @@ def read_feeds(
 
 
 def odd_feeds(feeds: Mapping[str, Array]) -> Iterator[Diagnostic]:
-    """INPUT_NOT_FINITE for each array with NaN or infinities."""
+    """Yield INPUT_NOT_FINITE for each array with NaN or infinities."""
     for name, array in feeds.items():
         count = count_odd_values(array)
         if count:
@@ -87,7 +87,7 @@ def odd_feeds(feeds: Mapping[str, Array]) -> Iterator[Diagnostic]:
             at = int(np.argmin(np.isfinite(array)))
             first = [int(each) for each in np.unravel_index(at, array.shape)]
             yield INPUT_NOT_FINITE.diagnostic(
-                f"input {name} has {' and '.join(found)} of {array.size} values, "
+                f"input {name} has {' and '.join(found)} among {array.size} values, "
                 f"the first at index {first}: {array[tuple(first)]}",
                 place=Place(field=f"input {name}"),
             )
@@ -204,7 +204,7 @@ def _port(name: str | None, ports: Sequence[Port], path: Path) -> Port:
 
 
 def _picked(arrays: Mapping[str, Array], port: Port, path: Path) -> dict[str, Array]:
-    """The array of an .npz for `port`, which the user named: that of its name, or a lone one."""
+    """Pick the array of an .npz for the port that the user named: that of its name, or a lone one."""
     if port.name in arrays:
         return {port.name: arrays[port.name]}
     if len(arrays) == 1:
@@ -219,21 +219,21 @@ def _picked(arrays: Mapping[str, Array], port: Port, path: Path) -> dict[str, Ar
 def _pick_all(
     arrays: Mapping[str, Array], ports: Sequence[Port], path: Path, sink: Sink
 ) -> dict[str, Array]:
-    """The arrays of an .npz by port name; a lone array is taken for a lone port, with a warning."""
+    """Pick the arrays of an .npz by port name; use a lone one for a lone port, with a warning."""
     names = [port.name for port in ports]
     unknown = sorted(set(arrays) - set(names))
     if not unknown:
         return dict(arrays)
     if len(arrays) > 1 or len(ports) > 1:
         raise BAD_RUN_INPUT.error(
-            f"{path} has arrays that the model has no place for: {_listed(unknown)}",
+            f"{path} has arrays for names that the model does not have: {_listed(unknown)}",
             place=Place(str(path)),
             help=f"names are {_listed(names)}; save the arrays under them, "
             f"or write NAME={path} for a file with one array",
         )
     sink.add(
         ARRAY_OF_OTHER_NAME.diagnostic(
-            f'{path} has one array, "{unknown[0]}"; it is taken for "{names[0]}"',
+            f'{path} has one array, "{unknown[0]}"; it is used for "{names[0]}"',
             place=Place(str(path)),
             help=f"write {names[0]}={path} where that is meant",
         )
@@ -242,7 +242,7 @@ def _pick_all(
 
 
 def _listed(names: Iterable[str]) -> str:
-    """`a, b, c`; of very many the first."""
+    """Join names as `a, b, c`; of very many the first."""
     rows = list(names)
     more = f" and {len(rows) - _MOST_NAMES} more" if len(rows) > _MOST_NAMES else ""
     return ", ".join(rows[:_MOST_NAMES]) + more

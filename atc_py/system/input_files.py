@@ -62,16 +62,16 @@ def check_regular(mode: int) -> None:
 
 
 def read_refusal(path: Path, error: OSError) -> AtcError:
-    """FILE_NOT_FOUND or FILE_UNREADABLE for a file that cannot be read, with the reason."""
-    code, mend = FILE_UNREADABLE, "check what the path leads to and its permissions"
+    """Make the error for a file that cannot be read: FILE_NOT_FOUND or FILE_UNREADABLE."""
+    code, help_ = FILE_UNREADABLE, "check what the path leads to and its permissions"
     if isinstance(error, FileNotFoundError | NotADirectoryError):
-        code, mend = FILE_NOT_FOUND, "check the path; a relative one starts at the current folder"
+        code, help_ = FILE_NOT_FOUND, "check the path; a relative one starts at the current folder"
     if isinstance(error, IsADirectoryError):
-        code, mend = FILE_NOT_FOUND, "give the name of a file"
+        code, help_ = FILE_NOT_FOUND, "give the name of a file"
     if error.errno == errno.ENODEV:
-        mend = "save what comes through it as a file, and give that"
+        help_ = "save what comes through it as a file, and give that"
     return code.error(
-        f"cannot read {path}: {error.strerror or error}", place=Place(str(path)), help=mend
+        f"cannot read {path}: {error.strerror or error}", place=Place(str(path)), help=help_
     )
 
 

@@ -74,7 +74,7 @@ FAILING: dict[str, tuple[tuple[int, Line], ...]] = {
 
 
 def commands(group: click.Group, *before: str) -> Iterator[str]:
-    """Every command that is no group."""
+    """Yield every command that is no group."""
     for name, command in group.commands.items():
         if isinstance(command, click.Group):
             yield from commands(command, *before, name)
@@ -84,7 +84,7 @@ def commands(group: click.Group, *before: str) -> Iterator[str]:
 
 @pytest.fixture
 def workshop(atc: Atc, tmp_path: Path) -> Atc:
-    """The command in a folder with what GOOD and FAILING name."""
+    """Make a folder with what GOOD and FAILING name; return the command."""
     onnx.save(small_model(), tmp_path / "small.onnx")
     onnx.save(small_model(operator="Strange"), tmp_path / "bad.onnx")
     quantised(tmp_path / "int8.onnx")
@@ -97,7 +97,7 @@ def workshop(atc: Atc, tmp_path: Path) -> Atc:
 
 
 def document(done: Result) -> Any:
-    """Standard output as strict JSON; nothing is on standard error."""
+    """Parse standard output as strict JSON; nothing is on standard error."""
 
     def refuse(constant: str) -> None:
         raise AssertionError(constant)

@@ -238,7 +238,7 @@ def test_file_that_is_called_an_offline_model_is_held_to_that(
     (tmp_path / "m.om").write_text("some text")
     done = atc(command, "m.om")
     assert (done.status, done.err[:14]) == (3, "error[ATC5001 ")
-    assert "neither a zip archive, as these are, nor an ONNX model" in done.err
+    assert "neither a zip archive, which offline models are, nor an ONNX model" in done.err
     onnx.save(small_model(), tmp_path / "m.om")
     assert atc(command, "m.om").status == (0 if command in {"kernels", "profile"} else 3)
 

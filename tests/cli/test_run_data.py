@@ -199,7 +199,7 @@ def test_inputs_that_are_no_mapping_are_refused(om: Path, inputs: Any) -> None:
 
 
 @pytest.mark.parametrize("command", ["run", "compare"])
-def test_array_of_another_name_is_taken_with_a_warning(
+def test_array_of_another_name_is_used_with_a_warning(
     atc: Atc, model: Path, om: Path, command: str
 ) -> None:
     array = np.random.default_rng(1).standard_normal(SHAPE).astype(np.float32)
@@ -208,7 +208,7 @@ def test_array_of_another_name_is_taken_with_a_warning(
     done = atc(command, file, "-i", "b.npz")
     assert done.status == 0
     assert done.err.startswith("warning[ATC1030 array-of-other-name]: b.npz has one array, ")
-    assert '"features"; it is taken for "x"' in done.err
+    assert '"features"; it is used for "x"' in done.err
     (warning,) = atc(command, file, "-i", "b.npz", "--json").json["warnings"]
     assert warning["code"] == "ATC1030"
     assert atc(command, file, "-i", "x=b.npz").err == ""
@@ -216,12 +216,12 @@ def test_array_of_another_name_is_taken_with_a_warning(
     assert atc(command, file, "-i", "b.npz").err == ""
 
 
-def test_expected_array_of_another_name_is_taken_with_a_warning(atc: Atc, om: Path) -> None:
+def test_expected_array_of_another_name_is_used_with_a_warning(atc: Atc, om: Path) -> None:
     assert atc("run", om, "--random", 0, "-o", "out").status == 0
     np.savez("b.npz", result=np.load("out/y.npy"))
     done = atc("run", om, "--random", 0, "--expect", "b.npz")
     assert (done.status, done.err[:14]) == (0, "warning[ATC103")
-    assert '"result"; it is taken for "y"' in done.err
+    assert '"result"; it is used for "y"' in done.err
 
 
 def test_arrays_of_other_names_are_refused_with_all_names(atc: Atc, om: Path) -> None:
@@ -229,7 +229,7 @@ def test_arrays_of_other_names_are_refused_with_all_names(atc: Atc, om: Path) ->
     np.savez("b.npz", x=array, mask=array, extra=array)
     done = atc("run", om, "-i", "b.npz")
     assert (done.status, done.err[:14]) == (2, "error[ATC1007 ")
-    assert "no place for: extra, mask" in done.err
+    assert "that the model does not have: extra, mask" in done.err
     assert "names are x;" in done.err
     np.savez("b.npz", mask=array, extra=array)
     done = atc("run", om, "-i", "x=b.npz")
@@ -240,7 +240,7 @@ def test_arrays_of_other_names_are_refused_with_all_names(atc: Atc, om: Path) ->
 def test_lone_array_is_no_input_of_a_model_with_two(tmp_path: Path) -> None:
     np.savez(tmp_path / "b.npz", c=np.ones(3, np.float32))
     ports = [Port(name, DType.FLOAT32, (3,)) for name in "ab"]
-    with pytest.raises(atc_py.AtcError, match="no place for: c"):
+    with pytest.raises(atc_py.AtcError, match="that the model does not have: c"):
         read_feeds([f"{tmp_path}/b.npz"], ports)
     assert set(read_feeds([f"b={tmp_path}/b.npz"], ports)) == {"b"}
 
@@ -249,8 +249,8 @@ def test_lone_array_is_no_input_of_a_model_with_two(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (np.nan, "has 2 NaN of 192 values, the first at index [0, 1, 2, 3]: nan"),
-        (-np.inf, "has 2 infinite of 192 values, the first at index [0, 1, 2, 3]: -inf"),
+        (np.nan, "has 2 NaN among 192 values, the first at index [0, 1, 2, 3]: nan"),
+        (-np.inf, "has 2 infinite among 192 values, the first at index [0, 1, 2, 3]: -inf"),
     ],
 )
 def test_data_that_are_not_finite_are_warned_of(
@@ -278,6 +278,6 @@ def test_scalar_and_narrow_floats_are_looked_at() -> None:
     }
     messages = [each.message for each in odd_feeds(feeds)]
     assert messages == [
-        "input a has 1 NaN of 1 values, the first at index []: nan",
-        "input b has 1 NaN and 1 infinite of 3 values, the first at index [1]: inf",
+        "input a has 1 NaN among 1 values, the first at index []: nan",
+        "input b has 1 NaN and 1 infinite among 3 values, the first at index [1]: inf",
     ]

@@ -91,7 +91,7 @@ VERDICTS = {
 
 @pytest.fixture(scope="module")
 def failing(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with what VERDICTS fail on."""
+    """Make a folder with what VERDICTS fail on."""
     folder = tmp_path_factory.mktemp("failing")
     onnx.save(small_model(), folder / "small.onnx")
     onnx.save(small_model(operator="Strange"), folder / "bad.onnx")

@@ -115,7 +115,7 @@ ARRAY_OF_OTHER_NAME = add_code(
     "array-of-other-name",
     ExitCode.DONE,
     "An .npz file was given without a name, and its only array is not called as the model's only "
-    "input or output is. It was taken all the same.",
+    "input or output is. It was used all the same.",
     "Check that it is the file that you mean; NAME=FILE says so, or save the array under that name.",
     Severity.WARNING,
 )

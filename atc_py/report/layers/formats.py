@@ -22,7 +22,7 @@ FORMATS = ("text", "json", "csv", "html")
 
 
 def render_layers(name: str, done: LayerComparison, findings: Iterable[Diagnostic] = ()) -> str:
-    """The comparison as text.
+    """Render the comparison as text.
 
     Args:
         name: the format, one of FORMATS.

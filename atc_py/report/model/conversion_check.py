@@ -23,12 +23,12 @@ __all__ = ["closing_line", "found_lines", "refusal_lines"]
 
 
 def found_lines(check: ModelCheck) -> list[str]:
-    """The findings of a model that compiles, by rule, the worst first."""
+    """List the findings of a model that compiles, by rule, the worst first."""
     return [*finding_lines(_document(check), "en")][1:]
 
 
 def refusal_lines(check: ModelCheck, missing: Iterable[Diagnostic] = ()) -> list[str]:
-    """The findings of a model that does not compile, by rule, the errors last.
+    """List the findings of a model that does not compile, by rule, the errors last.
 
     Args:
         check: of the model.
@@ -47,12 +47,12 @@ def refusal_lines(check: ModelCheck, missing: Iterable[Diagnostic] = ()) -> list
 
 
 def closing_line(diagnostics: Iterable[Diagnostic]) -> str:
-    """`not converted: 6 errors`."""
+    """Return `not converted: 6 errors`."""
     count = sum(each.code.severity is Severity.ERROR for each in diagnostics)
     return f"not converted: {count} {'error' if count == 1 else 'errors'}"
 
 
 def _document(check: ModelCheck) -> Model:
-    """The one model of the check's report."""
+    """Return the one model of the check's report."""
     (model,) = check_document(CheckReport((check,), "", "")).models
     return model
