@@ -93,11 +93,11 @@ def rewritten_output(
 
 
 def _names_no_file(given: str) -> bool:
-    """Whether a text is no file's name, or `-`.
+    """Tell whether a text is no file's name, or `-`.
 
     It is split as it stands: a Path drops the separator that makes it a folder's name.
     """
-    return given == _STANDARD_OUTPUT or os.path.split(given)[1] in _NO_NAMES
+    return given == _STANDARD_OUTPUT or os.path.split(given)[1] in _NO_NAMES or "\0" in given
 
 
 def output_folder(option: str, given: str | os.PathLike[str]) -> Path:
@@ -111,6 +111,8 @@ def output_folder(option: str, given: str | os.PathLike[str]) -> Path:
         raise BAD_OPTION.error(
             f"{option} is empty and names no folder", help="write `.` for the current folder"
         )
+    if "\0" in os.fspath(given):
+        raise BAD_OPTION.error(f"{option} {os.fspath(given)!r} names no folder")
     if os.fspath(given) == _STANDARD_OUTPUT:
         raise BAD_OPTION.error(
             f"{option} {_STANDARD_OUTPUT!r} names no folder",
@@ -163,7 +165,8 @@ def _also(option: str) -> str:
 def _refuse_no_file(path: Path, help_: str) -> None:
     """Refuse `path` where it is something else than a file."""
     kind = _kind(path)
-    if not kind and not _mode(path.parent) and not path.is_symlink():
+    # The name is resolved as a text, so that `a/..` needs no `a`; so it is when it is written.
+    if not kind and not _mode(Path(os.path.realpath(path)).parent):
         raise CANNOT_WRITE.error(
             f"cannot write {path}: there is no folder {path.parent}",
             place=Place(str(path)),

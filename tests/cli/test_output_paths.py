@@ -112,6 +112,14 @@ def test_output_that_is_the_model_is_refused(atc: Atc, model: Path) -> None:
     assert atc("convert", "soft.om", "-o", "other").status == 0
 
 
+def test_name_with_a_nul_byte_is_refused(model: Path) -> None:
+    for call in (atc_py.convert, atc_py.quantize_model):
+        with pytest.raises(atc_py.AtcError, match="names no file"):
+            call(model, "a\0b")
+    with pytest.raises(atc_py.AtcError, match="names no folder"):
+        atc_py.convert(model, "n.om", kernels="a\0b")
+
+
 def test_empty_folder_names_are_refused(atc: Atc, om: Path, model: Path) -> None:
     before = sorted(Path().rglob("*"))
     for command in (
