@@ -61,7 +61,6 @@ if TYPE_CHECKING:
     from atc_py.passes.manager import PassRun
     from atc_py.passes.precision.controls import Controls
     from atc_py.source import ModelView
-    from atc_py.spec import Library
     from atc_py.target import Soc
 
 __all__ = ["compile_model"]
@@ -87,20 +86,12 @@ def compile_model(
         file = read_model(model)
     judge = Judge(Conditions(options.precision_mode, soc), specs, options.precision.quant_bias)
     with misfits_explained(file, options.input_shapes, judge):
-        with clock.stage("fold"):
-            suggest = partial(advise, file, options.input_shapes, judge)
-            folded = file.fold(
-                options.input_shapes, quant_bias=options.precision.quant_bias, suggest=suggest
-            )
-        with clock.stage("check"):
-            view = view_of(folded)
-            controls = _controls(file, view, options)
-            checked = _check(view, soc, options, specs)
-            source = restated(folded.to_source(), checked.placements)
+        checked, source, controls = _checked_source(file, options, judge, clock)
     with clock.stage("lower"):
         graph = lower_model(source, specs)
     with clock.stage("passes"):
-        passed = _run_passes(graph, _pass_context(view, soc, options, controls), options, switches)
+        context = _pass_context(checked.check, soc, options, controls)
+        passed = _run_passes(graph, context, options, switches)
     with clock.stage("emit"):
         kernels = _emit(graph, soc, options)
     facts = _facts(source, graph, kernels, passed, options, checked.check)
@@ -141,10 +132,27 @@ class _Clock:
         self.stages.append(Stage(name, time.perf_counter() - started))
 
 
-def _check(view: ModelView, soc: Soc, options: CompileOptions, specs: Library) -> Checked:
+def _checked_source(
+    file: OnnxFile, options: CompileOptions, judge: Judge, clock: _Clock
+) -> tuple[Checked, SourceModel, Controls]:
+    """The check of the file, its source in the form that is compiled, and the user's controls."""
+    with clock.stage("fold"):
+        suggest = partial(advise, file, options.input_shapes, judge)
+        folded = file.fold(
+            options.input_shapes, quant_bias=options.precision.quant_bias, suggest=suggest
+        )
+    with clock.stage("check"):
+        view = view_of(folded)
+        controls = _controls(file, view, options)
+        checked = _check(view, judge)
+        source = restated(folded.to_source(), checked.placements)
+    return checked, source, controls
+
+
+def _check(view: ModelView, judge: Judge) -> Checked:
     """Hold every node of the model against the specifications."""
-    checked = check_view(view, Conditions(options.precision_mode, soc), specs, history())
-    missing = not_lowered(view.nodes, str(view.path), specs)
+    checked = check_view(view, judge.conditions, judge.specs, history())
+    missing = not_lowered(view.nodes, str(view.path), judge.specs)
     if missing or checked.check.standing is Standing.ERROR:
         raise RulesBrokenError(checked.check, missing)
     return checked
@@ -207,16 +215,16 @@ def _run_passes(
 
 
 def _pass_context(
-    view: ModelView, soc: Soc, options: CompileOptions, controls: Controls
+    check: ModelCheck, soc: Soc, options: CompileOptions, controls: Controls
 ) -> PassContext:
     """What passes may know."""
     return PassContext(
         soc,
         options.precision_mode,
-        str(view.path),
+        check.path,
         controls=controls,
         reuse_memory=options.reuse_memory,
-        quant_bias=form_of(view.bias_convention),
+        quant_bias=form_of(check.bias_convention),
     )
 
 

@@ -96,9 +96,9 @@ def test_open_extent_is_unknown_and_names_the_input_to_fix(tmp_path: Path) -> No
     assert model.standing is Standing.UNKNOWN
     assert all(f.standing is Standing.UNKNOWN for f in model.findings)
     assert any("dim_in_range" in f.rule for f in model.findings)
-    assert all('--input-shape "x:1,3,8,1"' in f.help.en for f in model.findings)
-    assert all('--input-shape "x:1,3,8,1"' in f.help.zh for f in model.findings)
-    assert model.shape_hint == "x:1,3,8,1"
+    assert all("open dims of x with --input-shape" in f.help.en for f in model.findings)
+    assert all("--input-shape 固定 x" in f.help.zh for f in model.findings)
+    assert (model.shape_hint, model.hint_fits) == ("x:1,3,8,64", True)
     fixed = checked(proto, tmp_path, input_shape="x:1,3,8,9")
     assert (fixed.standing, fixed.shape_hint) == (Standing.SUPPORTED, "")
 

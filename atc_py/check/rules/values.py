@@ -14,6 +14,7 @@ from atc_py.diag.codes import VALUE_NOT_CONSTANT, VALUE_OUT_OF_RANGE
 from atc_py.spec.rules import (
     KnownValuesAtLeast,
     KnownValuesExclude,
+    Level,
     ValuesAtLeast,
     ValuesEqual,
     ValuesExclude,
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
     from atc_py.check.bound_node import BoundNode
     from atc_py.source import TensorView
-    from atc_py.spec.rules import Number
+    from atc_py.spec.rules import Number, Rule
 
 _Keeps: TypeAlias = "Callable[[npt.NDArray[Any], Callable[[Number], Any]], Any]"
 """Which values keep a rule: takes integers or float64, and what makes a number of their dtype."""
@@ -80,7 +81,7 @@ def values_at_least(rule: ValuesAtLeast, node: BoundNode) -> Answer:
 )
 def known_values_at_least(rule: KnownValuesAtLeast, node: BoundNode) -> Answer:
     """{tensor} of {op}, where constant, must have values of at least {least}."""
-    return _known_values(node, rule.tensor, _at_least(rule.least))
+    return _known_values(rule, node, rule.tensor, _at_least(rule.least))
 
 
 @predicate(
@@ -121,7 +122,7 @@ def values_exclude(rule: ValuesExclude, node: BoundNode) -> Answer:
 )
 def known_values_exclude(rule: KnownValuesExclude, node: BoundNode) -> Answer:
     """{tensor} of {op}, where constant, must not have the value {value}."""
-    return _known_values(node, rule.tensor, _other_than(rule.value))
+    return _known_values(rule, node, rule.tensor, _other_than(rule.value))
 
 
 def _at_least(least: Number) -> _Keeps:
@@ -152,13 +153,17 @@ def _not_known(node: BoundNode, tensor: TensorView) -> Answer:
     return unknown(NOT_YET) if may_be_known(node, tensor) else _NOT_CONSTANT
 
 
-def _known_values(node: BoundNode, name: str, keeps: _Keeps) -> Answer:
-    """Whether the values of operand `name` keep a rule where it is constant."""
+def _known_values(rule: Rule, node: BoundNode, name: str, keeps: _Keeps) -> Answer:
+    """Whether the values of operand `name` keep a rule where it is constant.
+
+    Values that may be constant with other dims are not decided where they would be an error then.
+    """
+    waits = node.waits and rule.level is Level.ERROR
     return all_of(
         _values(name, tensor, keeps)
         if is_known(tensor)
         else unknown(NOT_YET)
-        if node.waits and tensor.settles
+        if waits and tensor.settles
         else HOLDS
         for tensor in node.tensors(name)
     )

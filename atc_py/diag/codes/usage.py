@@ -34,8 +34,10 @@ BAD_INPUT_SHAPE = add_code(
     "bad-input-shape",
     ExitCode.USAGE,
     "The text after --input-shape is not `name:1,3,224,224;other:...`, names an input that the "
-    "model does not have, or contradicts the model's own rank or fixed extents.",
-    "Write one `name:extents` per input, joined by `;`, and quote the whole for the shell.",
+    "model does not have, contradicts the model's own rank or fixed extents, or gives dims that the "
+    "model's layers do not take: 321 where a network divides by 32.",
+    "Write one `name:extents` per input, joined by `;`, and quote the whole for the shell. Of dims "
+    "that do not fit the message names the nearest that do.",
 )
 UNKNOWN_SOC = add_code(
     1003,
