@@ -8,7 +8,8 @@ from atc_py.ir.constants import (
     OpaqueConst,
     SplatConst,
 )
-from atc_py.ir.graph import AttrValue, Engine, Graph, Node, Origin, Value
+from atc_py.ir.graph import Graph
+from atc_py.ir.nodes import AttrValue, Engine, Node, Origin, Return, Value
 from atc_py.ir.phases import Phase
 from atc_py.ir.types import TensorType
 
@@ -24,6 +25,7 @@ __all__ = [
     "OpaqueConst",
     "Origin",
     "Phase",
+    "Return",
     "SplatConst",
     "TensorType",
     "Value",

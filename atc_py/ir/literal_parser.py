@@ -14,8 +14,8 @@ from atc_py.tensor.shapes import element_count
 if TYPE_CHECKING:
     from atc_py.diag import AtcError
     from atc_py.ir.constants import ConstData
-    from atc_py.ir.graph import AttrValue
     from atc_py.ir.lexer import Cursor, Token
+    from atc_py.ir.nodes import AttrValue
     from atc_py.ir.types import TensorType
 
 __all__ = ["read_attribute", "read_data", "read_dtype", "read_integer"]

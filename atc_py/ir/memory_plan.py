@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from atc_py.ir.graph import Value
+    from atc_py.ir.nodes import Value
 
 __all__ = ["Home", "MemoryPlan", "Spot"]
 

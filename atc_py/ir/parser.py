@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from atc_py.ir.graph import Engine, Graph, Node, Origin, Value
+from atc_py.ir.graph import Graph
 from atc_py.ir.lexer import Cursor
 from atc_py.ir.literal_parser import read_attribute, read_data, read_dtype, read_integer
+from atc_py.ir.nodes import Engine, Node, Origin, Value
 from atc_py.ir.phases import Phase
 from atc_py.ir.types import TensorType
 from atc_py.tensor.formats import Format
@@ -14,8 +15,8 @@ from atc_py.tensor.shapes import MAX_RANK
 from atc_py.tensor.storage import BLOCKED_FORMATS, Storage
 
 if TYPE_CHECKING:
-    from atc_py.ir.graph import AttrValue
     from atc_py.ir.lexer import Token
+    from atc_py.ir.nodes import AttrValue
 
 __all__ = ["parse_graph"]
 

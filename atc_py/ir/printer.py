@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from atc_py.ir.constants import ConstData
-    from atc_py.ir.graph import AttrValue, Graph, Node, Origin, Value
+    from atc_py.ir.graph import Graph
     from atc_py.ir.memory_plan import MemoryPlan
+    from atc_py.ir.nodes import AttrValue, Node, Origin, Value
 
 __all__ = ["DENSE_LIMIT", "print_graph"]
 

@@ -13,7 +13,7 @@ from atc_py.tensor.dtypes import DType
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from atc_py.ir.graph import AttrValue, Node, Value
+    from atc_py.ir.nodes import AttrValue, Node, Value
 
 __all__ = [
     "ATTRIBUTE_TYPES",

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from atc_py.ir.graph import Graph, Node, Value
+    from atc_py.ir.graph import Graph
+    from atc_py.ir.nodes import Node, Value
 
 __all__ = [
     "Finding",
@@ -62,7 +63,7 @@ def check_producers(graph: Graph) -> Iterator[Finding]:
 
 
 def check_uses(graph: Graph) -> Iterator[Finding]:
-    """What nodes take as inputs and what values know of their uses agree."""
+    """What nodes and the graph's result take as inputs and what values know of it agree."""
     for value, uses in _uses_by_inputs(graph).items():
         recorded = dict.fromkeys(value.uses)
         for node, position in recorded:
@@ -74,11 +75,9 @@ def check_uses(graph: Graph) -> Iterator[Finding]:
 
 
 def _uses_by_inputs(graph: Graph) -> dict[Value, dict[tuple[Node, int], None]]:
-    """The uses of every value in the graph as the inputs of the nodes tell them."""
-    uses: dict[Value, dict[tuple[Node, int], None]] = {
-        value: {} for value in (*graph.values(), *graph.outputs)
-    }
-    for node in graph.nodes:
+    """Collect the uses of every value from the inputs of the nodes and of the graph's result."""
+    uses: dict[Value, dict[tuple[Node, int], None]] = {value: {} for value in graph.values()}
+    for node in (*graph.nodes, graph.result):
         for position, value in enumerate(node.inputs):
             if value is not None:
                 uses.setdefault(value, {})[node, position] = None

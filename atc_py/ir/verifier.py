@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BROKEN_INVARIANT
+from atc_py.ir.nodes import Return
 from atc_py.ir.phases import Phase
 from atc_py.ir.signature import (
     AttributeRow,
@@ -35,7 +36,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from atc_py.diag import Diagnostic
-    from atc_py.ir.graph import Graph, Node, Value
+    from atc_py.ir.graph import Graph
+    from atc_py.ir.nodes import Node, Value
 
 __all__ = ["AttributeRow", "OperandRow", "OperatorRow", "Rules", "verify_graph"]
 
@@ -197,10 +199,10 @@ def _all_values(graph: Graph) -> dict[Value, None]:
 
 
 def _node_at(value: Value) -> Node | None:
-    """The node to blame for a value: its producer, or the first user of a constant."""
+    """Return the node to blame for a value: its producer, or the first node that reads it."""
     if value.producer is not None:
         return value.producer
-    return next(iter(value.consumers), None)
+    return next((user for user in value.consumers if not isinstance(user, Return)), None)
 
 
 _RANKS = {Format.NCHW: 4, Format.NHWC: 4, Format.NC1HWC0: 5, Format.C1HWNCOC0: 6}

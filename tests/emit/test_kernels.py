@@ -13,7 +13,7 @@ from atc_py.emit.kernels import KernelSet, emit_kernels
 from atc_py.emit.keys import KernelKey
 from atc_py.emit.writing import host_headers, write_kernels
 from atc_py.ir import Engine, Graph, Phase, TensorType, Value
-from atc_py.ir.graph import Node
+from atc_py.ir.nodes import Node
 from atc_py.target import find_operator, find_soc, operators
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format

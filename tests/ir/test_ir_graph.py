@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from atc_py.ir import DenseConst, Graph, Node, Origin, TensorType, Value
+from atc_py.ir import DenseConst, Graph, Node, Origin, Return, TensorType, Value
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
 
@@ -85,7 +85,7 @@ def test_set_inputs_releases_the_old_ones() -> None:
     assert node.inputs == ()
 
 
-def test_replace_value_moves_nodes_and_every_graph_output() -> None:
+def test_replace_by_covers_nodes_and_every_graph_output() -> None:
     graph = Graph()
     x = graph.add_input("x", T)
     first, second = relu(graph, x), relu(graph, x)
@@ -93,23 +93,46 @@ def test_replace_value_moves_nodes_and_every_graph_output() -> None:
     graph.add_output(first.output)
     graph.add_output(x)
     graph.add_output(first.output, "again")
-    graph.replace_value(first.output, second.output)
+    first.output.replace_by(second.output)
     assert user.inputs == (second.output, second.output)
-    assert graph.outputs == [second.output, x, second.output]
+    assert graph.outputs == (second.output, x, second.output)
     assert graph.output_names == ["y", "x", "again"]
     assert first.output.uses == ()
-    assert graph.is_output(second.output)
-    assert not graph.is_output(first.output)
+    assert not first.output.is_used
+    assert second.output.is_output
+    assert not first.output.is_output
 
 
-def test_replace_by_leaves_graph_outputs_alone() -> None:
+def test_outputs_are_uses_by_the_result() -> None:
     graph = Graph()
-    x = graph.add_input("x", T)
+    x, z = graph.add_input("x", T), graph.add_input("z", T)
     node = relu(graph, x)
-    graph.add_output(x)
-    x.replace_by(graph.add_input("z", T))
-    assert graph.outputs == [x]
-    assert node.inputs == (graph.inputs[1],)
+    for value in (x, z, x):
+        graph.add_output(value)
+    assert x.uses == ((node, 0), (graph.result, 0), (graph.result, 2))
+    assert x.consumers == (node, graph.result)
+    assert (z.uses, z.is_used, z.is_output) == (((graph.result, 1),), True, True)
+    assert isinstance(graph.result, Return)
+    assert (graph.result.outputs, graph.nodes) == ((), [node])
+    graph.set_outputs([z])
+    assert graph.outputs == (z,)
+    assert x.consumers == (node,)
+    assert not x.is_output
+    assert z.uses == ((graph.result, 0),)
+
+
+def test_sort_and_removal_leave_the_result_where_it_is() -> None:
+    graph = Graph()
+    first = relu(graph, graph.add_input("x", T))
+    second = relu(graph, first.output)
+    graph.add_output(second.output)
+    graph.nodes.reverse()
+    graph.sort()
+    assert graph.nodes == [first, second]
+    second.output.replace_by(first.output)
+    graph.remove_nodes([second])
+    assert (graph.nodes, graph.outputs) == ([first], (first.output,))
+    assert first.output.consumers == (graph.result,)
 
 
 def test_remove_nodes_gives_back_uses_and_keeps_order() -> None:

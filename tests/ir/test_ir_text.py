@@ -77,7 +77,7 @@ def test_network_is_parsed_into_its_parts() -> None:
     assert [value.name for value in graph.inputs] == ["x"]
     assert conv.inputs[0] is graph.inputs[0]
     assert conv.inputs[2] is None
-    assert graph.inputs[0].uses == ((conv, 0),)
+    assert graph.inputs[0].uses == ((conv, 0), (graph.result, 1))
     assert (conv.name, conv.engine) == ("first", Engine.AICORE)
     assert conv.origins == (Origin(0, "conv1", "Conv"), Origin(1, "", "BatchNormalization"))
     assert conv.attributes == {"pads": (3, 3, 3, 3), "strides": (1, 1, 2, 2)}
@@ -94,7 +94,7 @@ def test_network_is_parsed_into_its_parts() -> None:
     }
     assert isinstance(odd.attributes["f"], float)
     assert nothing.output.type == TensorType(DType.BOOL, (0, 2), Format.FRACTAL_NZ)
-    assert graph.outputs == [split.outputs[0], graph.inputs[0]]
+    assert graph.outputs == (split.outputs[0], graph.inputs[0])
     assert graph.output_names == ["prob", "x"]
 
 
@@ -321,7 +321,7 @@ def test_broken_graph_prints_what_there_is() -> None:
     node = graph.add_node("Relu", [None], [("y", T)])
     node.set_input(0, node.output)
     node.outputs = ()
-    graph.outputs.append(node.inputs[0] or graph.add_input("x", T))
+    graph.set_outputs([node.inputs[0] or graph.add_input("x", T)])
     assert "   = Relu(%y) :   name=" in print_graph(graph)
 
 

@@ -169,7 +169,8 @@ def test_operands_are_held_against_the_row(node: str, expected: str | None) -> N
 def test_node_without_outputs_is_reported() -> None:
     graph = parse_graph(GOOD)
     graph.nodes[2].outputs = ()
-    graph.outputs, graph.output_names = [], []
+    graph.set_outputs([])
+    graph.output_names = []
     assert messages(graph) == ["Many 'Many:p': output 0 (y) is absent and not optional"]
 
 

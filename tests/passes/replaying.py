@@ -34,7 +34,6 @@ class _Replay:
     def __init__(self, graph: Graph) -> None:
         assert graph.memory is not None
         self.faults: list[str] = []
-        self._graph = graph
         self._spots = graph.memory.spots
         self._memory = np.full(graph.memory.arena, -1, dtype=np.int64)
         self._shown: dict[Value, Value] = {}
@@ -63,7 +62,7 @@ class _Replay:
 
     def _write(self, value: Value, launch: list[Node]) -> None:
         """Write one value."""
-        if self._spots[value] is Home.CHIP and not _stays_inside(value, launch, self._graph):
+        if self._spots[value] is Home.CHIP and not _stays_inside(value, launch):
             self.faults.append(f"%{value.name} leaves the launch")
         extent = self._extent(value)
         if extent is not None:
@@ -94,13 +93,11 @@ def _is_view(node: Node) -> bool:
     return row is not None and not row.launches_kernel
 
 
-def _stays_inside(value: Value, launch: list[Node], graph: Graph) -> bool:
+def _stays_inside(value: Value, launch: list[Node]) -> bool:
     """Whether a value and its views are read by nodes of one launch alone."""
-    if value in graph.outputs:
-        return False
     return all(
         node in launch
-        and (not _is_view(node) or all(_stays_inside(v, launch, graph) for v in node.outputs))
+        and (not _is_view(node) or all(_stays_inside(v, launch) for v in node.outputs))
         for node in value.consumers
     )
 

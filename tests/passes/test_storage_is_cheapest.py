@@ -76,9 +76,8 @@ def moved(graph: Graph, ways: dict[Node, StorageChoice], soc: Soc) -> float:
     total = 0
     for value in (*graph.inputs, *(v for node in graph.nodes for v in node.outputs)):
         held = ways[value.producer].output(0) if value.producer else None
-        wanted = [ways[node].input(position) for node, position in value.uses]
-        wanted += [None] * (value in graph.outputs)
-        inside = _inside(graph, value)
+        wanted = [ways.get(user, ROWS).input(position) for user, position in value.uses]
+        inside = _inside(value)
         for storage in _through(held, set(wanted)):
             nbytes = value.type.nbytes + value.type.with_storage(storage).stored_nbytes
             total += (nbytes + launch) * (2 if inside else 1)
@@ -96,11 +95,11 @@ def _through(held: Storage | None, wanted: set[Storage | None]) -> set[Storage]:
     return blocked | ({held} if held is not None else set())
 
 
-def _inside(graph: Graph, value: Value) -> bool:
+def _inside(value: Value) -> bool:
     """Whether the one reader of a value could be in its maker's launch."""
     users = value.consumers
     makers = {"Conv2D", "MatMulV2", "Tanh", "Add", "Reshape"}
-    if value in graph.outputs or value.producer is None or len(users) != 1:
+    if value.producer is None or len(users) != 1:
         return False
     return value.producer.op in makers and users[0].op in {"Tanh", "Add"}
 

@@ -13,7 +13,7 @@ __all__ = ["EliminateDeadCodePass"]
 
 
 class EliminateDeadCodePass(Pass):
-    """live = producers(outputs) + producers(inputs of live); all others go."""
+    """live = result + producers(inputs of live); all others go."""
 
     name = "eliminate-dead-code"
     summary = "Removes nodes whose results nothing uses."
@@ -27,9 +27,9 @@ class EliminateDeadCodePass(Pass):
 
 
 def _live_nodes(graph: Graph) -> set[Node]:
-    """The nodes that some graph output depends on."""
+    """Return the graph's result and all nodes that it depends on."""
     live: set[Node] = set()
-    stack = [value.producer for value in graph.outputs]
+    stack: list[Node | None] = [graph.result]
     while stack:
         node = stack.pop()
         if node is None or node in live:

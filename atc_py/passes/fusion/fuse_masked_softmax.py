@@ -84,7 +84,7 @@ def _masked(match: Match, node: Node) -> tuple[Value, Mask]:
 def _unscaled(match: Match, scores: Value) -> tuple[Value, float]:
     """What is scaled by a constant, and the constant; `scores` and 1 where that is not all."""
     node = scores.producer
-    if node is None or node.op not in _SCALES or match.is_output(scores):
+    if node is None or node.op not in _SCALES:
         return scores, 1.0
     varying = [value for value in node.present_inputs if scalar(value) is None]
     if len(varying) != 1 or len(scores.consumers) != 1 or varying[0].type != scores.type:

@@ -39,7 +39,7 @@ class FuseTransposeMatmulPass(RewritePass):
             product.attributes[flag] = not product.attributes.get(flag, False)
             product.set_input(place, turn.input(0))
             product.origins = merged_origins(product, turn)
-            if not turn.output.uses and not match.is_output(turn.output):
+            if not turn.output.is_used:
                 turn.drop_inputs()
                 match.dead.append(turn)
 

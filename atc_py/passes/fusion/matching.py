@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from atc_py.ir import DenseConst
+from atc_py.ir import DenseConst, Return
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.fusion.record import Miss
 from atc_py.tensor.shapes import element_count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from collections.abc import Set as AbstractSet
 
     from atc_py.ir import AttrValue, Graph, Node, Origin, Value
     from atc_py.passes.fusion.record import PassFusions
@@ -72,20 +71,13 @@ class Match:
         dead: nodes that the rewrite left without use; the pass removes them.
     """
 
-    def __init__(
-        self, graph: Graph, context: PassContext, anchor: Node, handed_out: AbstractSet[Value]
-    ) -> None:
+    def __init__(self, graph: Graph, context: PassContext, anchor: Node) -> None:
         self.graph = graph
         self.anchor = anchor
         self.nodes = [anchor]
         self.borrowed: list[Node] = []
         self.dead: list[Node] = []
         self._context = context
-        self._handed_out = handed_out
-
-    def is_output(self, value: Value) -> bool:
-        """Whether the graph hands out `value`; takes no longer where it hands out many."""
-        return value in self._handed_out
 
     def producer(self, value: Value | None, *ops: str) -> Node:
         """The node that computes `value`, which must be one of `ops`; it is kept."""
@@ -98,8 +90,11 @@ class Match:
         return self.keep(node)
 
     def consumer(self, node: Node, *ops: str) -> Node:
-        """The one node that reads the result of `node`, which must be one of `ops`; it is kept."""
-        readers = node.output.consumers
+        """Keep the one node that reads the result of `node`, which must be one of `ops`.
+
+        Where the graph returns the result as well, `become` refuses the match.
+        """
+        readers = [each for each in node.output.consumers if not isinstance(each, Return)]
         if len(readers) != 1:
             found = listed_readers(readers)
             reason = f"one {_either(ops)} must read the result of {node.op}, found {found}"
@@ -112,8 +107,7 @@ class Match:
     def follows(self, node: Node, *ops: str) -> Node | None:
         """The one node that reads the result of `node`, if it is one of `ops`; it is not kept."""
         readers = node.output.consumers
-        found = readers[0] if len(readers) == 1 and readers[0].op in ops else None
-        return None if found is None or self.is_output(node.output) else found
+        return readers[0] if len(readers) == 1 and readers[0].op in ops else None
 
     def keep(self, node: Node) -> Node:
         """`node`, kept once."""
@@ -182,9 +176,8 @@ class Match:
                 continue
             for value in node.outputs:
                 readers = [reader for reader in value.consumers if reader not in inside]
-                if readers or self.is_output(value):
-                    found = listed_readers(readers, is_output=self.is_output(value))
-                    reason = f"nothing else may read %{value.name}, found {found}"
+                if readers:
+                    reason = f"nothing else may read %{value.name}, found {listed_readers(readers)}"
                     raise MissError(reason, node, matched=True)
 
     def require_one_precision(self) -> None:
@@ -254,7 +247,7 @@ class Match:
             MissError: the model hands out the result, or precision differs between nodes.
         """
         node = self.anchor
-        kept = self.is_output(node.output)
+        kept = node.output.is_output
         self.require(not kept, f"%{node.output.name} is an output of the model")
         self.require_one_precision()
         node.output.replace_by(source)
@@ -274,7 +267,7 @@ class Match:
     def _bury_idle(self, nodes: Sequence[Node], heir: Node) -> None:
         """Let those of `nodes` go that nobody reads; `heir` comes from them, too."""
         for node in nodes:
-            if any(value.is_used or self.is_output(value) for value in node.outputs):
+            if any(value.is_used for value in node.outputs):
                 continue
             heir.origins = merged_origins(heir, node)
             node.drop_inputs()
@@ -287,11 +280,11 @@ class Match:
                 raise MissError(f"extents must be known, found {value.type}", self.anchor)
 
 
-def listed_readers(readers: Sequence[Node], *, is_output: bool = False) -> str:
-    """Who reads a value, for messages: `Mul, 3 Add`, `nobody`; the model's caller comes last."""
-    counts = Counter(reader.op for reader in readers)
+def listed_readers(readers: Sequence[Node]) -> str:
+    """List consumers for messages: `Mul, 3 Add`, `nobody`; an output of the model comes last."""
+    counts = Counter(reader.op for reader in readers if not isinstance(reader, Return))
     parts = [op if count == 1 else f"{count} {op}" for op, count in counts.items()]
-    if is_output:
+    if any(isinstance(reader, Return) for reader in readers):
         parts.append("an output of the model")
     return ", ".join(parts) or "nobody"
 
@@ -330,11 +323,10 @@ class RewritePass(Pass):
         """Rewrite every match; returns how many."""
         record = context.fusions.of(self.name)
         before, gone = record.effective, set[object]()
-        handed_out = frozenset(graph.outputs)
         for node in list(graph.nodes):
             if node.op not in self.anchors or node in gone:
                 continue
-            match = Match(graph, context, node, handed_out)
+            match = Match(graph, context, node)
             if self._applied(match, record):
                 gone.update(match.dead)
         graph.remove_nodes([node for node in graph.nodes if node in gone])

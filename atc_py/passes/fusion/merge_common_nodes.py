@@ -32,10 +32,9 @@ class MergeCommonNodesPass(Pass):
         """Merge all in one walk, producers first; returns how many nodes went."""
         first: dict[Hashable, Node] = {}
         twins: dict[Node, list[Node]] = {}
-        handed_out = set(graph.outputs)
         graph.sort()
         for node in graph.nodes:
-            if node.op in _NEVER or not handed_out.isdisjoint(node.outputs):
+            if node.op in _NEVER or any(value.is_output for value in node.outputs):
                 continue
             controls = (context.controls.keeps(node), context.controls.custom_of(node) is not None)
             kept = first.setdefault((*_key(node), controls), node)

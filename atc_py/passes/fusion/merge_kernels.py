@@ -17,7 +17,7 @@ from atc_py.target import Unit, find_operator
 from atc_py.tensor.shapes import element_count
 
 if TYPE_CHECKING:
-    from atc_py.ir import Graph, Node, TensorType, Value
+    from atc_py.ir import Graph, Node, TensorType
 
 __all__ = ["ELEMENTWISE", "MergePass"]
 
@@ -50,11 +50,10 @@ class MergePass(Pass):
         record = context.fusions.of(self.name)
         scope = max((node.scope for node in graph.nodes), default=0)
         first = scope
-        handed_out = set(graph.outputs)
         for head in graph.nodes:
             if head.scope or not self._is_head(head):
                 continue
-            members, reason, at = self._members(head, handed_out)
+            members, reason, at = self._members(head)
             if members:
                 scope += 1
                 for node in (head, *members):
@@ -73,7 +72,7 @@ class MergePass(Pass):
         types = [value.type for value in (*node.present_inputs, *node.outputs)]
         return len(node.outputs) == 1 and types[-1].dtype.is_float and not _any_open(types)
 
-    def _members(self, head: Node, handed_out: set[Value]) -> tuple[list[Node], str, Node]:
+    def _members(self, head: Node) -> tuple[list[Node], str, Node]:
         """What can follow `head`, and why nothing more can, with the node that is to blame.
 
         Views between functions belong to the launch as well; behind the last function they do not.
@@ -81,7 +80,7 @@ class MergePass(Pass):
         found: list[Node] = []
         count, before = 0, head
         while True:
-            reason, reader = _only_reader(before, handed_out)
+            reason, reader = _only_reader(before)
             if reader is None:
                 return found[:count], reason, before
             if len(found) == _MOST:
@@ -120,10 +119,10 @@ class MergePass(Pass):
         return ""
 
 
-def _only_reader(node: Node, handed_out: set[Value]) -> tuple[str, Node | None]:
+def _only_reader(node: Node) -> tuple[str, Node | None]:
     """The one node that reads the result of `node`; else why there is none."""
     value = node.output
-    if value in handed_out:
+    if value.is_output:
         return f"%{value.name} is an output of the model", None
     readers = value.consumers
     if len(readers) != 1:

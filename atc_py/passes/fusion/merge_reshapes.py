@@ -30,7 +30,7 @@ class MergeReshapesPass(RewritePass):
             raise MissError("a view must have an operand", view)
         target = view.output.type
         match.require_known_extents(view.output, source)
-        if source.type.dims == target.dims and not match.is_output(view.output):
+        if source.type.dims == target.dims and not view.output.is_output:
             match.pass_through(source)
             return
         if not depth:

@@ -36,7 +36,7 @@ class MergeTransposesPass(RewritePass):
         if source is None:
             raise MissError("a Transpose must have an operand", last)
         match.require_known_extents(last.output, source)
-        if perm == tuple(range(len(perm))) and not match.is_output(last.output):
+        if perm == tuple(range(len(perm))) and not last.output.is_output:
             match.pass_through(source)
         elif _moves_nothing(source, perm):
             match.redirect("Reshape", [source, match.extents()], {})

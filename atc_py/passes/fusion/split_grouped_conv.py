@@ -43,7 +43,7 @@ class SplitGroupedConvPass(Pass):
             if node.op == "Conv2D" and node.attributes.get("groups", 1) != 1
         ]
         for node in grouped:
-            graph.replace_value(node.output, _split(graph, node))
+            node.output.replace_by(_split(graph, node))
         graph.remove_nodes(grouped)
         return len(grouped)
 

@@ -77,9 +77,8 @@ def _store(graph: Graph, value: Value, assignment: StorageAssignment) -> int:
     wishes: dict[Storage | None, list[tuple[Node, int]]] = {}
     for node, position in value.uses:
         wishes.setdefault(assignment.choice(node).input(position), []).append((node, position))
-    free = not graph.is_output(value)
-    if not free:
-        wishes = {None: wishes.pop(None, []), **wishes}
+    if value.is_output:
+        wishes = {None: wishes.pop(None), **wishes}
     for at, (storage, uses) in enumerate(wishes.items()):
         if at == 0:
             value.type = value.type.with_storage(storage)
@@ -99,12 +98,11 @@ class StorageAssignment:
         self._chosen = {
             node: choices[0] for node, choices in self._choices.items() if len(choices) == 1
         }
-        self._handed_out = set(graph.outputs)
         rate = soc.gm_read * soc.aicores * soc.mhz * 1e6
         self._launch = int(LAUNCH_SECONDS * rate)
 
     def choice(self, node: Node) -> StorageChoice:
-        """Return what is chosen for a node; rows while nothing is."""
+        """Return what is chosen for a node; rows while nothing is, and for the graph's result."""
         return self._chosen.get(node, ROWS)
 
     def settle(self, storage: Storage) -> None:
@@ -165,7 +163,7 @@ class StorageAssignment:
             choice = free.get(maker) if maker in points else self.choice(maker)
             if choice is not None and choice.output(maker.outputs.index(value)) == storage:
                 source = points.get(maker, SOURCE)
-        ends = {source, SINK} if value in self._handed_out else {source}
+        ends = {source}
         alike = 0
         for node, position in value.uses:
             choice = free.get(node) if node in points else self.choice(node)
@@ -177,7 +175,7 @@ class StorageAssignment:
         kind = value.type
         rows, blocks = kind.nbytes, kind.with_storage(storage).stored_nbytes
         weight = rows + blocks + self._launch
-        inside = value not in self._handed_out and _in_one_launch(value)
+        inside = _in_one_launch(value)
         yield weight * (2 if inside else 1), frozenset(ends)
         if source >= 0 and not inside:
             yield (blocks - rows) * (1 + alike), frozenset({source, SINK})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atc_py.ir import Engine, Phase
+from atc_py.ir import Engine, Phase, Return
 from atc_py.passes.base import Pass, PassContext
 from atc_py.target.storage_choices import ROWS, chosen_storages
 from atc_py.target.stored_nodes import in_blocks, is_stored_as
@@ -41,7 +41,7 @@ class InsertTransDataPass(Pass):
                 wanted = choice.input(position)
                 if not is_stored_as(value.type, wanted):
                     node.set_input(position, _converted(graph, value, wanted, made))
-        graph.outputs = [_converted(graph, value, None, made) for value in graph.outputs]
+        graph.set_outputs([_converted(graph, value, None, made) for value in graph.outputs])
         return sum(old is not new for (old, _), new in made.items())
 
 
@@ -66,7 +66,10 @@ def _converted(
 
 
 def trans_data(graph: Graph, value: Value, storage: Storage | None) -> Value:
-    """`value` in `storage`: a new TransData node with the origins of the value's producer."""
+    """`value` in `storage`: a new TransData node with the origins of the value's producer.
+
+    Of a value that no node produces, the first node that reads it gives the origins.
+    """
     held = value.type.storage
     rows = value.type.format.value
     attributes: dict[str, AttrValue] = {
@@ -75,7 +78,8 @@ def trans_data(graph: Graph, value: Value, storage: Storage | None) -> Value:
         "groups": max(each.groups if each is not None else 1 for each in (held, storage)),
     }
     name = f"{value.name}.{attributes['dst_format']}"
-    maker = value.producer or value.consumers[0]
+    readers = (user for user in value.consumers if not isinstance(user, Return))
+    maker = value.producer or next(readers)
     node = graph.add_node(
         "TransData", [value], [(name, value.type.with_storage(storage))], attributes, maker.origins
     )

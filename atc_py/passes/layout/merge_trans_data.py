@@ -35,7 +35,7 @@ class MergeTransDataPass(Pass):
                 source = _stored_before(node)
                 same = source or first.setdefault((node.present_inputs[0], _to(node)), node.output)
                 if same is not node.output:
-                    graph.replace_value(node.output, same)
+                    node.output.replace_by(same)
         count = 0
         while idle := list(_idle(graph)):
             graph.remove_nodes(idle)
@@ -61,8 +61,7 @@ def _stored_before(node: Node) -> Value | None:
 
 
 def _idle(graph: Graph) -> Iterator[Node]:
-    """TransData that nobody reads."""
-    handed_out = set(graph.outputs)
+    """Yield the TransData whose results nothing uses."""
     for node in graph.nodes:
-        if node.op == "TransData" and not node.output.uses and node.output not in handed_out:
+        if node.op == "TransData" and not node.output.is_used:
             yield node

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from atc_py.ir import Return
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
@@ -45,7 +47,7 @@ def _entry(
         "to": after,
         "bytes": source.type.stored_nbytes + result.type.stored_nbytes,
         "given_by": "input" if source.producer is None else source.producer.op,
-        "taken_by": sorted({reader.op for reader in result.consumers})
+        "taken_by": sorted({reader.op for reader in _readers(result)})
         + ["output"] * (result in outputs),
         "reason": f"{given} {before}; {taken} {after}",
     }
@@ -65,13 +67,18 @@ def _giver(value: Value, inputs: Collection[Value]) -> str:
 
 def _takers(value: Value, outputs: Mapping[Value, str]) -> str:
     """Who wants a value, with a verb."""
-    names = [_called(node) for node in value.consumers]
+    names = [_called(node) for node in _readers(value)]
     if value in outputs:
         names.insert(0, f"output {outputs[value]}")
     shown, more = names[:_NAMED], len(names) - _NAMED
     if more > 0:
         shown.append(f"{more} more")
     return f"{', '.join(shown)} {'take' if len(names) > 1 else 'takes'}"
+
+
+def _readers(value: Value) -> list[Node]:
+    """List the nodes that read a value; the record names outputs of the model in its own way."""
+    return [user for user in value.consumers if not isinstance(user, Return)]
 
 
 def _called(node: Node) -> str:

@@ -73,10 +73,8 @@ class _Assignment:
             self._assign(node)
         self._sink.raise_errors()
         assign_implementations(self._graph, self._context)
-        self._graph.outputs = [
-            self._output(value, name)
-            for value, name in zip(self._graph.outputs, self._graph.output_names, strict=True)
-        ]
+        outputs = zip(self._graph.outputs, self._graph.output_names, strict=True)
+        self._graph.set_outputs([self._output(value, name) for value, name in outputs])
         return len(self._casts)
 
     def _output(self, value: Value, name: str) -> Value:

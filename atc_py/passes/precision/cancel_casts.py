@@ -42,7 +42,7 @@ class CancelCastsPass(Pass):
         for node in _producers_first(graph):
             source = _same_as(node)
             if source is not None:
-                graph.replace_value(node.output, source)
+                node.output.replace_by(source)
         idle = list(_idle_casts(graph))
         count = 0
         while idle:
@@ -93,8 +93,7 @@ def _is_signed(dtype: DType) -> bool:
 
 
 def _idle_casts(graph: Graph) -> Iterator[Node]:
-    """Casts that nobody reads."""
-    outputs = set(graph.outputs)
+    """Yield the casts whose results nothing uses."""
     for node in graph.nodes:
-        if node.op == "Cast" and not node.output.uses and node.output not in outputs:
+        if node.op == "Cast" and not node.output.is_used:
             yield node

@@ -31,7 +31,7 @@ class FoldConstantCastsPass(Pass):
             if source is None or source.const is None:
                 continue
             data = CastConst(source.const, old.type.dtype, clip=context.controls.clip_weights)
-            graph.replace_value(old, graph.constant(source.name, data, like=old.type))
+            old.replace_by(graph.constant(source.name, data, like=old.type))
         graph.remove_nodes(matches)
         return len(matches)
 

@@ -62,7 +62,7 @@ class ApplyOffsetWPass(Pass):
             if words is None or not _has_offsets(words):
                 continue
             offsets = decode_graph(words).offset_w.reshape(-1)
-            layer = _layer_of(graph, node, offsets.size)
+            layer = _layer_of(node, offsets.size)
             if layer is None:
                 found = offsets[offsets != 0][0]
                 message = f"no layer before {node.op} can take offset_w, found {found} in its words"
@@ -105,7 +105,7 @@ class _Step:
     axis: int | None
 
 
-def _layer_of(graph: Graph, dequant: Node, count: int) -> Node | None:
+def _layer_of(dequant: Node, count: int) -> Node | None:
     """The layer whose sums `dequant` alone reads, and that takes `count` offsets; or None."""
     x = dequant.input(0)
     if x is None or (count > 1 and x.type.is_open):
@@ -116,7 +116,7 @@ def _layer_of(graph: Graph, dequant: Node, count: int) -> Node | None:
     step: _Step | None = _Step(x, axis)
     while step is not None:
         node = step.value.producer
-        if node is None or len(step.value.uses) != 1 or graph.is_output(step.value):
+        if node is None or len(step.value.uses) != 1:
             return None
         if node.op in _CHANNELS:
             return node if _takes_offsets(node, step.axis) else None

@@ -38,9 +38,9 @@ class CancelQuantPairsPass(Pass):
             x = anti.input(0) if anti is not None else None
             if anti is None or x is None:
                 continue
-            graph.replace_value(quant.output, x)
+            quant.output.replace_by(x)
             quant.drop_inputs()
-            if not floats.uses and not graph.is_output(floats):
+            if not floats.is_used:
                 anti.drop_inputs()
                 gone.append(anti)
         graph.remove_nodes(gone)

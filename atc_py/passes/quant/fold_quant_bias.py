@@ -113,7 +113,7 @@ def _scaled(graph: Graph) -> set[Value]:
             if value.type.dtype is not DType.INT32:
                 continue
             read = [each for reader in value.uses for each in _read_as(reader)]
-            if graph.is_output(value) or not lost.isdisjoint(read) or None in read:
+            if not lost.isdisjoint(read) or None in read:
                 lost.add(value)
             elif not scaled.isdisjoint(read) or any(_is_scaling(use) for use in value.uses):
                 scaled.add(value)

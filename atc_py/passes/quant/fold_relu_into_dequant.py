@@ -27,12 +27,12 @@ class FoldReluIntoDequantPass(Pass):
         """Fold every match; returns how many."""
         folded = []
         for relu in graph.nodes:
-            dequant = _dequant_before(graph, relu)
+            dequant = _dequant_before(relu)
             if dequant is None:
                 continue
             dequant.attributes["relu_flag"] = True
             dequant.origins += relu.origins
-            graph.replace_value(relu.output, dequant.output)
+            relu.output.replace_by(dequant.output)
             relu.drop_inputs()
             dequant.output.name = relu.output.name
             folded.append(relu)
@@ -40,13 +40,13 @@ class FoldReluIntoDequantPass(Pass):
         return len(folded)
 
 
-def _dequant_before(graph: Graph, relu: Node) -> Node | None:
+def _dequant_before(relu: Node) -> Node | None:
     """The dequantisation whose results `relu` alone reads, or None."""
     x = relu.input(0)
     dequant = x.producer if x is not None else None
     if relu.op != "Relu" or x is None or dequant is None or dequant.op != "AscendDequant":
         return None
-    if len(x.uses) != 1 or graph.is_output(x) or relu.output.type != x.type:
+    if len(x.uses) != 1 or relu.output.type != x.type:
         return None
     if dequant.attributes.get("sqrt_mode", False) and not _is_positive(dequant):
         return None

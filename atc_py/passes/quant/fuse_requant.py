@@ -157,8 +157,8 @@ def _fuse(graph: Graph, chain: _Chain, words: Words) -> list[Node]:
     ).output
     for move in chain.moves:
         value = _moved(graph, move, value)
-    graph.replace_value(quant.output, value)
-    dead = _without_readers(graph, chain)
+    quant.output.replace_by(value)
+    dead = _without_readers(chain)
     value.name = name
     return dead
 
@@ -171,11 +171,11 @@ def _moved(graph: Graph, move: Node, value: Value) -> Value:
     return graph.add_node(move.op, inputs, [(name, type_)], move.attributes, move.origins).output
 
 
-def _without_readers(graph: Graph, chain: _Chain) -> list[Node]:
+def _without_readers(chain: _Chain) -> list[Node]:
     """The nodes of a chain that nothing reads any more, from its end; they let go of their inputs."""
     dead = []
     for node in (chain.quant, *reversed(chain.between), chain.dequant):
-        if node.output.uses or graph.is_output(node.output):
+        if node.output.is_used:
             break
         node.drop_inputs()
         dead.append(node)

@@ -30,7 +30,7 @@ class MergeQuantsPass(Pass):
                 continue
             kept = first.setdefault(_key(node), node)
             if kept is not node:
-                graph.replace_value(node.output, kept.output)
+                node.output.replace_by(kept.output)
                 merged.setdefault(kept, [kept]).append(node)
         gone = []
         for kept, alike in merged.items():

@@ -1,0 +1,212 @@
+"""Node and Value: what a graph is made of, and the uses that tie the two together.
+
+A value knows every use of itself, as an input of a node or as an output of the graph: a graph
+returns its values through a `Return` node, so that an output is a use like any other. Who asks
+for the readers of a value cannot overlook that the graph returns it, and who replaces a value
+replaces it there as well. Change inputs only through the methods of `Node` and
+`Value.replace_by`, which keep both sides of a use together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, TypeAlias
+
+from atc_py.tensor.dtypes import DType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from atc_py.ir.constants import ConstData
+    from atc_py.ir.types import TensorType
+
+__all__ = ["AttrValue", "Engine", "Node", "Origin", "Return", "Value"]
+
+AttrValue: TypeAlias = bool | int | float | str | DType | tuple[int, ...] | tuple[float, ...]
+"""What an attribute can hold; sequences are tuples so that attributes compare and hash."""
+
+
+class Engine(Enum):
+    """What executes a node; LOCAL nodes (Reshape, Unsqueeze ...) launch no kernel."""
+
+    AICORE = "aicore"
+    AICPU = "aicpu"
+    LOCAL = "local"
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A node of the source model that a target node came from.
+
+    Attributes:
+        index: its position in the source graph, from 0.
+        name: its name there, possibly empty.
+        op_type: its ONNX operator.
+    """
+
+    index: int
+    name: str
+    op_type: str
+
+
+class Value:
+    """A tensor in the graph: a graph input, an output of a node, or a constant.
+
+    Attributes:
+        name: unique in its graph.
+        type: dtype, shape and format.
+        producer: the node that computes it, or None.
+        const: its data when it is a constant, else None.
+    """
+
+    __slots__ = ("_uses", "const", "name", "producer", "type")
+
+    def __init__(self, name: str, type: TensorType, const: ConstData | None = None) -> None:  # noqa: A002
+        self.name = name
+        self.type = type
+        self.const = const
+        self.producer: Node | None = None
+        self._uses: dict[tuple[Node, int], None] = {}
+
+    @property
+    def uses(self) -> tuple[tuple[Node, int], ...]:
+        """List (user, input position) of every use; the graph's `Return` node is a user, too."""
+        return tuple(self._uses)
+
+    @property
+    def is_used(self) -> bool:
+        """True if a node reads this value or the graph returns it (constant time)."""
+        return bool(self._uses)
+
+    @property
+    def is_output(self) -> bool:
+        """True if the graph returns this value (linear in its uses).
+
+        It tells why a value must stay. To find out whether somebody reads a value, or one node
+        alone, ask for `is_used`, `uses` or `consumers`: outputs are among them.
+        """
+        return any(isinstance(user, Return) for user, _ in self._uses)
+
+    @property
+    def consumers(self) -> tuple[Node, ...]:
+        """List the users of this value, each once, in the order of their first use.
+
+        The graph's `Return` node is among them where the graph returns the value: a value with
+        one consumer has no other reader.
+        """
+        return tuple(dict.fromkeys(node for node, _ in self._uses))
+
+    def replace_by(self, other: Value) -> None:
+        """Replace this value by `other` in every use, outputs of the graph included."""
+        for node, position in self.uses:
+            node.set_input(position, other)
+
+    def __repr__(self) -> str:
+        return f"%{self.name} : {self.type}"
+
+
+class Node:
+    """One application of a target operator.
+
+    Attributes:
+        op: name of the target operator.
+        name: unique in its graph; names the kernel launch in reports.
+        outputs: the values that it computes.
+        attributes: by name, as the operator's row declares them.
+        origins: the source nodes that it came from, oldest first.
+        engine: what executes it; None until the precision pass has chosen.
+        scope: number of the launch that it shares with nodes around it; 0 for one of its own.
+    """
+
+    __slots__ = ("_inputs", "attributes", "engine", "name", "op", "origins", "outputs", "scope")
+
+    def __init__(
+        self,
+        op: str,
+        name: str,
+        inputs: Sequence[Value | None],
+        outputs: Sequence[Value],
+        attributes: Mapping[str, AttrValue] | None = None,
+        origins: Iterable[Origin] = (),
+    ) -> None:
+        self.op = op
+        self.name = name
+        self.attributes: dict[str, AttrValue] = dict(attributes or {})
+        self.origins = tuple(origins)
+        self.engine: Engine | None = None
+        self.scope = 0
+        self.outputs = tuple(outputs)
+        for value in self.outputs:
+            value.producer = self
+        self._inputs: list[Value | None] = []
+        self.set_inputs(inputs)
+
+    @property
+    def inputs(self) -> tuple[Value | None, ...]:
+        """The inputs by position; None stands for an optional input that is absent."""
+        return tuple(self._inputs)
+
+    @property
+    def on_aicpu(self) -> bool:
+        """True if an AI CPU kernel executes it."""
+        return self.engine is Engine.AICPU
+
+    @property
+    def present_inputs(self) -> tuple[Value, ...]:
+        """The inputs that are there."""
+        return tuple(value for value in self._inputs if value is not None)
+
+    @property
+    def output(self) -> Value:
+        """The first output, the only one of most operators."""
+        return self.outputs[0]
+
+    def input(self, position: int) -> Value | None:
+        """The input at `position`, or None when it is absent or beyond the last."""
+        return self._inputs[position] if position < len(self._inputs) else None
+
+    def set_input(self, position: int, value: Value | None) -> None:
+        """Put `value` at `position`, which must exist."""
+        old = self._inputs[position]
+        if old is not None:
+            del old._uses[self, position]  # noqa: SLF001  (a node and its values keep uses together)
+        self._inputs[position] = value
+        if value is not None:
+            value._uses[self, position] = None  # noqa: SLF001
+
+    def set_inputs(self, inputs: Sequence[Value | None]) -> None:
+        """Replace all inputs."""
+        self.drop_inputs()
+        self._inputs = [None] * len(inputs)
+        for position, value in enumerate(inputs):
+            self.set_input(position, value)
+
+    def append_input(self, value: Value) -> None:
+        """Add `value` after the last input."""
+        self._inputs.append(None)
+        self.set_input(len(self._inputs) - 1, value)
+
+    def drop_inputs(self) -> None:
+        """Use nothing any more; what a node must do before it leaves its graph."""
+        for position in range(len(self._inputs)):
+            self.set_input(position, None)
+        self._inputs = []
+
+    def __repr__(self) -> str:
+        outputs = ", ".join(f"%{value.name}" for value in self.outputs)
+        inputs = ", ".join(f"%{value.name}" if value else "_" for value in self._inputs)
+        return f"{outputs} = {self.op}({inputs})"
+
+
+class Return(Node):
+    """End of a graph: its inputs are the graph's outputs, in the model's order.
+
+    A graph owns exactly one, outside of its `nodes`: it computes and launches nothing, no operator
+    of the target has its name, and passes meet it only as a user of values.
+    """
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__("Return", "", (), ())
