@@ -24,7 +24,7 @@ def test_dead_chain_is_removed_whole(run_pass: RunPass) -> None:
     graph, changes = run_pass(EliminateDeadCodePass, TEXT)
     assert changes == 2
     assert [node.output.name for node in graph.nodes] == ["a"]
-    assert graph.nodes[0].output.uses == ()
+    assert graph.nodes[0].output.consumers == (graph.result,)
 
 
 def test_graph_without_dead_nodes_is_left_alone(run_pass: RunPass) -> None:
