@@ -50,7 +50,7 @@ class AtcBackendRep(BackendRep):
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
 
     def run(self, inputs: Any, **_: Any) -> tuple[npt.NDArray[Any], ...]:
-        """The outputs in the model's order.
+        """Return the outputs in the model's order.
 
         Args:
             inputs: arrays by name, in the model's order, or the only one.
@@ -67,7 +67,7 @@ class AtcBackend(Backend):
 
     @classmethod
     def is_compatible(cls, model: onnx.ModelProto, device: str = "CPU", **_: Any) -> bool:
-        """Whether the operator list has what the model uses."""
+        """Return True if the operator list has what the model uses."""
         from atc_py.api import check_models
         from atc_py.check.findings import Standing
 
@@ -142,12 +142,12 @@ class AtcBackend(Backend):
 
     @classmethod
     def supports_device(cls, device: str) -> bool:
-        """Whether `device` is the one that the simulated device runs on."""
+        """Return True if `device` is the one that the simulated device runs on."""
         return device.partition(":")[0] == "CPU"
 
 
 def _named(inputs: Any, names: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
-    """The arrays by name.
+    """Return the arrays by name.
 
     Raises:
         AtcError: BAD_RUN_INPUT where there are more or fewer than names.
@@ -163,7 +163,7 @@ def _named(inputs: Any, names: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
 def _outputs(
     node: onnx.NodeProto, given: Sequence[tuple[np.dtype[Any], tuple[int, ...]]] | None
 ) -> list[onnx.ValueInfoProto]:
-    """The node's outputs, with types where they are given."""
+    """Return the node's outputs, with types where they are given."""
     names = [name for name in node.output if name]
     if given is None:
         return [onnx.ValueInfoProto(name=name) for name in names]
@@ -174,7 +174,7 @@ def _outputs(
 
 
 def _info(name: str, dtype: np.dtype[Any], shape: Sequence[int]) -> onnx.ValueInfoProto:
-    """A value with its type."""
+    """Return a value with its type."""
     return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(dtype), shape)
 
 

@@ -69,12 +69,12 @@ def without_errors(
 
 
 def _key(finding: Finding) -> _Key:
-    """The node that a finding is about."""
+    """Return the node that a finding is about."""
     return finding.place.node, finding.place.node_name, finding.place.op_type
 
 
 def _with_rows(check: ModelCheck, view: ModelView, rows: Sequence[NodeRow]) -> ModelCheck:
-    """The check with other standings of nodes, the operators counted anew."""
+    """Return the check with other standings of nodes, the operators counted anew."""
     counts: dict[str, Counter[Standing]] = {}
     for node, row in zip(view.nodes, rows, strict=True):
         counts.setdefault(operator_label(node), Counter())[row.standing] += 1

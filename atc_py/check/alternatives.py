@@ -92,7 +92,7 @@ _HOST = Words(
 
 
 def _instead(ops: str, en: str, zh: str) -> Words:
-    """`write it with A and B: ...`; texts are what follows the operators."""
+    """Return `write it with A and B: ...`; texts are what follows the operators."""
     *most, last = ops.split()
     english = f"{', '.join(most)} and {last}" if most else last
     return Words(f"write it with {english}{en}", f"请改用 {'、'.join((*most, last))}{zh}")

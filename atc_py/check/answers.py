@@ -52,7 +52,7 @@ def unknown(observed: object) -> Answer:
 
 
 def all_of(answers: Iterable[Answer]) -> Answer:
-    """One answer for several: the first that fails, else the first open one, else HOLDS."""
+    """Return one answer for several: the first that fails, else the first open one, else HOLDS."""
     open_one: Answer | None = None
     for answer in answers:
         if answer.state is State.FAILS:
@@ -63,5 +63,5 @@ def all_of(answers: Iterable[Answer]) -> Answer:
 
 
 def _words(observed: object) -> Words:
-    """`observed` as words."""
+    """Return `observed` as words."""
     return observed if isinstance(observed, Words) else Words.same(observed)

@@ -64,7 +64,7 @@ class BoundNode:
     def _by_row(
         self, rows: Sequence[Operand], tensors: Sequence[TensorView | None]
     ) -> dict[str, list[TensorView]]:
-        """The tensors that are there by the rows of the node's opset that they belong to."""
+        """Return the tensors that are there by the rows of the node's opset that they belong to."""
         found: dict[str, list[TensorView]] = {}
         formal = [row for row in rows if row.exists_at(self.opset)]
         for position, tensor in enumerate(tensors):
@@ -87,19 +87,19 @@ class BoundNode:
         return self._tensors.get(name, ())
 
     def tensor(self, name: str) -> TensorView | None:
-        """The tensor of operand `name`, the first of several; None where it is absent."""
+        """Return the tensor of operand `name`, the first of several; None where it is absent."""
         found = self.tensors(name)
         return found[0] if found else None
 
     def operand(self, name: str) -> Operand:
-        """The row of the specification for operand `name`."""
+        """Return the row of the specification for operand `name`."""
         row = self.spec.operand(name)
         if row is None:
             raise KeyError(f"{self.spec.op} has no operand {name!r}")
         return row
 
     def has_attribute(self, name: str) -> bool:
-        """Whether the attribute called `name` can stand on the node.
+        """Return True if the attribute called `name` can stand on the node.
 
         Attributes that no listed opset has are judged by their own rows where the file is of an
         opset that has them.
@@ -110,7 +110,7 @@ class BoundNode:
         return self.spec.is_unlisted(row) and row.exists_at(self.written)
 
     def is_set(self, attribute: str) -> bool:
-        """Whether the node sets the attribute."""
+        """Return True if the node sets the attribute."""
         return attribute in self.view.attributes
 
     def value(self, attribute: str) -> Any:
@@ -128,12 +128,12 @@ class BoundNode:
         return found
 
     def axis(self, name: str, dim: str) -> int:
-        """The position of the letter `dim` in the layout of operand `name`."""
+        """Return the position of the letter `dim` in the layout of operand `name`."""
         layout = self.operand(name).layout or ""
         return layout.index(dim)
 
     def extent(self, name: str, dim: str) -> int | None:
-        """The extent of dimension `dim` of operand `name`.
+        """Return the extent of dimension `dim` of operand `name`.
 
         None where it is open, where the tensor is absent, or where it has another rank than its
         layout has letters; the rule on its rank says that.

@@ -15,7 +15,7 @@ __all__ = ["joined", "mode_words", "soc_words", "when_words", "with_condition"]
 
 
 def when_words(when: When) -> Words:
-    """The conditions of a rule, all of which must hold."""
+    """Return the conditions of a rule, all of which must hold."""
     facts: list[Words] = []
     if when.precision_mode is not None:
         facts.append(mode_words(when.precision_mode))
@@ -38,29 +38,29 @@ def when_words(when: When) -> Words:
 
 
 def mode_words(mode: PrecisionMode) -> Words:
-    """`precision mode is force_fp16`."""
+    """Return `precision mode is force_fp16`."""
     return Words(f"precision mode is {mode.value}", f"精度模式为 {mode.value}")
 
 
 def soc_words(name: str) -> Words:
-    """`the SoC is Ascend310P3`."""
+    """Return `the SoC is Ascend310P3`."""
     return Words(f"the SoC is {name}", f"SoC 为 {name}")
 
 
 def joined(facts: list[Words]) -> Words:
-    """Conditions that must hold together; those that say nothing are left out."""
+    """Return conditions that must hold together; those that say nothing are left out."""
     return Words(" and ", "，且").join(each for each in facts if each)
 
 
 def with_condition(sentence: Words, when: Words) -> Words:
-    """A rule's sentence with its conditions, which may be none."""
+    """Return a rule's sentence with its conditions, which may be none."""
     if not when:
         return sentence
     return sentence + Words(f", when {when.en}", f"（条件：{when.zh}）")
 
 
 def _value(value: object) -> str:
-    """A value as the file writes it."""
+    """Return a value as the file writes it."""
     if isinstance(value, tuple):
         return f"[{', '.join(_value(item) for item in value)}]"
     return str(value.value) if isinstance(value, Enum) else str(value)

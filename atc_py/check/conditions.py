@@ -23,7 +23,7 @@ _OPEN = Words("whether the rule applies depends on an open extent", "规则是�
 
 
 def concerns(rule: Rule, node: BoundNode) -> bool:
-    """Whether the node's opset has the operands and attributes that the rule speaks of."""
+    """Return True if the node's opset has the operands and attributes that the rule speaks of."""
     arguments = rule.arguments
     if isinstance(rule, OperandPresent) and _may_be_left_out(rule.tensor, node):
         return False
@@ -35,7 +35,7 @@ def concerns(rule: Rule, node: BoundNode) -> bool:
 
 
 def _may_be_left_out(operand: str, node: BoundNode) -> bool:
-    """Whether the file's opset, which is not listed, lets a node leave the operand out."""
+    """Return True if the file's opset, which is not listed, lets a node leave the operand out."""
     return node.operand(operand).absent is not None and node.written not in node.spec.opsets
 
 
@@ -53,7 +53,7 @@ def ask(rule: Rule, predicate: Predicate, node: BoundNode) -> Answer:
 
 
 def _conditions(when: When, node: BoundNode) -> Iterator[bool | None]:
-    """Whether each condition is met; None where that is not known."""
+    """Return True if each condition is met; None where that is not known."""
     here = node.conditions
     if when.precision_mode is not None:
         yield here.mode is when.precision_mode

@@ -57,5 +57,5 @@ def _uncertain(tensors: Iterable[TensorView | None]) -> set[str]:
 
 
 def _is_certain(tensor: TensorView) -> bool:
-    """Whether element type and every extent are known."""
+    """Return True if element type and every extent are known."""
     return bool(tensor.element) and tensor.dims is not None and None not in tensor.dims

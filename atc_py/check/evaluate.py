@@ -79,7 +79,7 @@ class _Checker:
             self._doubts.setdefault(node, []).append(doubt)
 
     def run(self) -> Checked:
-        """The findings of all nodes."""
+        """Return the findings of all nodes."""
         findings: list[Finding] = []
         placements: list[Placement | None] = []
         rows: list[NodeRow] = []
@@ -118,7 +118,7 @@ class _Checker:
         return NodeRow(view.index, view.name, kind, view.scope, standing)
 
     def _operators(self, rows: list[NodeRow]) -> tuple[NodeCount, ...]:
-        """The operators with their nodes of each standing."""
+        """Return the operators with their nodes of each standing."""
         counts: dict[str, Counter[Standing]] = {}
         listed: dict[str, bool] = {}
         for view, row in zip(self._model.nodes, rows, strict=True):
@@ -129,7 +129,7 @@ class _Checker:
         return tuple(sorted(found, key=_by_standing))
 
     def _node(self, view: NodeView) -> tuple[list[Finding], Placement | None]:
-        """The findings of one node, and where it stands."""
+        """Return the findings of one node, and where it stands."""
         spec = self._spec(view)
         if spec is None and not view.op_type:
             return [], None  # a fault says it
@@ -164,7 +164,7 @@ class _Checker:
         return bool(view.open_inputs) or self._consequences.concern(view)
 
     def _is_listed(self, view: NodeView) -> bool:
-        """Whether the list has the node's operator."""
+        """Return True if the list has the node's operator."""
         return self._spec(view) is not None
 
     def _unlisted(self, node: BoundNode) -> Iterator[Finding]:
@@ -180,14 +180,14 @@ class _Checker:
             yield self._conclude.surplus_inputs(node)
 
     def _spec(self, view: NodeView) -> OpSpec | None:
-        """The specification of the node's operator."""
+        """Return the specification of the node's operator."""
         key = (view.domain, view.op_type)
         if key not in self._specs:
             self._specs[key] = self._library.find(view.op_type, view.domain)
         return self._specs[key]
 
     def _rules_of(self, node: BoundNode) -> tuple[tuple[Rule, Predicate], ...]:
-        """The operator's rules at the node's opset, with their predicates."""
+        """Return the operator's rules at the node's opset, with their predicates."""
         key = (node.spec.op, node.opset, node.written)
         if key not in self._rules:
             rules = (rule for rule in rules_of(node.spec) if concerns(rule, node))
@@ -202,5 +202,5 @@ class _Checker:
 
 
 def _by_standing(row: NodeCount) -> tuple[int, int, str]:
-    """Worst standing first, then the most frequent, then by name."""
+    """Return worst standing first, then the most frequent, then by name."""
     return min(standing.rank for standing in row.counts), -row.total, row.op

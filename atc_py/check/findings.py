@@ -42,7 +42,7 @@ class Standing(Enum):
 
     @classmethod
     def of(cls, level: Level) -> Standing:
-        """The standing that a rule of that level leads to where it fails."""
+        """Return the standing that a rule of that level leads to where it fails."""
         return cls(level.value)
 
     @property
@@ -51,7 +51,7 @@ class Standing(Enum):
         return _ORDER[self]
 
     def reaches(self, limit: Standing) -> bool:
-        """Whether it is as bad as `limit`, or worse."""
+        """Return True if it is as bad as `limit`, or worse."""
         return self.rank <= limit.rank
 
 
@@ -59,12 +59,12 @@ _ORDER = {standing: rank for rank, standing in enumerate(Standing)}
 
 
 def worst(standings: Iterable[Standing]) -> Standing:
-    """The worst of them; SUPPORTED where there are none."""
+    """Return the worst of them; SUPPORTED where there are none."""
     return min(standings, key=lambda each: each.rank, default=Standing.SUPPORTED)
 
 
 def fingerprint_of(parts: Iterable[object]) -> str:
-    """A short digest of what names a finding."""
+    """Return a short digest of what names a finding."""
     text = "\0".join(str(part) for part in parts)
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
@@ -120,7 +120,7 @@ class Finding:
         return fingerprint_of(parts)
 
     def diagnostic(self, language: str = "en") -> Diagnostic:
-        """The finding as a diagnostic."""
+        """Return the finding as a diagnostic."""
         return Diagnostic(
             self.code,
             self.message.in_language(language),

@@ -56,7 +56,7 @@ class Conclusions:
         self._common = common_opsets
 
     def broken(self, node: BoundNode, rule: Rule, predicate: Predicate, answer: Answer) -> Finding:
-        """A rule that fails, or that cannot be decided."""
+        """Return a rule that fails, or that cannot be decided."""
         undecided = answer.state is State.UNKNOWN
         standing = Standing.UNKNOWN if undecided else Standing.of(rule.level)
         help_ = self._undecided_help(node.view) if undecided else _help(predicate, node.spec, rule)
@@ -74,7 +74,7 @@ class Conclusions:
         )
 
     def not_listed(self, view: NodeView, history: SchemaHistory, library: Library) -> Finding:
-        """An operator that is not on the list."""
+        """Return an operator that is not on the list."""
         name = operator_label(view)
         return Finding(
             code=UNKNOWN_OPERATOR,
@@ -89,7 +89,7 @@ class Conclusions:
         )
 
     def not_placed(self, view: NodeView, spec: OpSpec, refusal: Refusal) -> Finding:
-        """An operator at a version that the list does not have."""
+        """Return an operator at a version that the list does not have."""
         newest = max(self._common, default=max(spec.opsets))
         if newest in self._common:
             help_ = Words(
@@ -114,7 +114,7 @@ class Conclusions:
         return self._of_opset(view, spec, OPERATOR_RESTATED, Standing.REWRITE, Words("", ""), help_)
 
     def unlisted_attribute(self, node: BoundNode, name: str, value: object) -> Finding:
-        """An attribute that the specification has no row for."""
+        """Return an attribute that the specification has no row for."""
         names = [row.name for row in node.spec.attributes if node.has_attribute(row.name)]
         near = nearest(name, names, 2)
         known = ", ".join(names)
@@ -147,7 +147,7 @@ class Conclusions:
         )
 
     def surplus_inputs(self, node: BoundNode) -> Finding:
-        """Inputs behind the last one that the specification has."""
+        """Return inputs behind the last one that the specification has."""
         count = sum(tensor is not None for tensor in node.view.inputs)
         most = sum(row.exists_at(node.opset) for row in node.spec.inputs)
         return Finding(
@@ -174,7 +174,7 @@ class Conclusions:
         reason: Words,
         help_: Words,
     ) -> Finding:
-        """A finding about the version of an operator."""
+        """Return a finding about the version of an operator."""
         observed = Words(
             f"opset {view.opset} (version {view.since_version})",
             f"opset {view.opset}（第 {view.since_version} 版）",
@@ -206,7 +206,7 @@ class Conclusions:
 
 
 def operator_label(view: NodeView) -> str:
-    """The operator with its domain, where that is not ONNX's."""
+    """Return the operator with its domain, where that is not ONNX's."""
     return view.op_type if view.domain in ONNX_DOMAINS else f"{view.domain}::{view.op_type}"
 
 
@@ -239,7 +239,7 @@ def _rule_name(spec: OpSpec, rule: Rule) -> str:
 
 
 def _subject(spec: OpSpec, rule: Rule) -> str:
-    """The attribute, input or output that the rule is about."""
+    """Return the attribute, input or output that the rule is about."""
     arguments = rule.arguments
     if "attribute" in arguments:
         return f"attribute {arguments['attribute']}"

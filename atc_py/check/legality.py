@@ -45,7 +45,7 @@ def is_legal(dtype: DType, listed: Collection[DType], mode: PrecisionMode) -> bo
 
 
 def becomes(dtype: DType, listed: Collection[DType], mode: PrecisionMode) -> DType | None:
-    """The dtype that the operator computes in, or None where there is none.
+    """Return the dtype that the operator computes in, or None where there is none.
 
     A dtype that the mode never changes, an integer, bool or float64, must be listed itself.
     """

@@ -33,7 +33,7 @@ MAY_FOLD = Words(
 
 
 def of_vanishing_node(findings: Iterable[Finding], help_: Words) -> list[Finding]:
-    """The findings at a node that may fold away: its errors are not decided.
+    """Return the findings at a node that may fold away: its errors are not decided.
 
     What is merely rewritten is not mentioned: such a node is expected to be gone by then.
 
@@ -46,7 +46,7 @@ def of_vanishing_node(findings: Iterable[Finding], help_: Words) -> list[Finding
 
 
 def reserved(finding: Finding, reason: Words, help_: Words) -> Finding:
-    """An error as one that is not decided, for a reason; another finding as it is."""
+    """Return an error as one that is not decided, for a reason; another finding as it is."""
     if finding.standing is not Standing.ERROR:
         return finding
     observed = SEMICOLON.join(each for each in (finding.observed, reason) if each)
@@ -54,12 +54,12 @@ def reserved(finding: Finding, reason: Words, help_: Words) -> Finding:
 
 
 def not_yet(finding: Finding, help_: Words) -> Finding:
-    """An error that rests on a value which may be constant once dims are fixed."""
+    """Return an error that rests on a value which may be constant once dims are fixed."""
     return reserved(finding, NOT_YET, help_)
 
 
 def doubted(fault: Diagnostic, scope: str, reason: Words, help_: Words) -> Finding:
-    """The finding for what may be a fault, with the reason why it is not decided."""
+    """Return the finding for what may be a fault, with the reason why it is not decided."""
     place = fault.place or Place()
     return Finding(
         code=fault.code,

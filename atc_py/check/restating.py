@@ -81,7 +81,7 @@ def place_node(view: NodeView, spec: OpSpec, history: SchemaHistory) -> Placemen
 
 
 def _definition(view: NodeView, spec: OpSpec, history: SchemaHistory) -> OperatorSchema | Words:
-    """The definition that the node is of, or why it is of none that can be restated."""
+    """Return the definition that the node is of, or why it is of none that can be restated."""
     newest, opset = history.newest_opset, view.opset
     if opset > newest:
         return Words(
@@ -125,7 +125,7 @@ class _Restating:
         self._listed = listed
 
     def at(self, opset: int) -> _Changed:
-        """The node in the form of the listed version, or why it has none."""
+        """Return the node in the form of the listed version, or why it has none."""
         attributes = self._attributes()
         if isinstance(attributes, Words):
             return attributes
@@ -231,7 +231,7 @@ class _Restating:
         return None
 
     def _outputs(self) -> Words | None:
-        """An output that the listed version does not have."""
+        """Return an output that the listed version does not have."""
         for position, tensor in enumerate(self._view.outputs):
             if tensor is not None and _formal_at(self._listed.outputs, position) is None:
                 formal = _formal_at(self._own.outputs, position)
@@ -245,7 +245,7 @@ class _Restating:
         return self._own.since_version, self._listed.since_version
 
     def _absent(self, en: str, zh: str) -> Words:
-        """The listed version lacks something that the node uses."""
+        """Return the listed version lacks something that the node uses."""
         own, listed = self._versions
         return Words(
             f"version {listed} of {self._spec.op}, which is listed, has no {en} as version {own} "
@@ -254,7 +254,7 @@ class _Restating:
         )
 
     def _required(self, en: str, zh: str) -> Words:
-        """The listed version needs something that the node does not have."""
+        """Return the listed version needs something that the node does not have."""
         own, listed = self._versions
         return Words(
             f"version {listed} of {self._spec.op}, which is listed, requires {en}, version {own} "
@@ -263,7 +263,7 @@ class _Restating:
         )
 
     def _changed(self, en: str, zh: str) -> Words:
-        """Something means one thing in one version and another in the other."""
+        """Return something means one thing in one version and another in the other."""
         own, listed = self._versions
         return Words(
             f"{en} changed between version {listed} of {self._spec.op}, which is listed, and "
@@ -272,7 +272,7 @@ class _Restating:
         )
 
     def _not_movable(self, name: str, *, is_attribute: bool) -> Words:
-        """An input that the listed version does not take as one."""
+        """Return an input that the listed version does not take as one."""
         if not is_attribute:
             return self._absent(f"input {name}", f"输入 {name}")
         listed = self._listed.since_version
@@ -284,7 +284,7 @@ class _Restating:
 
 
 def _formal_at(formals: tuple[FormalParameter, ...], position: int) -> FormalParameter | None:
-    """The formal parameter at `position`; a variadic last one takes all further ones."""
+    """Return the formal parameter at `position`; a variadic last one takes all further ones."""
     if position < len(formals):
         return formals[position]
     return formals[-1] if formals and formals[-1].variadic else None

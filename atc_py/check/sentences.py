@@ -19,13 +19,13 @@ _CHOICES = ("dtypes", "one_of")
 
 
 def predicates() -> tuple[Predicate, ...]:
-    """All of them, by the rule's name."""
+    """Return all of them, by the rule's name."""
     _load()
     return tuple(sorted(REGISTER.values(), key=lambda row: row.kind.__name__))
 
 
 def predicate_of(kind: type[Rule]) -> Predicate:
-    """The predicate that answers rules of one kind.
+    """Return the predicate that answers rules of one kind.
 
     Raises:
         KeyError: there is none; a test holds that there is one for every kind.
@@ -40,7 +40,7 @@ def sentence(spec: OpSpec, rule: Rule) -> Words:
 
 
 def filled(words: Words, spec: OpSpec, rule: Rule) -> Words:
-    """`words` with the rule's arguments in their holes."""
+    """Return `words` with the rule's arguments in their holes."""
     given = {"op": spec.op, **rule.arguments}
     bounds = "range" in given
     texts = []
@@ -59,7 +59,7 @@ def _load() -> None:
 
 
 def _argument(value: object, language: str) -> str:
-    """One argument of a rule as text."""
+    """Return one argument of a rule as text."""
     if isinstance(value, tuple):
         return ", ".join(_argument(item, language) for item in value)
     if isinstance(value, Enum):
@@ -68,7 +68,7 @@ def _argument(value: object, language: str) -> str:
 
 
 def _choice(values: Any, language: str) -> str:
-    """`a`, `a or b`, `a, b or c`."""
+    """Return `a`, `a or b`, `a, b or c`."""
     *others, last = (_argument(value, language) for value in values)
     if not others:
         return str(last)
@@ -76,7 +76,7 @@ def _choice(values: Any, language: str) -> str:
 
 
 def _bounds(value: Any, language: str) -> str:
-    """`in [1, 63]`, `at least 1`, `at most 6` or `exactly 4`."""
+    """Return `in [1, 63]`, `at least 1`, `at most 6` or `exactly 4`."""
     least, most = value
     english = language == "en"
     if least == most:

@@ -35,12 +35,12 @@ def compiled_nodes(model: ModelView) -> list[list[int]]:
 
 
 def _own(model: ModelView) -> Iterator[NodeView]:
-    """The nodes of the model's graph, those of branches left out."""
+    """Yield the nodes of the model's graph, those of branches left out."""
     return (view for view in model.nodes if not view.scope)
 
 
 def _of_shapes_alone(model: ModelView) -> Iterator[int]:
-    """The positions of nodes that no data reaches, only shapes and constants."""
+    """Yield the positions of nodes that no data reaches, only shapes and constants."""
     fed = {each.name for each in model.inputs}
     for position, view in enumerate(_own(model)):
         reads = (tensor for tensor in view.inputs if tensor is not None)
@@ -52,6 +52,6 @@ def _of_shapes_alone(model: ModelView) -> Iterator[int]:
 
 
 def _is_known(view: NodeView) -> bool:
-    """Whether all types of a node are known to the last extent."""
+    """Return True if all types of a node are known to the last extent."""
     tensors = [tensor for tensor in (*view.inputs, *view.outputs) if tensor is not None]
     return all(each.element and each.dims is not None and None not in each.dims for each in tensors)

@@ -34,7 +34,7 @@ _LISTING = Words("`atc-py ops list` shows all listed ones", "`atc-py ops list` å
 
 
 def way_out(op_type: str, domain: str, history: SchemaHistory, library: Library) -> Words:
-    """The help of a finding about an operator that `library` does not have.
+    """Return the help of a finding about an operator that `library` does not have.
 
     Args:
         op_type: the operator, as the file spells it.
@@ -57,7 +57,7 @@ def way_out(op_type: str, domain: str, history: SchemaHistory, library: Library)
 
 
 def _of_onnx(op_type: str, versions: Sequence[OperatorSchema], library: Library) -> Words:
-    """An operator that ONNX defines."""
+    """Return an operator that ONNX defines."""
     first = versions[0].since_version
     late = first > NEWEST_LISTED
     if late and op_type in EXPORTED:
@@ -99,7 +99,7 @@ def _body(body: Sequence[str], library: Library) -> Words | None:
 
 
 def _of_no_domain(op_type: str, library: Library) -> Words:
-    """A name that ONNX does not have: another case, a slip, an operator that was fused."""
+    """Return a name that ONNX does not have: another case, a slip, an operator that was fused."""
     if op_type in FUSED:
         return _fused(op_type)
     near = library.near(op_type)
@@ -120,7 +120,7 @@ def _of_no_domain(op_type: str, library: Library) -> Words:
 
 
 def _of_domain(op_type: str, domain: str, history: SchemaHistory, library: Library) -> Words:
-    """An operator of another domain than ONNX's."""
+    """Return an operator of another domain than ONNX's."""
     if _ONNXRUNTIME.match(domain):
         return _of_onnxruntime(op_type)
     for pattern, words in _DOMAINS:
@@ -145,13 +145,13 @@ def _of_domain(op_type: str, domain: str, history: SchemaHistory, library: Libra
 
 
 def _is_custom(name: str, library: Library) -> bool:
-    """Whether a listed operator is a custom one."""
+    """Return True if a listed operator is a custom one."""
     spec = library.find(name)
     return spec is not None and spec.custom
 
 
 def _of_onnxruntime(op_type: str) -> Words:
-    """An operator of onnxruntime's own."""
+    """Return an operator of onnxruntime's own."""
     if op_type in FUSED:
         return _fused(op_type)
     if _QUANTISED.search(op_type):
@@ -165,7 +165,7 @@ def _of_onnxruntime(op_type: str) -> Words:
 
 
 def _fused(op_type: str) -> Words:
-    """An operator that onnxruntime's graph optimisation makes."""
+    """Return an operator that onnxruntime's graph optimisation makes."""
     parts = FUSED[op_type]
     return Words(
         f"onnxruntime's graph optimisation makes {op_type} of listed operators such as {parts}; "

@@ -106,7 +106,7 @@ def check(  # noqa: PLR0913  (one parameter an option)
 
 
 def _files(output: str | None, check_report: str | None, models: list[Path]) -> dict[str, Path]:
-    """The files to write, by option.
+    """Return the files to write, by option.
 
     Raises:
         AtcError: BAD_OPTION or CANNOT_WRITE for a name that makes no sense.

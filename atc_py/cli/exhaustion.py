@@ -24,7 +24,7 @@ def exhaustion(error: BaseException) -> str | None:
 
 
 def _causes(error: BaseException) -> list[BaseException]:
-    """An error and those that it was raised for."""
+    """Return an error and those that it was raised for."""
     found: list[BaseException] = []
     each: BaseException | None = error
     while each is not None and each not in found:
@@ -34,10 +34,10 @@ def _causes(error: BaseException) -> list[BaseException]:
 
 
 def _is_refused(error: BaseException) -> bool:
-    """Whether it is the system's refusal of memory."""
+    """Return True if it is the system's refusal of memory."""
     return isinstance(error, OSError) and error.errno == errno.ENOMEM
 
 
 def _is_unmapped(error: ImportError) -> bool:
-    """Whether a library could not be loaded for want of memory."""
+    """Return True if a library could not be loaded for want of memory."""
     return any(text in str(error).lower() for text in _MAPPED)

@@ -146,7 +146,7 @@ def _verify(
 
 
 def _bar(done: int, total: int) -> str:
-    """`[######......] 12 of 24 kernels`."""
+    """Return `[######......] 12 of 24 kernels`."""
     width = 24
     full = width * done // max(1, total)
     return f"{'#' * full}{'.' * (width - full)} {done} of {total} kernels"

@@ -86,7 +86,7 @@ def main(args: Sequence[str] | None = None) -> None:
 
 
 def _guarded(args: list[str]) -> int:
-    """The exit status of the command line `args`."""
+    """Return the exit status of the command line `args`."""
     as_json = _wants_json(args)
     try:
         status = cli.main(args, prog_name="atc-py", standalone_mode=False)
@@ -103,14 +103,14 @@ def _guarded(args: list[str]) -> int:
 
 
 def _ended(error: BaseException) -> int:
-    """The exit status of a command that a signal ended."""
+    """Return the exit status of a command that a signal ended."""
     signalled = error if isinstance(error, SignalledError) else SignalledError(signal.SIGINT)
     print_error(f"{signalled}; each file is the old one or the new one, whole")
     return signalled.status
 
 
 def _wants_json(args: Sequence[str]) -> bool:
-    """Whether the command line asks for JSON, in either spelling."""
+    """Return True if the command line asks for JSON, in either spelling."""
     pairs = pairwise(args)
     return "--json" in args or "--format=json" in args or ("--format", "json") in pairs
 
@@ -161,7 +161,7 @@ def _failed(error: Exception, *, as_json: bool) -> int:
 
 
 def _bug(error: Exception) -> Diagnostic:
-    """An exception that nobody expected; the traceback goes to a log file."""
+    """Return an exception that nobody expected; the traceback goes to a log file."""
     from atc_py.cli.bug_log import write_bug_log
 
     where = write_bug_log(error)

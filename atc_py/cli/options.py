@@ -184,7 +184,7 @@ def precision_mode(
     modes: Iterable[PrecisionMode],
     default: str | None = PrecisionMode.FORCE_FP16.value,
 ) -> Callable[[FC], FC]:
-    """The option for one of `modes`; a `default` of None tells that it was not given."""
+    """Return the option for one of `modes`; a `default` of None tells that it was not given."""
     return click.option(
         "--precision-mode",
         "--precision_mode",

@@ -107,7 +107,7 @@ def _outputs(
     trace: str | None,
     calibrate: Path | None,
 ) -> tuple[Path | None, Path | None, Path | None]:
-    """The files to write, held against each other and against what is read."""
+    """Return the files to write, held against each other and against what is read."""
     from atc_py.options.output_paths import report_output
 
     if model is None and calibrate is None:

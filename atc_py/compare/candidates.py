@@ -49,7 +49,7 @@ class Candidate:
 
 
 def find_candidates(model: OmModel) -> dict[str, Candidate]:
-    """Lines for all nodes of `model` that touch narrow floats, in the order of execution."""
+    """Return lines for all nodes of `model` that touch narrow floats, in the order of execution."""
     found: dict[str, Candidate] = {}
     for node in model.nodes:
         line = line_of(node)
@@ -60,7 +60,7 @@ def find_candidates(model: OmModel) -> dict[str, Candidate]:
 
 
 def line_of(node: OmNode) -> str | None:
-    """The line that keeps `node`; None for one whose dtypes follow from others'."""
+    """Return the line that keeps `node`; None for one whose dtypes follow from others'."""
     if not node.origins or node.op in _UNTOUCHED or node.engine == _NO_KERNEL:
         return None
     name = node.origins[-1].name
@@ -68,7 +68,7 @@ def line_of(node: OmNode) -> str | None:
 
 
 def _is_narrow(model: OmModel, node: OmNode) -> bool:
-    """Whether the node reads or makes 16-bit floats."""
+    """Return True if the node reads or makes 16-bit floats."""
     tensors = (model.tensors[at] for at in (*node.inputs, *node.outputs) if at >= 0)
     return any(tensor.dtype in NARROW for tensor in tensors)
 
@@ -103,7 +103,7 @@ def ranked_lines(
 
 
 def _bearing_on(model: OmModel, missed: Collection[int]) -> set[int]:
-    """Positions of the nodes that lead to the tensors `missed`; all where there are none."""
+    """Return positions of the nodes that lead to the tensors `missed`; all where there are none."""
     if not missed:
         return set(range(len(model.nodes)))
     wanted, found = set(missed), set()
@@ -120,6 +120,6 @@ def _more(here: float, reached: float) -> float:
 
 
 def _fits_a_line(name: str) -> bool:
-    """Whether a file with one name a line can hold the name, and gives it back as it is."""
+    """Return True if a file with one name a line can hold the name, and gives it back as it is."""
     plain = name.isprintable() and name == name.strip()
     return plain and name != "" and not name.startswith(("#", TYPE_LINE))

@@ -41,7 +41,7 @@ def trace_births(
     sources: Sequence[SourceLike],
     grids: Mapping[int, Grid],
 ) -> tuple[Layer, ...]:
-    """The layers in the order of execution, each with the birth of its error.
+    """Return the layers in the order of execution, each with the birth of its error.
 
     Args:
         model: the compiled model.
@@ -137,7 +137,7 @@ def _layer(
     value: str,
     figures: Figures,
 ) -> Layer:
-    """A layer whose error is not traced yet."""
+    """Return a layer whose error is not traced yet."""
     node, facts = model.nodes[index], model.tensors[tensor]
     return Layer(
         index=index,

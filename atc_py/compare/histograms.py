@@ -74,7 +74,7 @@ class Sampled:
         )
 
     def _axis(self, exponents: NDArray[np.float64]) -> tuple[float, float, dict[str, float]]:
-        """Ends of the axis, in whole octaves, and the limits of the dtype between them."""
+        """Return ends of the axis, in whole octaves, and the limits of the dtype between them."""
         if not exponents.size:
             exponents = np.zeros(1)
         low, high = float(exponents.min()), float(exponents.max())
@@ -91,7 +91,7 @@ class Sampled:
 
 
 def _limits(dtype: DType) -> dict[str, float]:
-    """log2 of what a float dtype can hold at least and at most."""
+    """Return log2 of what a float dtype can hold at least and at most."""
     if not dtype.is_float:
         return {}
     import ml_dtypes

@@ -38,7 +38,7 @@ class Role:
 
 
 def input_roles(model: ReferenceModel) -> dict[str, Role]:
-    """The role of each input that has one."""
+    """Return the role of each input that has one."""
     readers: dict[str, list[tuple[onnx.NodeProto, int]]] = {}
     for node in model.nodes:
         for at, name in enumerate(node.input):
@@ -50,7 +50,7 @@ def input_roles(model: ReferenceModel) -> dict[str, Role]:
 def _uses(
     name: str, readers: dict[str, list[tuple[onnx.NodeProto, int]]]
 ) -> Iterator[tuple[onnx.NodeProto, int]]:
-    """(node, input position) of all that read `name`, also behind nodes that hand it on."""
+    """Yield (node, input position) of all that read `name`, also behind nodes that hand it on."""
     waiting, seen = [name], {name}
     while waiting:
         for node, at in readers.get(waiting.pop(), ()):
@@ -61,14 +61,14 @@ def _uses(
 
 
 def _role(model: ReferenceModel, uses: list[tuple[onnx.NodeProto, int]]) -> Role:
-    """The role that an input with these uses has."""
+    """Return the role that an input with these uses has."""
     extents = [extent for node, at in uses if (extent := _table(model, node, at)) is not None]
     lengths = [n.input[0] for n, at in uses if n.op_type in _RECURRENT and at == _LENGTHS_AT]
     return Role(min(extents, default=None), lengths[0] if lengths else "")
 
 
 def _table(model: ReferenceModel, node: onnx.NodeProto, at: int) -> int | None:
-    """Rows of the constant table from which a node selects by its input `at`."""
+    """Return rows of the constant table from which a node selects by its input `at`."""
     if node.op_type not in {"Gather", "GatherElements"} or at != 1:
         return None
     shape = model.constant_shape(node.input[0])

@@ -24,7 +24,7 @@ __all__ = ["fitting_feeds"]
 
 
 def fitting_feeds(ports: Sequence[Port], roles: Mapping[str, Role], seed: int) -> dict[str, Array]:
-    """Random arrays for all ports; the same seed gives the same arrays.
+    """Return random arrays for all ports; the same seed gives the same arrays.
 
     Indices lie within the table that they select from, its last row among them; lengths lie between 1 and that of their sequence. Inputs with `mask` in their
     names are ones, then zeros from some place in the second half of the last axis on. Others are
@@ -53,7 +53,7 @@ def fitting_feeds(ports: Sequence[Port], roles: Mapping[str, Role], seed: int) -
 
 
 def _is_mask(port: Port) -> bool:
-    """Whether an input's name says that it is a mask."""
+    """Return True if an input's name says that it is a mask."""
     return "mask" in port.name.lower() or (
         port.dtype is DType.BOOL and "valid" in port.name.lower()
     )
@@ -62,7 +62,7 @@ def _is_mask(port: Port) -> bool:
 def _ids(
     generator: np.random.Generator, shape: Sequence[int], extent: int
 ) -> npt.NDArray[np.int64]:
-    """Indices in [0, extent), the last one among them."""
+    """Return indices in [0, extent), the last one among them."""
     ids = generator.integers(0, max(extent, 1), tuple(shape))
     if ids.size > 1:
         ids.flat[0] = max(extent - 1, 0)
@@ -70,7 +70,7 @@ def _ids(
 
 
 def _mask(generator: np.random.Generator, shape: Sequence[int]) -> npt.NDArray[np.int64]:
-    """Ones up to some place in the second half of the last axis, zeros behind it."""
+    """Return ones up to some place in the second half of the last axis, zeros behind it."""
     if not shape:
         return np.ones((), np.int64)
     length = shape[-1]

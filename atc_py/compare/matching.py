@@ -92,7 +92,7 @@ class _Matcher:
         self._leaving = self._find_leaving()
 
     def match(self) -> Matching:
-        """All matches."""
+        """Return all matches."""
         alone = []
         for at, node in enumerate(self._model.nodes):
             for position, tensor in enumerate(node.outputs):
@@ -116,7 +116,7 @@ class _Matcher:
         return origin.index if same and source.name == origin.name else None
 
     def _find_leaving(self) -> set[int]:
-        """Tensors that others than the steps of their own original node read."""
+        """Return tensors that others than the steps of their own original node read."""
         leaving = {port.tensor for port in self._model.outputs}
         for at in reversed(range(len(self._model.nodes))):
             node = self._model.nodes[at]
@@ -128,7 +128,7 @@ class _Matcher:
         return leaving
 
     def _value_of(self, at: int, position: int, tensor: int) -> str | None:
-        """The value of the original that result `position` of node `at` is."""
+        """Return the value of the original that result `position` of node `at` is."""
         node, group = self._model.nodes[at], self._group[at]
         handed_on = self._handed_on(node, group)
         if handed_on is not None:
@@ -158,12 +158,12 @@ class _Matcher:
         return self._values[read]
 
     def _kind(self, tensor: int) -> str:
-        """`float`, `integer` or `bool`."""
+        """Return `float`, `integer` or `bool`."""
         dtype = DType(self._model.tensors[tensor].dtype)
         return "float" if dtype.is_float else "integer" if dtype.is_integer else "bool"
 
     def _original_alone(self) -> tuple[Alone, ...]:
-        """Nodes of the original none of whose values is on the device."""
+        """Return nodes of the original none of whose values is on the device."""
         seen = set(self._values.values())
         inside = {o.index for node in self._model.nodes for o in node.origins}
         return tuple(

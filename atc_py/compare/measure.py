@@ -48,7 +48,7 @@ class _Scratch(threading.local):
         self._double = np.empty((2, _BLOCK), np.float64)
 
     def pair(self, like: _Reals) -> tuple[_Reals, _Reals]:
-        """Two arrays of the dtype and length of `like`."""
+        """Return two arrays of the dtype and length of `like`."""
         both = self._single if like.dtype == np.float32 else self._double
         return both[0, : like.size], both[1, : like.size]
 
@@ -92,7 +92,7 @@ class Measure:
                     self._add(ours[part].astype(np.float64), theirs[part].astype(np.float64))
 
     def figures(self) -> Figures:
-        """The numbers so far."""
+        """Return the numbers so far."""
         share = 1 / max(self._count, 1)
         finite = max(self._finite, 1)
         return Figures(
@@ -242,7 +242,7 @@ class Measure:
             self._under_value = largest
 
     def _cosine(self, dot: float, found2: float) -> float:
-        """Cosine of the angle; 1 for two vectors of zeros, NaN where nothing is finite."""
+        """Return cosine of the angle; 1 for two vectors of zeros, NaN where nothing is finite."""
         if self._count and not self._finite:
             return math.nan
         if dot == found2 == self._wanted2:
@@ -253,14 +253,14 @@ class Measure:
         return max(-1.0, min(1.0, cosine))
 
     def _snr(self, error2: float) -> float:
-        """Signal to noise in dB; infinite without noise."""
+        """Return signal to noise in dB; infinite without noise."""
         if not error2:
             return math.inf
         return 10 * math.log10(self._wanted2 / error2) if self._wanted2 else -math.inf
 
 
 def dtype_limit(dtype: DType) -> float:
-    """The largest finite value of `dtype`."""
+    """Return the largest finite value of `dtype`."""
     if dtype.is_float:
         import ml_dtypes
 
@@ -286,14 +286,14 @@ def _both_nan(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.bool
 
 
 def _ratio(error: float, size: float) -> float:
-    """`error` over `size`; infinite for an error of nothing."""
+    """Return `error` over `size`; infinite for an error of nothing."""
     if not error:
         return 0.0
     return error / size if size else math.inf
 
 
 def _larger(known: float, values: _Reals) -> float:
-    """Of `known` and `values` the one of the largest magnitude."""
+    """Return of `known` and `values` the one of the largest magnitude."""
     if not values.size:
         return known
     largest = float(values[np.abs(values).argmax()])

@@ -120,7 +120,7 @@ def _check_options(samples: int, targets: Mapping[str, float] | None, trials: in
 def _compiled(
     compilation: Compilation, folder: Path, on_stage: Callable[[str], None] | None
 ) -> OfflineModel:
-    """The compiled model, in `folder`, open; what comes after it is the stage `compare`."""
+    """Return the compiled model, in `folder`, open; what comes after it is the stage `compare`."""
     require_own_memory(_RUNTIME)
     om = folder / "model.om"
     compilation.write(om, on_stage=on_stage)

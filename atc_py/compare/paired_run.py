@@ -63,7 +63,7 @@ class Original(Protocol):
         ...
 
     def value(self, name: str) -> npt.NDArray[Any] | None:
-        """The value called `name`; None where the model makes no tensor of that name."""
+        """Return the value called `name`; None where the model makes no tensor of that name."""
         ...
 
     def release(self, name: str) -> None:
@@ -193,7 +193,7 @@ class Pair:
             self._scored[tensor].add(found, wanted)
 
     def _summed_up(self, samples: int, seconds: float) -> LayerComparison:
-        """The record of all runs."""
+        """Return the record of all runs."""
         layers = trace_births(
             self._description,
             self._matching,
@@ -226,7 +226,7 @@ class Pair:
         return replace(done, histograms=self._histograms(done))
 
     def _histograms(self, done: LayerComparison) -> dict[int, Histogram]:
-        """Those of the first bad layer and the worst ones, by position; one a value."""
+        """Return those of the first bad layer and the worst ones, by position; one a value."""
         if self._sampled is None:
             return {}
         first = [] if done.first_bad is None else [done.first_bad]
@@ -242,7 +242,7 @@ class Pair:
         return {at: each for at, each in drawn.items() if each is not None}
 
     def _outputs(self, at: Mapping[tuple[int, int], int]) -> dict[str, int]:
-        """Positions of the layers that the model hands out."""
+        """Return positions of the layers that the model hands out."""
         makers = self._matching.producer
         found = {
             port.name: at.get((makers.get(port.tensor, -1), port.tensor))
@@ -271,7 +271,7 @@ class Pair:
         return {name: found for name, found in rankings.items() if found is not None}
 
     def _unlike_ones(self) -> list[Alone]:
-        """Results that were matched and could not be measured."""
+        """Return results that were matched and could not be measured."""
         nodes = self._description.nodes
         makers = [(nodes[self._matching.producer[t]], why) for t, why in self._unlike.items()]
         return [Alone(node.name, node.op, why) for node, why in makers]

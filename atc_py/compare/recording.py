@@ -71,14 +71,14 @@ class Recording:
         """Nothing to do: every value is there."""
 
     def value(self, name: str) -> NDArray[Any] | None:
-        """The value called `name`; None where the model makes no tensor of that name."""
+        """Return the value called `name`; None where the model makes no tensor of that name."""
         return self._values.get(name)
 
     def release(self, name: str) -> None:
         """Nothing to do: another comparison may ask again."""
 
     def _kept(self, array: NDArray[Any], held_bytes: int) -> NDArray[Any]:
-        """`array`, or the same in a file where memory is for others."""
+        """Return `array`, or the same in a file where memory is for others."""
         if not array.nbytes or self.peak + array.nbytes <= held_bytes:
             self.peak += array.nbytes
             return array

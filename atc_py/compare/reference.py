@@ -160,7 +160,7 @@ class ReferenceModel:
         return None
 
     def as_declared(self, feeds: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-        """`feeds` in the dtypes that the file declares: a compiled model may take others."""
+        """Return `feeds` in the dtypes that the file declares: a compiled model may take others."""
         declared = {
             each.name: each.type.tensor_type.elem_type
             for each in self._proto.graph.input
@@ -173,7 +173,7 @@ class ReferenceModel:
         }
 
     def constant_shape(self, name: str) -> tuple[int, ...] | None:
-        """The extents of initializer `name`; None where it is none."""
+        """Return the extents of initializer `name`; None where it is none."""
         found = self.constants.get(name)
         return None if found is None else tuple(found.dims)
 
@@ -183,7 +183,7 @@ class ReferenceModel:
         return tuple(sorted({engine.name for engine in self._engines.values()}))
 
     def run_piece(self, at: int, feeds: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-        """Results of the piece at `at`; those that are no tensors are left out.
+        """Return results of the piece at `at`; those that are no tensors are left out.
 
         Raises:
             AtcError: REFERENCE_FAILED where neither onnxruntime nor onnx's evaluator runs it.
@@ -208,7 +208,7 @@ class ReferenceModel:
         )
 
     def _cut(self, weight_bytes: int) -> tuple[Piece, ...]:
-        """All nodes, in pieces; one piece where values cannot pass between pieces.
+        """Return all nodes, in pieces; one piece where values cannot pass between pieces.
 
         A piece ends with the node of an amended value, so that its readers come in a later one.
         """
@@ -229,11 +229,11 @@ class ReferenceModel:
         return tuple(_piece(each, self.constants) for each in pieces)
 
     def _weight_bytes(self, name: str) -> int:
-        """Bytes of initializer `name` as protobuf writes it; 0 where it is none."""
+        """Return bytes of initializer `name` as protobuf writes it; 0 where it is none."""
         return self.constants[name].ByteSize() if name in self.constants else 0
 
     def _model_of(self, piece: Piece, feeds: Mapping[str, NDArray[Any]]) -> onnx.ModelProto:
-        """A model of the piece alone; the types of its inputs are those of `feeds`."""
+        """Return a model of the piece alone; the types of its inputs are those of `feeds`."""
         model = onnx.ModelProto(ir_version=self._proto.ir_version)
         model.opset_import.extend(self._proto.opset_import)
         graph = model.graph
@@ -274,7 +274,7 @@ class ReferenceRun:
         self._awaited.update(names)
 
     def value(self, name: str) -> NDArray[Any] | None:
-        """The value called `name`; None where the model makes no tensor of that name."""
+        """Return the value called `name`; None where the model makes no tensor of that name."""
         there = name in self._held or name in self._model.makers
         while there and name not in self._held and self._next < len(self._model.pieces):
             self._advance()
@@ -320,7 +320,7 @@ class ReferenceRun:
 
 
 def open_reference(path: Path) -> ReferenceModel:
-    """The ONNX model in the file at `path`, ready to run.
+    """Return the ONNX model in the file at `path`, ready to run.
 
     Raises:
         AtcError: FILE_NOT_FOUND, FILE_UNREADABLE; BAD_MODEL for what onnx cannot load.
@@ -348,7 +348,7 @@ class _Engine:
     writes: tuple[str, ...]
 
     def run(self, feeds: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-        """The results that are tensors, by name."""
+        """Return the results that are tensors, by name."""
         results = zip(self.writes, self.call(feeds), strict=True)
         return {
             name: np.asarray(found)
@@ -358,7 +358,7 @@ class _Engine:
 
 
 def _onnxruntime(model: onnx.ModelProto, writes: tuple[str, ...]) -> _Engine:
-    """Onnxruntime without optimisations, which would take results away."""
+    """Return onnxruntime without optimisations, which would take results away."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -374,7 +374,7 @@ def _onnxruntime(model: onnx.ModelProto, writes: tuple[str, ...]) -> _Engine:
 
 
 def _onnx_reference(model: onnx.ModelProto, writes: tuple[str, ...]) -> _Engine:
-    """The reference evaluator of onnx."""
+    """Return the reference evaluator of onnx."""
     from onnx.reference import ReferenceEvaluator
 
     evaluator = ReferenceEvaluator(model)
@@ -388,7 +388,7 @@ def _onnx_reference(model: onnx.ModelProto, writes: tuple[str, ...]) -> _Engine:
 
 
 def _piece(nodes: Sequence[onnx.NodeProto], constants: Mapping[str, object]) -> Piece:
-    """`nodes` with what goes in and out."""
+    """Return `nodes` with what goes in and out."""
     writes = dict.fromkeys(name for node in nodes for name in node.output if name)
     reads = dict.fromkeys(
         name

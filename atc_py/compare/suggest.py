@@ -86,7 +86,7 @@ class _Search:
         self._smallest = self._minimal = False
 
     def suggestion(self) -> Suggestion:
-        """The whole search."""
+        """Return the whole search."""
         if reaches(self._first.done, self._targets):
             return self._told(self._first)
         best = self._all_kept()
@@ -149,7 +149,7 @@ class _Search:
         return best
 
     def _passed_over(self, best: Trial, size: int) -> Trial:
-        """`best` without each `size` lines in a row that it does not need."""
+        """Return `best` without each `size` lines in a row that it does not need."""
         lines = [line for line in self._candidates if line in best.kept]
         start = 0
         while start < len(lines) and self._left:
@@ -162,7 +162,7 @@ class _Search:
         return best
 
     def _swapped(self, best: Trial) -> Trial:
-        """The first set of the fewest nodes, as far as all sets of a size can be tried."""
+        """Return the first set of the fewest nodes, as far as all sets of a size can be tried."""
         for size in range(1, len(best.kept)):
             sets = [frozenset(each) for each in self._sets(size)]
             if len(sets) > self._left:
@@ -176,7 +176,7 @@ class _Search:
         return best
 
     def _sets(self, size: int) -> Iterable[tuple[str, ...]]:
-        """All sets of `size` candidates that were not tried; one too many where they are."""
+        """Yield all sets of `size` candidates that were not tried; one too many where they are."""
         if comb(len(self._candidates), size) > self._left + len(self._known):
             return [()] * (self._left + 1)
         sets = combinations(self._candidates, size)
@@ -232,7 +232,7 @@ class _Search:
             self._excluded.append(Excluded(line, self._candidates.pop(line).op, reason))
 
     def _missed(self, trial: Trial) -> set[int]:
-        """Tensors of the outputs that miss; none where the device did not come to them."""
+        """Return tensors of the outputs that miss; none where the device did not come to them."""
         done = trial.done
         missing = {
             done.layers[at].tensor
@@ -246,7 +246,7 @@ class _Search:
         return reaches(trial.done, self._targets)
 
     def _told(self, best: Trial) -> Suggestion:
-        """The record of the search, with `best` as its result."""
+        """Return the record of the search, with `best` as its result."""
         order = [line for line in self._candidates if line in best.kept]
         engines = _engines(best.model)
         nodes = (self._candidates[line] for line in order)
@@ -268,13 +268,13 @@ class _Search:
 
 
 def _alone(done: LayerComparison, output: str) -> LayerComparison:
-    """The comparison as if `output` were the only one."""
+    """Return the comparison as if `output` were the only one."""
     uncompared = {name: why for name, why in done.uncompared.items() if name == output}
     return replace(done, outputs={output: done.outputs[output]}, uncompared=uncompared)
 
 
 def _makes_narrow(model: OmModel, lines: Collection[str]) -> set[str]:
-    """Those of `lines` of which a node still makes 16-bit floats."""
+    """Return those of `lines` of which a node still makes 16-bit floats."""
     found = set()
     for node in model.nodes:
         line = line_of(node)
@@ -285,7 +285,7 @@ def _makes_narrow(model: OmModel, lines: Collection[str]) -> set[str]:
 
 
 def _engines(model: OmModel) -> dict[str, str]:
-    """The engine of the first node of each line."""
+    """Return the engine of the first node of each line."""
     found: dict[str, str] = {}
     for node in model.nodes:
         line = line_of(node)

@@ -33,7 +33,7 @@ _EXAMPLES = {"cosine": "0.99", "snr": "40"}
 
 
 def read_targets(given: Iterable[str]) -> dict[str, float]:
-    """Least values by figure, from `figure=number` texts.
+    """Return least values by figure, from `figure=number` texts.
 
     Raises:
         AtcError: BAD_OPTION for a figure that is not among METRICS or comes twice, and for what is
@@ -101,7 +101,7 @@ def reaches(done: LayerComparison, targets: Mapping[str, float]) -> bool:
 
 
 def targets_text(targets: Mapping[str, float]) -> str:
-    """The targets in words."""
+    """Return the targets in words."""
     if not targets:
         return "no output is bad"
     return ", ".join(
@@ -110,7 +110,7 @@ def targets_text(targets: Mapping[str, float]) -> str:
 
 
 def missed_targets(done: LayerComparison, targets: Mapping[str, float]) -> list[Diagnostic]:
-    """BELOW_TARGET for each output and figure that is below its target.
+    """Return BELOW_TARGET for each output and figure that is below its target.
 
     A device that stopped is DEVICE_FAILED, whatever the targets. An output with values that are
     NaN or infinite, though the original's are finite, misses every target, and so does one that

@@ -57,7 +57,7 @@ class Compilation:
         )  # fmt: skip
 
     def kept_lines(self) -> tuple[str, ...]:
-        """The lines of the user's own --keep-dtype file."""
+        """Return the lines of the user's own --keep-dtype file."""
         path = self.precision.get("keep_dtype")
         if path is None:
             return ()

@@ -134,7 +134,7 @@ def calibrate(measurements: Sequence[Measurement], soc: Soc) -> Calibration:
 
 
 def _rms(errors: NDArray[np.float64]) -> float:
-    """Root mean square."""
+    """Return root mean square."""
     return float(np.sqrt(np.mean(errors**2)))
 
 
@@ -153,7 +153,7 @@ def _loss(model: _Model, builtin: NDArray[np.float64], logs: NDArray[np.float64]
 def _search(
     model: _Model, builtin: NDArray[np.float64], start: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Levenberg and Marquardt's way downhill from `start`, within the bounds."""
+    """Return levenberg and Marquardt's way downhill from `start`, within the bounds."""
     logs = np.clip(start, _LEAST, _MOST)
     loss, damping = _loss(model, builtin, logs), 1e-2
     for _ in range(_ROUNDS):
@@ -199,7 +199,7 @@ def save_fit(path: Path, done: Calibration) -> None:
 
 
 def load_fit(path: Path) -> tuple[str, Fit]:
-    """The SoC and the factors in a file of `save_fit`.
+    """Return the SoC and the factors in a file of `save_fit`.
 
     Raises:
         AtcError: as `atc_py.system.input_files.read_text` does; BAD_FACTORS for another file.
@@ -247,7 +247,7 @@ def _impossible(factors: Any, spread: Any) -> str:
 
 
 def _is_figure(value: object, most: float) -> bool:
-    """Whether a value is a finite number from 0 to `most`."""
+    """Return True if a value is a finite number from 0 to `most`."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     return math.isfinite(value) and 0 <= value <= most

@@ -45,24 +45,24 @@ _WORD = 32
 
 
 def cube_depth(dtype: DType) -> int:
-    """Elements that the cube sums up in one cycle: the K of its block."""
+    """Return elements that the cube sums up in one cycle: the K of its block."""
     return _DEPTHS.get(dtype.bits, _SIDE)
 
 
 def vector_cores(soc: Soc) -> int:
-    """Cores that vector kernels use; separate vector cores only where the cube has none."""
+    """Return cores that vector kernels use; separate vector cores only where the cube has none."""
     return soc.vector_cores if rates_of(soc).split else soc.aicores
 
 
 def pipes_of(launch: Launch, soc: Soc, case: Case, memory: Memory) -> Pipes:
-    """Busy times of the pipes in one case, with the split over cores that takes least."""
+    """Return busy times of the pipes in one case, with the split over cores that takes least."""
     return min(
         ways_of(launch, soc, case, memory), key=lambda pipes: elapsed(pipes, soc, case, memory)
     )
 
 
 def ways_of(launch: Launch, soc: Soc, case: Case, memory: Memory) -> Iterator[Pipes]:
-    """Busy times of the pipes for each way of cutting the work."""
+    """Yield busy times of the pipes for each way of cutting the work."""
     product = head_product(launch)
     if case.ideal:
         yield _least(launch, soc, case, memory)
@@ -78,7 +78,7 @@ def ways_of(launch: Launch, soc: Soc, case: Case, memory: Memory) -> Iterator[Pi
 
 
 def elapsed(pipes: Pipes, soc: Soc, case: Case, memory: Memory) -> float:
-    """Seconds until all pipes are done.
+    """Return seconds until all pipes are done.
 
     One after another that is the sum. At the same time it is the longest, and the time in which
     the first piece, a quarter of the unified buffer, comes and the last one goes; never more than
@@ -93,7 +93,7 @@ def elapsed(pipes: Pipes, soc: Soc, case: Case, memory: Memory) -> float:
 
 
 def _least(launch: Launch, soc: Soc, case: Case, memory: Memory) -> Pipes:
-    """The least work at the peak rates, spread evenly."""
+    """Return the least work at the peak rates, spread evenly."""
     hertz = soc.mhz * 1e6
     cube = vector = 0.0
     for operation in launch.operations:
@@ -114,7 +114,7 @@ def _least(launch: Launch, soc: Soc, case: Case, memory: Memory) -> Pipes:
 
 
 def _vector_pipes(launch: Launch, soc: Soc, case: Case, memory: Memory) -> Pipes:
-    """A kernel without a product: its tensors in even parts, rows of a reduction whole."""
+    """Return a kernel without a product: its tensors in even parts, rows of a reduction whole."""
     hertz, cores = soc.mhz * 1e6, vector_cores(soc)
     cycles = 0.0
     for operation in launch.operations:
@@ -134,12 +134,12 @@ def _vector_pipes(launch: Launch, soc: Soc, case: Case, memory: Memory) -> Pipes
 
 
 def _part(nbytes: int, cores: int) -> float:
-    """Bytes of the core that has most."""
+    """Return bytes of the core that has most."""
     return max(nbytes / cores, min(nbytes, _TRANSFER))
 
 
 def _repeats(passes: Passes, cores: int) -> int:
-    """Repeats of the core that has most, for one instruction."""
+    """Return repeats of the core that has most, for one instruction."""
     if passes.rows >= passes.elements:
         return ceil(ceil(passes.elements * passes.itemsize / _REPEAT) / cores)
     row = ceil(passes.elements / passes.rows) * passes.itemsize
@@ -156,7 +156,7 @@ class _Kernel:
     memory: Memory
 
     def pipes(self, product: Product, split: tuple[int, int, int]) -> Iterator[Pipes]:
-        """The pipes with the result cut in `split` (batch, rows, columns), for some tiles."""
+        """Yield the pipes with the result cut in `split` (batch, rows, columns), for some tiles."""
         hertz, factors = self.soc.mhz * 1e6, self.case.factors
         batch = ceil(product.batch / split[0])
         rows = ceil(ceil(product.m / _SIDE) / split[1])
@@ -178,7 +178,7 @@ class _Kernel:
             yield Pipes(cube, vector, mte1, mte2, mte3, fixp)
 
     def _depth(self, product: Product) -> int:
-        """Blocks along the extent summed over; channels of a convolution are padded."""
+        """Return blocks along the extent summed over; channels of a convolution are padded."""
         block = cube_depth(product.dtype)
         if product.window is None:
             return ceil(product.k / block)
@@ -188,7 +188,7 @@ class _Kernel:
         return kernel * ceil(channels / block)
 
     def _to_l0(self, product: Product, blocks: tuple[int, int], tile: tuple[int, int]) -> float:
-        """Cycles that load the operands of one step in depth of all tiles of a core."""
+        """Return cycles that load the operands of one step in depth of all tiles of a core."""
         rates = rates_of(self.soc)
         share = self.case.l0_share if rates.split else 1.0
         block = _SIDE * cube_depth(product.dtype) * product.dtype.bits / 8
@@ -198,7 +198,7 @@ class _Kernel:
         return (left + right) / share
 
     def _into(self, product: Product, share: tuple[int, int, int], tiles: tuple[int, int]) -> float:
-        """Bytes into the busiest core; what does not fit half of L1 is read again.
+        """Return bytes into the busiest core; what does not fit half of L1 is read again.
 
         One operand is read once for each part of the other one that fits, or both are read for
         each of the `tiles` of the result.
@@ -216,7 +216,7 @@ class _Kernel:
         return max(batch * again, self.memory.read / self.soc.aicores)
 
     def _behind(self, product: Product, elements: int) -> tuple[float, float, float]:
-        """Seconds of vector unit and of FIXP behind the cube, and bytes out of the core."""
+        """Return seconds of vector unit and of FIXP behind the cube, and bytes out of the core."""
         rates, hertz = rates_of(self.soc), self.soc.mhz * 1e6
         cycles = 0.0
         for operation in self.launch.operations:
@@ -232,14 +232,14 @@ class _Kernel:
 
 
 def _passes_part(passes: Passes, elements: int, product: Product) -> float:
-    """Elements of the busiest core, in the proportion of its part of the product."""
+    """Return elements of the busiest core, in the proportion of its part of the product."""
     whole = product.steps * product.batch * product.m * product.n
     return max(elements, passes.elements * elements / max(1, whole))
 
 
 @lru_cache(maxsize=64)
 def _splits(cores: int) -> tuple[tuple[int, int, int], ...]:
-    """Ways to cut a result for at most `cores` cores that no other one covers."""
+    """Return ways to cut a result for at most `cores` cores that no other one covers."""
     return tuple(
         (batch, rows, cores // (batch * rows))
         for batch in range(1, cores + 1)
@@ -249,7 +249,7 @@ def _splits(cores: int) -> tuple[tuple[int, int, int], ...]:
 
 @lru_cache(maxsize=64)
 def _tiles(soc: Soc) -> tuple[tuple[int, int], ...]:
-    """(rows, columns) in blocks of tiles that fill half of L0C."""
+    """Return (rows, columns) in blocks of tiles that fill half of L0C."""
     room = max(1, soc.l0c_kib * _KIB // (_SIDE * _SIDE * _SUM) // 2)
     side = isqrt(room)
     return ((side, room // side), (room // side, side), (1, room), (room, 1))

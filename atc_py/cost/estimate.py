@@ -84,12 +84,12 @@ class Estimate:
 
     @property
     def is_compute_bound(self) -> bool:
-        """Whether arithmetic takes longer than data, the launch left aside."""
+        """True if arithmetic takes longer than data, the launch left aside."""
         return self.limiter in {"cube", "vector", "aicpu"}
 
 
 def estimate(launch: Launch, soc: Soc, fit: Fit | None = None) -> Estimate:
-    """The estimate of a kernel on a SoC."""
+    """Return the estimate of a kernel on a SoC."""
     return _estimate(launch, soc, fit)
 
 
@@ -118,7 +118,7 @@ def _estimate(launch: Launch, soc: Soc, fit: Fit | None) -> Estimate:
 
 
 def case_seconds(launch: Launch, soc: Soc, case: Case) -> float:
-    """The time of a kernel in one case, with its launch."""
+    """Return the time of a kernel in one case, with its launch."""
     if launch.engine is Engine.AICPU:
         return _aicpu_seconds(launch, soc, case)
     memory = memory_of(launch, soc, case)
@@ -127,7 +127,7 @@ def case_seconds(launch: Launch, soc: Soc, case: Case) -> float:
 
 
 def physical_limit(launch: Launch, soc: Soc) -> float:
-    """The time at the peak rates of arithmetic and of memory, with what fits in L2.
+    """Return the time at the peak rates of arithmetic and of memory, with what fits in L2.
 
     Kernels of the AI CPU have that of memory alone: the rate of its arithmetic is not published.
     """
@@ -163,7 +163,7 @@ def _busiest(pipes: Pipes) -> str:
 
 
 def _cores(launch: Launch, soc: Soc) -> int:
-    """Cores that have work."""
+    """Return cores that have work."""
     for operation in launch.operations:
         product = work_of(operation).product
         if product is not None:
@@ -174,12 +174,12 @@ def _cores(launch: Launch, soc: Soc) -> int:
 
 
 def _macs(launch: Launch) -> int:
-    """Multiplications of the cube."""
+    """Return multiplications of the cube."""
     products = (work_of(operation).product for operation in launch.operations)
     return sum(product.macs for product in products if product is not None)
 
 
 def _vector_elements(launch: Launch) -> int:
-    """Elements that the vector unit computes."""
+    """Return elements that the vector unit computes."""
     passes = (work_of(operation).passes for operation in launch.operations)
     return sum(each.elements for each in passes if each is not None)

@@ -47,7 +47,7 @@ class Factors:
     aicpu_launch: float
 
     def as_json(self) -> dict[str, float]:
-        """The factors by name."""
+        """Return the factors by name."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
@@ -113,7 +113,7 @@ def ranged(fitted: Factors | None) -> tuple[Case, Case, Case]:
 
 
 def _beyond(end: Factors, fitted: Factors, *, fast: bool) -> Factors:
-    """The factors of an end, moved where the fitted ones lie beyond it."""
+    """Return the factors of an end, moved where the fitted ones lie beyond it."""
     chosen = {}
     for field in fields(Factors):
         pair = getattr(end, field.name), getattr(fitted, field.name)

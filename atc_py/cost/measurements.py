@@ -76,7 +76,7 @@ class _LineError(ValueError):
 
 
 def read_measurements(path: Path) -> list[Measurement]:
-    """The measurements in a CSV file.
+    """Return the measurements in a CSV file.
 
     Raises:
         AtcError: as `atc_py.system.input_files.read_text` does; BAD_MEASUREMENTS with every line that has
@@ -86,7 +86,7 @@ def read_measurements(path: Path) -> list[Measurement]:
 
 
 def _parsed(path: Path, text: str) -> list[Measurement]:
-    """The lines of a file, or everything that is wrong with them."""
+    """Return the lines of a file, or everything that is wrong with them."""
     reader = csv.reader(text.splitlines())
     try:
         rows = [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]
@@ -139,7 +139,7 @@ def _columns(path: Path, line: int, head: Sequence[str]) -> dict[str, int]:
 
 
 def _measurement(cells: Mapping[str, str], unit: float, line: int) -> Measurement:
-    """One line as a kernel.
+    """Return one line as a kernel.
 
     Raises:
         _LineError: it has no meaning.
@@ -163,7 +163,7 @@ def _measurement(cells: Mapping[str, str], unit: float, line: int) -> Measuremen
 
 
 def _seconds(text: str, unit: float) -> float:
-    """A time; it must be more than nothing."""
+    """Return a time; it must be more than nothing."""
     try:
         seconds = float(text) * unit
     except ValueError:
@@ -174,7 +174,7 @@ def _seconds(text: str, unit: float) -> float:
 
 
 def _dtype(text: str) -> DType:
-    """The first of one or several dtypes, in our spelling or in msprof's."""
+    """Return the first of one or several dtypes, in our spelling or in msprof's."""
     name = text.split(";", maxsplit=1)[0].strip().strip('"').lower().removeprefix("dt_")
     name = {"float": "float32", "bf16": "bfloat16"}.get(name, name)
     try:
@@ -184,7 +184,7 @@ def _dtype(text: str) -> DType:
 
 
 def _shapes(text: str) -> list[Shape]:
-    """Shapes such as `1,64,56,56;64,64,3,3`; extents may be joined by `x` too."""
+    """Return shapes such as `1,64,56,56;64,64,3,3`; extents may be joined by `x` too."""
     found = []
     for part in text.strip().strip('"').split(";"):
         extents = part.strip().lower().replace("x", ",").strip("[]")
@@ -200,7 +200,7 @@ def _shapes(text: str) -> list[Shape]:
 
 
 def _result(row: TargetOp, shapes: Sequence[Shape]) -> Shape:
-    """The shape of the result where it follows from the inputs."""
+    """Return the shape of the result where it follows from the inputs."""
     if row.family == "matmul" and len(shapes) >= _MATRIX and min(map(len, shapes[:2])) >= _MATRIX:
         left, right = shapes[0], shapes[1]
         if left[-1] != right[-2]:
@@ -218,12 +218,12 @@ def _result(row: TargetOp, shapes: Sequence[Shape]) -> Shape:
 
 
 def _pair(*shapes: Shape) -> str:
-    """Shapes as text."""
+    """Return shapes as text."""
     return " and ".join(format_shape(shape) for shape in shapes)
 
 
 def _launch(row: TargetOp, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> Launch:
-    """A kernel alone; second operands of products are weights.
+    """Return a kernel alone; second operands of products are weights.
 
     Raises:
         IndexError: an operand or extent is missing.
@@ -249,13 +249,13 @@ def _launch(row: TargetOp, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) 
 
 
 def _strides(data: Tensor, out: Tensor) -> tuple[int, ...]:
-    """Strides of a convolution, by the extents before and after."""
+    """Return strides of a convolution, by the extents before and after."""
     pairs = zip(data.shape[2:], out.shape[2:], strict=True)
     return (1, 1, *(max(1, round(before / after)) for before, after in pairs))
 
 
 def _turned(row: TargetOp, left: Tensor, out: Tensor) -> tuple[tuple[str, object], ...]:
-    """Whether the left matrix stands on its side, by the rows of the result."""
+    """Return True if the left matrix stands on its side, by the rows of the result."""
     name = "transpose_x1" if row.attribute("transpose_x1") else "adj_x1"
     is_turned = left.shape[-2] != out.shape[-2] == left.shape[-1]
     return ((name, is_turned),)

@@ -69,7 +69,7 @@ class Kernel:
 
     @property
     def has_blocks(self) -> bool:
-        """Whether something that it reads or writes is not stored row by row."""
+        """True if something that it reads or writes is not stored row by row."""
         return any(word not in {Format.ND.value, "->"} for word in _words(self.formats))
 
 
@@ -140,17 +140,17 @@ class NetworkCost:
 
     @property
     def fits(self) -> bool | None:
-        """Whether device memory holds it; None where its size is not published."""
+        """True if device memory holds it; None where its size is not published."""
         size = device_memory(self.soc)
         return None if size is None else self.footprint.total <= size
 
     @property
     def has_open(self) -> bool:
-        """Whether extents are unknown, so that the true time is longer."""
+        """True if extents are unknown, so that the true time is longer."""
         return any(kernel.has_open for kernel in self.kernels)
 
     def by_operator(self) -> dict[str, list[Kernel]]:
-        """Kernels by their operators, those that take longest together first."""
+        """Return kernels by their operators, those that take longest together first."""
         found: dict[str, list[Kernel]] = defaultdict(list)
         for kernel in self.kernels:
             found[kernel.op].append(kernel)
@@ -201,7 +201,7 @@ def network_cost(model: OmModel, fit: Fit | None = None) -> NetworkCost:
 def _kernel(
     model: OmModel, placed: PlacedLaunch, cost: Estimate, start: float, makers: dict[int, int]
 ) -> Kernel:
-    """A kernel as reports show it."""
+    """Return a kernel as reports show it."""
     nodes = [model.nodes[position] for position in placed.nodes]
     head, last = placed.launch.operations[0], placed.launch.operations[-1]
     names = [operation.row.name for operation in placed.launch.operations]
@@ -225,7 +225,7 @@ def _kernel(
 
 
 def _words(formats: str) -> list[str]:
-    """The formats of both sides and the arrow between them."""
+    """Return the formats of both sides and the arrow between them."""
     return formats.replace(";", " ").split()
 
 
@@ -244,14 +244,14 @@ def _formats(model: OmModel, head: OmNode, last: OmNode) -> str:
 
 
 def _nbytes(model: OmModel, tensor: int) -> int:
-    """Bytes of a tensor in memory; what has open extents counts nothing."""
+    """Return bytes of a tensor in memory; what has open extents counts nothing."""
     found = model.tensors[tensor]
     bits = element_count(extent or 0 for extent in stored_dims(found)) * DType(found.dtype).bits
     return -(-bits // 8)
 
 
 def _footprint(model: OmModel, placed: Sequence[PlacedLaunch]) -> Footprint:
-    """Memory from the plan where there is one, else from live ranges."""
+    """Return memory from the plan where there is one, else from live ranges."""
     plan = model.memory
     weights = sum(
         _nbytes(model, at) for at, each in enumerate(model.tensors) if each.member is not None
@@ -269,7 +269,7 @@ def _footprint(model: OmModel, placed: Sequence[PlacedLaunch]) -> Footprint:
 
 
 def _live_bytes(model: OmModel, placed: Sequence[PlacedLaunch]) -> list[int]:
-    """By launch, bytes of results in the arena that are needed while it runs.
+    """Return by launch, bytes of results in the arena that are needed while it runs.
 
     A result that was written over an operand takes that one's place.
     """
@@ -292,7 +292,7 @@ def _live_bytes(model: OmModel, placed: Sequence[PlacedLaunch]) -> list[int]:
 def _swept(
     model: OmModel, count: int, begin: dict[int, list[int]], end: dict[int, list[int]]
 ) -> list[int]:
-    """Bytes that are taken at each launch: a place in the arena counts once."""
+    """Return bytes that are taken at each launch: a place in the arena counts once."""
     places = None if model.memory is None else model.memory.places
     unit = 1 if model.memory is None else model.memory.alignment
     holders: dict[int | str, list[int]] = defaultdict(list)

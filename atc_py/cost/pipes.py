@@ -38,7 +38,7 @@ class Pipes:
         return self.cube + self.vector + self.mte1 + self.mte2 + self.mte3 + self.fixp
 
     def as_json(self) -> dict[str, float]:
-        """Seconds by pipe."""
+        """Return seconds by pipe."""
         return {name: getattr(self, name) for name in PIPES}
 
 

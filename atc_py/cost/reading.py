@@ -42,7 +42,7 @@ class PlacedLaunch:
 
 
 def roots_of(model: OmModel) -> list[int]:
-    """By tensor, the tensor whose data it shows: itself, but for the results of views."""
+    """Return by tensor, the tensor whose data it shows: itself, but for the results of views."""
     roots = list(range(len(model.tensors)))
     for node in model.nodes:
         inputs = _present(node)
@@ -53,7 +53,7 @@ def roots_of(model: OmModel) -> list[int]:
 
 
 def launches_of(model: OmModel) -> list[PlacedLaunch]:
-    """The launches of a model in order; nodes of one scope are one, and views are none."""
+    """Return the launches of a model in order; nodes of one scope are one, and views are none."""
     reader = _Reader(model)
     groups = launch_positions(model.nodes).values()
     launched = [at for at in groups if not all(is_view(model.nodes[each].op) for each in at)]
@@ -61,7 +61,7 @@ def launches_of(model: OmModel) -> list[PlacedLaunch]:
 
 
 def _present(node: OmNode) -> list[int]:
-    """The inputs that are there."""
+    """Return the inputs that are there."""
     return [position for position in node.inputs if position != _ABSENT]
 
 
@@ -80,7 +80,7 @@ class _Reader:
                 self._users.setdefault(tensor, []).append(position)
 
     def launch(self, members: Sequence[int]) -> PlacedLaunch:
-        """The launch of some nodes."""
+        """Return the launch of some nodes."""
         nodes = [self._model.nodes[position] for position in members]
         inside = set(members)
         made = {tensor for node in nodes for tensor in node.outputs}
@@ -113,7 +113,7 @@ class _Reader:
         )
 
     def _leaves(self, tensor: int, inside: set[int]) -> bool:
-        """Whether others than the nodes `inside` read a tensor, or the caller takes it."""
+        """Return True if others than the nodes `inside` read a tensor, or the caller takes it."""
         if tensor in self._handed_out:
             return True
         users = self._users.get(tensor, [])
@@ -128,13 +128,13 @@ class _Reader:
         return Source.FED if is_fed else Source.RESULT
 
     def _tensor(self, position: int) -> Tensor:
-        """A tensor's type; an extent that only the run knows counts as 1."""
+        """Return a tensor's type; an extent that only the run knows counts as 1."""
         tensor = self._model.tensors[position]
         stored = None if tensor.storage is None else _closed(stored_dims(tensor))
         return Tensor(_closed(tensor.shape), DType(tensor.dtype), stored)
 
     def _operation(self, node: OmNode) -> Operation:
-        """A node as the cost model takes it."""
+        """Return a node as the cost model takes it."""
         row = find_operator(node.op)
         if row is None:
             raise ValueError(f"no target operator is called {node.op!r}")
@@ -147,12 +147,12 @@ class _Reader:
 
 
 def _closed(extents: Iterable[int | None]) -> tuple[int, ...]:
-    """Extents with 1 for those that only the run knows."""
+    """Return extents with 1 for those that only the run knows."""
     return tuple(1 if extent is None else extent for extent in extents)
 
 
 def _attributes(given: Mapping[str, OmAttribute]) -> tuple[tuple[str, object], ...]:
-    """Attributes that can be hashed, by name."""
+    """Return attributes that can be hashed, by name."""
     return tuple(
         (name, tuple(value) if isinstance(value, list) else value)
         for name, value in sorted(given.items())

@@ -85,7 +85,7 @@ class Work:
 
 @lru_cache(maxsize=4096)
 def work_of(operation: Operation) -> Work:
-    """The work of an operator, from its row's family, its types and attributes."""
+    """Return the work of an operator, from its row's family, its types and attributes."""
     row = operation.row
     product = _PRODUCTS.get(row.family)
     if product is not None and operation.outputs:
@@ -102,7 +102,7 @@ def bytes_read(operation: Operation, position: int, tensor: Tensor) -> int:
 
 
 def _passes(operation: Operation, count: float) -> Passes:
-    """Passes over the largest tensor of an operator."""
+    """Return passes over the largest tensor of an operator."""
     largest = max(operation.tensors, key=lambda tensor: tensor.elements)
     itemsize = max(tensor.dtype.itemsize for tensor in operation.tensors)
     rows = largest.elements
@@ -112,7 +112,7 @@ def _passes(operation: Operation, count: float) -> Passes:
 
 
 def _row_length(operation: Operation, tensor: Tensor) -> int:
-    """Elements that are reduced or normalised together."""
+    """Return elements that are reduced or normalised together."""
     axes = operation.numbers("axes") or (-1,)
     rank = len(tensor.shape)
     return prod(tensor.shape[axis] for axis in axes if -rank <= axis < rank)
@@ -129,7 +129,7 @@ def _overlap(operation: Operation) -> float:
 
 
 def _gates(operation: Operation) -> Passes | None:
-    """The functions of the gates of a recurrent layer."""
+    """Return the functions of the gates of a recurrent layer."""
     if operation.row.family != "recurrent":
         return None
     out = operation.outputs[0]
@@ -139,7 +139,7 @@ def _gates(operation: Operation) -> Passes | None:
 
 
 def _matmul(operation: Operation) -> Product:
-    """Stacked matrices; a right operand without a stack is one for all rows."""
+    """Return stacked matrices; a right operand without a stack is one for all rows."""
     left, right, out = operation.inputs[0], operation.inputs[1], operation.outputs[0]
     if left is None or right is None:
         raise ValueError(f"{operation.row.name} lacks an operand")
@@ -155,7 +155,7 @@ def _matmul(operation: Operation) -> Product:
 
 
 def _conv(operation: Operation) -> Product:
-    """A convolution: pixels of the result, the window's elements, output channels."""
+    """Return a convolution: pixels of the result, the window's elements, output channels."""
     data, filters, out = operation.inputs[0], operation.inputs[1], operation.outputs[0]
     if data is None or filters is None:
         raise ValueError(f"{operation.row.name} lacks an operand")
@@ -174,7 +174,7 @@ def _conv(operation: Operation) -> Product:
 
 
 def _transposed(operation: Operation, data: Tensor, filters: Tensor) -> Product:
-    """A transposed convolution: each pixel of the data times each element of the filter."""
+    """Return a transposed convolution: each pixel of the data times each element of the filter."""
     groups = max(1, operation.number("groups", 1))
     channels = data.shape[1] // groups
     return Product(
@@ -184,7 +184,7 @@ def _transposed(operation: Operation, data: Tensor, filters: Tensor) -> Product:
 
 
 def _recurrent(operation: Operation) -> Product | None:
-    """A recurrent layer: in each step the input and the state times the gates' weights."""
+    """Return a recurrent layer: in each step the input and the state times the gates' weights."""
     data, out = operation.inputs[0], operation.outputs[0]
     if data is None:
         return None
@@ -211,6 +211,6 @@ _PRODUCTS: dict[str, Callable[[Operation], Product | None]] = {
 
 
 def head_product(launch: Launch) -> Product | None:
-    """The product that a kernel is built around, or None."""
+    """Return the product that a kernel is built around, or None."""
     products = (work_of(operation).product for operation in launch.operations)
     return next((product for product in products if product is not None), None)

@@ -57,12 +57,12 @@ class Place:
         return f"{place}, {self.field}" if place else self.field
 
     def _file_text(self) -> str:
-        """`file:line:column`, as editors understand it."""
+        """Return `file:line:column`, as editors understand it."""
         numbers = (self.line, self.column)
         return ":".join([self.file or "", *(str(n) for n in numbers if n is not None)]).strip(":")
 
     def _node_text(self) -> str:
-        """`node 17 "conv2" (Conv)`, with the parts that are known."""
+        """Return `node 17 "conv2" (Conv)`, with the parts that are known."""
         parts: list[str] = []
         if self.node is not None:
             parts.append(f"node {self.node}")
@@ -145,7 +145,7 @@ class Code:
         help: str | None = None,  # noqa: A002  (the word that users read)
         rule: str | None = None,
     ) -> Diagnostic:
-        """A finding of this kind."""
+        """Return a finding of this kind."""
         return Diagnostic(self, message, place, help, rule)
 
     def error(
@@ -156,7 +156,7 @@ class Code:
         help: str | None = None,  # noqa: A002  (the word that users read)
         rule: str | None = None,
     ) -> AtcError:
-        """An exception that carries one finding of this kind."""
+        """Return an exception that carries one finding of this kind."""
         return AtcError(self.diagnostic(message, place=place, help=help, rule=rule))
 
 

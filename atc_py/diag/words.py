@@ -23,28 +23,28 @@ class Words:
 
     @classmethod
     def same(cls, text: object) -> Words:
-        """Numbers, names and dtypes, which read the same in both."""
+        """Return numbers, names and dtypes, which read the same in both."""
         return cls(str(text), str(text))
 
     def in_language(self, language: str) -> str:
-        """The text in `language`, one of LANGUAGES."""
+        """Return the text in `language`, one of LANGUAGES."""
         return self.zh if language == "zh" else self.en
 
     def __add__(self, other: Words) -> Words:
-        """Both texts joined."""
+        """Return both texts joined."""
         return Words(self.en + other.en, self.zh + other.zh)
 
     def __bool__(self) -> bool:
-        """Whether it says anything."""
+        """Return True if it says anything."""
         return bool(self.en)
 
     def join(self, parts: Iterable[Words]) -> Words:
-        """The parts in a row with this text between them, as `str.join` does."""
+        """Return the parts in a row with this text between them, as `str.join` does."""
         rows = list(parts)
         return Words(self.en.join(row.en for row in rows), self.zh.join(row.zh for row in rows))
 
     def as_json(self) -> dict[str, str]:
-        """Text in both languages as JSON values."""
+        """Return text in both languages as JSON values."""
         return {"en": self.en, "zh": self.zh}
 
 

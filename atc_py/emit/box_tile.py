@@ -69,7 +69,7 @@ class BoxTile:
 
     @property
     def along_rows(self) -> bool:
-        """Whether a run is loaded along the rows' axis, which is dense in the source."""
+        """True if a run is loaded along the rows' axis, which is dense in the source."""
         if self.way is not Way.ORDERED:
             return False
         if self.row_axis is None:
@@ -105,7 +105,7 @@ class BoxTile:
 
     @property
     def is_dense(self) -> bool:
-        """Whether the runs of an ordered tile follow one another in the source."""
+        """True if the runs of an ordered tile follow one another in the source."""
         return self.way is Way.ORDERED and self.runs > 1 and self.run_step == self.stretch
 
     @property
@@ -174,7 +174,7 @@ class BoxTile:
         return self.columns if self.row_axis is None else self.box.target[self.row_axis]
 
     def halved(self) -> BoxTile:
-        """Tiles of half the size; columns stay together as long as rows can be cut.
+        """Return tiles of half the size; columns stay together as long as rows can be cut.
 
         Where runs lie along the rows, the longer side is cut.
         """
@@ -184,7 +184,7 @@ class BoxTile:
         return self.sized(rows, columns)
 
     def sized(self, rows: int, columns: int) -> BoxTile:
-        """Tiles of another size."""
+        """Return tiles of another size."""
         return BoxTile(self.box, self.itemsize, self.way, self.row_axis, rows, columns)
 
     def even(self) -> BoxTile:
@@ -198,13 +198,13 @@ class BoxTile:
 
 
 def _whole(count: int, itemsize: int) -> int:
-    """`count` elements rounded up to whole blocks."""
+    """Return `count` elements rounded up to whole blocks."""
     per_block = BLOCK // itemsize
     return -(-count // per_block) * per_block
 
 
 def offset_bytes(itemsize: int) -> int:
-    """Bytes of the offsets of one element; one of 8 bytes is gathered as two of 4."""
+    """Return bytes of the offsets of one element; one of 8 bytes is gathered as two of 4."""
     return _OFFSET * max(1, itemsize // 4)
 
 
@@ -229,7 +229,7 @@ def _row_axis(box: Box, itemsize: int) -> int | None:
 
 
 def box_tile(box: Box, itemsize: int, room: int, cores: int) -> BoxTile:
-    """The largest tiles that fit in `room` bytes, smaller where cores would have no work."""
+    """Return the largest tiles that fit in `room` bytes, smaller where cores would have no work."""
     axis, way = _row_axis(box, itemsize), way_of(box)
     rows = 1 if axis is None else max(1, min(box.extents[axis], _MOST_RUNS))
     columns = max(1, box.extents[-1])

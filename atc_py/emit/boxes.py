@@ -65,11 +65,11 @@ class Box:
 
 
 def dense(shape: Shape) -> tuple[int, ...]:
-    """Elements between neighbours along each axis of a tensor."""
+    """Return elements between neighbours along each axis of a tensor."""
     return tuple(prod(shape[axis + 1 :]) for axis in range(len(shape)))
 
 
 def view(extents: Iterable[int], source: Iterable[int], start: int = 0) -> Box:
-    """The box that fills a tensor of `extents` with a strided view of another."""
+    """Return the box that fills a tensor of `extents` with a strided view of another."""
     shape = tuple(extents)
     return Box(shape, tuple(source), dense(shape), start)

@@ -48,7 +48,7 @@ class Collected:
 
 
 def collect(graph: Graph, soc: Soc) -> list[Collected]:
-    """The distinct kernels of `graph` for `soc`, in the order of their first nodes.
+    """Return the distinct kernels of `graph` for `soc`, in the order of their first nodes.
 
     Nodes with one scope are one launch as far as the head's family applies their functions; those
     behind are the next launch.
@@ -69,7 +69,7 @@ def collect(graph: Graph, soc: Soc) -> list[Collected]:
 
 
 def _launches(graph: Graph, soc: Soc) -> Iterator[tuple[KernelFacts, tuple[Node, ...]]]:
-    """The nodes of each launch, and the kernel that they need."""
+    """Yield the nodes of each launch, and the kernel that they need."""
     launching = {node: (row, engine) for node, row, engine in _launching(graph)}
     scopes: dict[int, list[Node]] = {}
     for node in launching:
@@ -95,14 +95,14 @@ def _launches(graph: Graph, soc: Soc) -> Iterator[tuple[KernelFacts, tuple[Node,
 
 
 def _facts(key: KernelKey, row: TargetOp) -> KernelFacts:
-    """The kernel of `key`, which has no links, as families see it."""
+    """Return the kernel of `key`, which has no links, as families see it."""
     return KernelFacts(
         key, row, _ports(key.inputs, row.input_at), _ports(key.outputs, row.output_at)
     )
 
 
 def _launching(graph: Graph) -> Iterator[tuple[Node, TargetOp, Engine]]:
-    """The nodes that launch kernels, with their rows and engines."""
+    """Yield the nodes that launch kernels, with their rows and engines."""
     for node in graph.nodes:
         row = find_operator(node.op)
         if row is None:
@@ -132,7 +132,7 @@ def _broken(node: Node, message: str) -> AtcError:
 def _ports(
     ports: tuple[PortKey | None, ...], operand_at: Callable[[int], Operand | None]
 ) -> tuple[Port, ...]:
-    """The operands that are there; those of a variadic one are numbered from 0."""
+    """Return the operands that are there; those of a variadic one are numbered from 0."""
     listed = []
     first: dict[str, int] = {}
     for position, port in enumerate(ports):

@@ -78,18 +78,18 @@ _PLAIN_COMMENT = re.compile(r"[ -)+->@-\[\]-~]*")
 
 
 def camel(name: str) -> str:
-    """`tile_length` as C++ members are called: `tileLength`."""
+    """Return `tile_length` as C++ members are called: `tileLength`."""
     head, *rest = name.split("_")
     return head + "".join(part[:1].upper() + part[1:] for part in rest)
 
 
 def identifier(name: str) -> str:
-    """`name` as a variable: a word that C++ has taken ends in an underscore."""
+    """Return `name` as a variable: a word that C++ has taken ends in an underscore."""
     return f"{name}_" if name in _TAKEN else name
 
 
 def comment(text: str) -> str:
-    """`text` as one line that cannot leave a comment, whatever a model calls its nodes.
+    """Return `text` as one line that cannot leave a comment, whatever a model calls its nodes.
 
     Kept are letters and digits of any script and harmless punctuation. Line breaks, controls,
     marks that turn the direction of text, `*` (which could end a comment), backslash and `?`
@@ -117,7 +117,7 @@ def attribute_constant(name: str, value: AttrValue) -> str:
 
 
 def _literal(value: bool | float | str | DType) -> tuple[str, str]:
-    """C++ type and literal of one value."""
+    """Return C++ type and literal of one value."""
     if isinstance(value, bool):
         return "bool", "true" if value else "false"
     if isinstance(value, DType):
@@ -130,12 +130,12 @@ def _literal(value: bool | float | str | DType) -> tuple[str, str]:
 
 
 def _int_literal(value: int) -> str:
-    """The smallest int64 has no literal of its own: its digits alone overflow."""
+    """Return the smallest int64 has no literal of its own: its digits alone overflow."""
     return str(value) if value > -(2**63) else f"(-{2**63 - 1} - 1)"
 
 
 def _float_literal(value: float) -> str:
-    """A float32 literal; what overflows float32 is infinite."""
+    """Return a float32 literal; what overflows float32 is infinite."""
     if math.isnan(value):
         return '__builtin_nanf("")'
     if abs(value) > _FLOAT32_MAX:
@@ -144,7 +144,7 @@ def _float_literal(value: float) -> str:
 
 
 def _string_literal(value: str) -> str:
-    """ASCII letters, digits and a few marks stay; every other byte is an octal escape."""
+    """Return ASCII letters, digits and a few marks stay; every other byte is an octal escape."""
     data = value.encode(errors="replace")
     safe = (chr(byte) if chr(byte).isalnum() or byte in b" _-./:,;()" else "" for byte in data)
     escaped = (

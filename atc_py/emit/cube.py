@@ -138,12 +138,12 @@ class Walk:
 
 
 def square_of(itemsize: int) -> int:
-    """Elements of a side of what the cube turns at once."""
+    """Return elements of a side of what the cube turns at once."""
     return max(_SIDE, BLOCK // itemsize)
 
 
 def whole(value: int, square: int) -> int:
-    """`value` rounded up to whole squares, at least one."""
+    """Return `value` rounded up to whole squares, at least one."""
     return max(1, -(-value // square)) * square
 
 
@@ -198,7 +198,7 @@ def product_tiling(
 def product_buffers(
     product: Product, sides: Sides, walk: Walk, result: int | None
 ) -> tuple[Buffer, ...]:
-    """Queues of the operands and of the result.
+    """Return queues of the operands and of the result.
 
     Elements of the result are `result` bytes wide; None where it leaves L0C for the device's memory.
     """
@@ -227,12 +227,12 @@ def tile_bytes(kernel: KernelFacts) -> int:
 
 
 def tile_scratch(kernel: KernelFacts) -> tuple[Scratch, ...]:
-    """Tensors that links need; the sums leave room for the result in float32."""
+    """Return tensors that links need; the sums leave room for the result in float32."""
     return tuple(each for each in link_scratch(kernel.links, _RESULT) if each.name != _WIDE)
 
 
 def link_buffers(kernel: KernelFacts, sides: Sides) -> tuple[Buffer, ...]:
-    """Tiles of what links read, and their scratch."""
+    """Return tiles of what links read, and their scratch."""
     area, width = sides.m * sides.n, kernel.outputs[0].dtype.itemsize
     tensors = (each for link in kernel.links for each in link.tensors)
     return (
@@ -242,12 +242,12 @@ def link_buffers(kernel: KernelFacts, sides: Sides) -> tuple[Buffer, ...]:
 
 
 def applies_links(kernel: KernelFacts, soc: Soc) -> bool:
-    """Whether the kernel has its result in the unified buffer, where links are applied."""
+    """Return True if the kernel has its result in the unified buffer, where links are applied."""
     return soc.vector_cores <= soc.aicores and lies_row_by_row(kernel)
 
 
 def optional_input(kernel: KernelFacts, position: int) -> Port | None:
-    """The input at `position`, if it is there."""
+    """Return the input at `position`, if it is there."""
     return next((port for port in kernel.inputs if port.position == position), None)
 
 

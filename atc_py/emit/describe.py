@@ -30,7 +30,7 @@ _ATTR_TYPES = {
 
 
 def describe(kernel: KernelFacts, *, in_blocks: bool = False) -> str:
-    """The description of `kernel`: JSON text with a line break at its end.
+    """Return the description of `kernel`: JSON text with a line break at its end.
 
     Lists of types and formats have one column, the kernel's own. Absent optional inputs are left
     out; an attribute's default is the value that the kernel is built for. What links read and their
@@ -81,7 +81,7 @@ def _operands(
 
 
 def _linked_operands(kernel: KernelFacts, *, in_blocks: bool) -> list[dict[str, Any]]:
-    """One entry for each operand of the links."""
+    """Return one entry for each operand of the links."""
     return [
         {
             "name": port.name,
@@ -94,7 +94,7 @@ def _linked_operands(kernel: KernelFacts, *, in_blocks: bool) -> list[dict[str, 
 
 
 def _linked_attributes(link: Link) -> list[dict[str, Any]]:
-    """One entry for each attribute of a link's operator."""
+    """Return one entry for each attribute of a link's operator."""
     row = find_operator(link.op)
     declared = {} if row is None else {each.name: each.type for each in row.attributes}
     return [
@@ -110,14 +110,14 @@ def _linked_attributes(link: Link) -> list[dict[str, Any]]:
 
 
 def _param_type(operand: Operand) -> str:
-    """CANN's word for how often an operand occurs."""
+    """Return cANN's word for how often an operand occurs."""
     if operand.variadic:
         return "dynamic"
     return "optional" if operand.optional else "required"
 
 
 def _finite(value: AttrValue) -> Any:
-    """`value` as JSON holds it; infinities and NaN, which it has not, as their names."""
+    """Return `value` as JSON holds it; infinities and NaN, which it has not, as their names."""
     plain = plain_value(value)
     items = plain if isinstance(plain, list) else [plain]
     named = [str(x) if isinstance(x, float) and not math.isfinite(x) else x for x in items]

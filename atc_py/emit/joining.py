@@ -47,7 +47,7 @@ def stored_operands(node: Node, soc: Soc) -> StorageChoice:
 def with_link(
     facts: KernelFacts, nodes: Sequence[Node], follower: Node, soc: Soc
 ) -> KernelFacts | None:
-    """The kernel that does what `facts` does and then `follower`; None where none can.
+    """Return the kernel that does what `facts` does and then `follower`; None where none can.
 
     Args:
         facts: the kernel so far.
@@ -95,7 +95,7 @@ def _applies(launch: Launch, before: Family) -> bool:
 
 
 def _follows(follower: Node, value: Value) -> bool:
-    """Whether `follower` alone reads `value`, and has all its operands."""
+    """Return True if `follower` alone reads `value`, and has all its operands."""
     if len(value.consumers) != 1:
         return False
     places = [_behind_views(each) is value for each in follower.present_inputs]

@@ -59,7 +59,7 @@ class KernelSet:
 
 
 def emit_kernels(graph: Graph, soc: Soc, templates: Path | None = None) -> KernelSet:
-    """Kernels for the nodes of `graph`, which must have their engines, on `soc`.
+    """Return kernels for the nodes of `graph`, which must have their engines, on `soc`.
 
     Args:
         graph: in phase typed or later.
@@ -133,7 +133,7 @@ class _Written:
 
 
 def _texts(written: _Written, soc: Soc, folders: tuple[Path, ...]) -> dict[str, str]:
-    """The files of one kernel."""
+    """Return the files of one kernel."""
     name = written.kernel.name
     context = _context(written, soc)
     stem = f"{name}/{name}"
@@ -183,7 +183,7 @@ def _context(written: _Written, soc: Soc) -> dict[str, Any]:
 
 
 def _entry(written: _Written, source: str) -> dict[str, Any]:
-    """The kernel in the list of kernels."""
+    """Return the kernel in the list of kernels."""
     facts = written.facts
     complete = LEFT not in source
     family = written.family
@@ -211,7 +211,7 @@ def _entry(written: _Written, source: str) -> dict[str, Any]:
 
 
 def _port_entry(port: Port) -> dict[str, Any]:
-    """An operand in the list of kernels."""
+    """Return an operand in the list of kernels."""
     storage = port.storage
     return {
         "name": port.name,
@@ -229,7 +229,7 @@ def _numbers(family: Family, facts: KernelFacts) -> str:
 
 
 def _link_entry(link: Link) -> dict[str, Any]:
-    """A link in the list of kernels; `reads` has null where it reads the result so far."""
+    """Return a link in the list of kernels; `reads` has null where it reads the result so far."""
     numbers = "exact" if link.exact else "sums" if link.function.cancels else "close"
     return {
         "op": link.op,

@@ -55,7 +55,7 @@ class PortKey(NamedTuple):
     storage: Storage | None = None
 
     def as_list(self) -> list[str]:
-        """The key as JSON holds it."""
+        """Return the key as JSON holds it."""
         stored = [] if self.storage is None else [str(self.storage)]
         return [self.dtype.value, self.format.value, *stored]
 
@@ -74,7 +74,7 @@ class Reach(Enum):
 
     @property
     def repeats(self) -> bool:
-        """Whether it depends on the extents of both which element belongs to which."""
+        """True if it depends on the extents of both which element belongs to which."""
         return self in {Reach.STACK, Reach.REPEATED}
 
 
@@ -92,7 +92,7 @@ class LinkInput(NamedTuple):
     storage: Storage | None = None
 
     def as_list(self) -> list[str]:
-        """The key as JSON holds it."""
+        """Return the key as JSON holds it."""
         stored = [] if self.storage is None else [str(self.storage)]
         return [self.format.value, self.reach.value, *stored]
 
@@ -143,7 +143,7 @@ class KernelKey:
         return (self.op, *(link.op for link in self.links))
 
     def text(self) -> str:
-        """The key as JSON, equal for equal keys in every run and on every machine."""
+        """Return the key as JSON, equal for equal keys in every run and on every machine."""
         ports = [
             [None if port is None else port.as_list() for port in side]
             for side in (self.inputs, self.outputs)
@@ -161,12 +161,12 @@ class KernelKey:
         return json.dumps([self.op, self.engine.value, *ports, attributes, *links, *addressed])
 
     def digest(self) -> str:
-        """SHA-256 of the text, in hexadecimal."""
+        """Return SHA-256 of the text, in hexadecimal."""
         return hashlib.sha256(self.text().encode()).hexdigest()
 
 
 def kernel_key(node: Node, row: TargetOp, engine: Engine, stored: StorageChoice) -> KernelKey:
-    """The key of `node` alone, whose operator has `row` and which `engine` executes."""
+    """Return the key of `node` alone, whose operator has `row` and which `engine` executes."""
     inputs = [
         None if value is None else _port(value.type, stored.input(at))
         for at, value in enumerate(node.inputs)
@@ -178,7 +178,7 @@ def kernel_key(node: Node, row: TargetOp, engine: Engine, stored: StorageChoice)
 
 
 def kernel_name(key: KernelKey, taken: Collection[str] = ()) -> str:
-    """`conv2d_relu_f16_1a2b3c4d`: operators, first dtype, digest.
+    """Return `conv2d_relu_f16_1a2b3c4d`: operators, first dtype, digest.
 
     At most three operators are named; a name that is taken has a longer digest.
     """
@@ -191,7 +191,7 @@ def kernel_name(key: KernelKey, taken: Collection[str] = ()) -> str:
 
 
 def plain_value(value: AttrValue) -> Plain:
-    """`value` as JSON holds it; a dtype is its number in CANN's graph enum."""
+    """Return `value` as JSON holds it; a dtype is its number in CANN's graph enum."""
     if isinstance(value, DType):
         return value.ge
     return list(value) if isinstance(value, tuple) else value
@@ -205,12 +205,12 @@ def _port(kind: TensorType, storage: Storage | None) -> PortKey:
 def _plain_attributes(
     attributes: tuple[tuple[str, AttrValue], ...],
 ) -> list[tuple[str, Plain]]:
-    """Attributes as JSON holds them."""
+    """Return attributes as JSON holds them."""
     return [(name, plain_value(value)) for name, value in attributes]
 
 
 def attributes_of(node: Node, row: TargetOp) -> tuple[tuple[str, AttrValue], ...]:
-    """The node's attributes and the row's defaults for the rest, by name."""
+    """Return the node's attributes and the row's defaults for the rest, by name."""
     merged: dict[str, AttrValue] = {
         attribute.name: attribute.default
         for attribute in row.attributes

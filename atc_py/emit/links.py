@@ -85,7 +85,7 @@ class Link:
 
     @property
     def wide(self) -> bool:
-        """Whether it goes through float32."""
+        """True if it goes through float32."""
         return self.compute == "float" and self.key.dtype is not DType.FLOAT32
 
     @property
@@ -160,7 +160,7 @@ def reach_of(operand: Dims, result: Dims) -> Reach:
 
 
 def link_scratch(links: tuple[Link, ...], result: str) -> tuple[Scratch, ...]:
-    """Tensors that links need beside their operands and the result, each once.
+    """Return tensors that links need beside their operands and the result, each once.
 
     Args:
         links: in order.

@@ -50,12 +50,12 @@ class KernelFacts:
 
     @property
     def is_blocked(self) -> bool:
-        """Whether an operand or a result lies in a blocked format."""
+        """True if an operand or a result lies in a blocked format."""
         return any(port.storage is not None for port in (*self.operands, *self.outputs))
 
     @property
     def takes_blocks(self) -> bool:
-        """Whether it may address blocks where there are any."""
+        """True if it may address blocks where there are any."""
         return self.is_blocked and not self.key.by_rows
 
     @property
@@ -127,7 +127,7 @@ class Launch:
 
 
 def counted(type_: TensorType) -> Shape:
-    """The extents to plan with; an open one counts as 1 until the run knows it."""
+    """Return the extents to plan with; an open one counts as 1 until the run knows it."""
     return tuple(1 if extent is None else extent for extent in type_.dims)
 
 
@@ -166,11 +166,11 @@ class Plan:
     workspace: int = 0
 
     def used(self, storage: str) -> int:
-        """Bytes of a core's `storage` that are used."""
+        """Return bytes of a core's `storage` that are used."""
         return sum(buffer.nbytes for buffer in self.buffers if buffer.storage == storage)
 
     def as_json(self) -> dict[str, Any]:
-        """The plan for the list of kernels."""
+        """Return the plan for the list of kernels."""
         tiling = {each.name: getattr(self.tiling, each.name) for each in fields(self.tiling)}
         return {
             "cores": self.cores,

@@ -38,12 +38,12 @@ def fits_planes(kernel: KernelFacts) -> bool:
 
 
 def _is_whole(port: Port) -> bool:
-    """Whether a block of the operand is whole blocks of the unified buffer."""
+    """Return True if a block of the operand is whole blocks of the unified buffer."""
     return c0_of(port.dtype) * port.dtype.itemsize % BLOCK == 0
 
 
 def _parts(port: Port, lanes: int) -> int:
-    """Blocks of an operand that stand side by side in one of `lanes`."""
+    """Return blocks of an operand that stand side by side in one of `lanes`."""
     return 1 if port.storage is None else lanes // c0_of(port.dtype)
 
 

@@ -99,12 +99,12 @@ class _Steps(NamedTuple):
 
 
 def lanes_of(ports: Sequence[Port]) -> int:
-    """The largest C0 of the operands that lie in blocks."""
+    """Return the largest C0 of the operands that lie in blocks."""
     return max(c0_of(port.dtype) for port in ports if port.storage is not None)
 
 
 def planes_of(port: Port, shape: Shape, lanes: int) -> Planes:
-    """A tensor of `shape` in blocks of `lanes`."""
+    """Return a tensor of `shape` in blocks of `lanes`."""
     if port.storage is not None and port.storage.format is Format.NC1HWC0:
         images, channels, height, width = shape
         planes = -(-channels // lanes)
@@ -195,7 +195,7 @@ def _steps(seen: Seen, result: Shape, whole: Planes) -> _Steps | None:
 
 
 def _channel_steps(count: int, result: Shape, whole: Planes) -> _Steps | None:
-    """One element for each channel: of the blocks, or of images or matrices."""
+    """Return one element for each channel: of the blocks, or of images or matrices."""
     outer, axis = len(whole.outer), channel_axis(result, count)
     pixels = (0,) * len(whole.pixels)
     is_map = len(whole.pixels) == _MATRIX
@@ -222,7 +222,7 @@ def _row_steps(shape: Shape, result: Shape, whole: Planes) -> _Steps | None:
 
 
 def _blocked_steps(seen: Seen, result: Shape, whole: Planes) -> _Steps | None:
-    """In blocks like the result; those of images or matrices and of pixels may repeat."""
+    """Return in blocks like the result; those of images or matrices and of pixels may repeat."""
     padded = (1,) * (len(result) - len(seen.shape)) + seen.shape
     c0 = c0_of(seen.port.dtype)
     own = planes_of(seen.port, padded, c0)

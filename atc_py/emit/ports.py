@@ -45,6 +45,6 @@ class Port:
         return name
 
     def stored(self, shape: Shape) -> Shape:
-        """Extents of the array in which an operand of `shape` lies."""
+        """Return extents of the array in which an operand of `shape` lies."""
         dims = stored_shape(shape, Format(self.format), self.storage, self.dtype)
         return closed_shape(dims)

@@ -76,7 +76,7 @@ class Folded:
 
 
 def folded(shape: Shape, axes: Iterable[int]) -> Folded:
-    """The axes of `shape` with `axes` run along; extents of 1 count as neither."""
+    """Return the axes of `shape` with `axes` run along; extents of 1 count as neither."""
     chosen = {axis % len(shape) for axis in axes} if shape else set()
     merged: list[tuple[bool, int]] = []
     for axis, extent in enumerate(shape):
@@ -130,5 +130,5 @@ def axes_tiling(axes: Folded, room: int, soc: Soc, align: int = 1) -> AxesTiling
 
 
 def _column(pairs: tuple[tuple[int, int], ...], at: int) -> tuple[int, ...]:
-    """The extents or the strides; one axis of one step where there is none."""
+    """Return the extents or the strides; one axis of one step where there is none."""
     return tuple(pair[at] for pair in pairs) or (1 - at,)

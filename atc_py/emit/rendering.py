@@ -57,7 +57,7 @@ def render_apart(folders: tuple[Path, ...], name: str, context: Mapping[str, Any
 
 @lru_cache(maxsize=1)
 def _process() -> _Process:
-    """The process for all templates of this program."""
+    """Return the process for all templates of this program."""
     process = _Process()
     atexit.register(process.close)
     return process
@@ -71,7 +71,7 @@ class _Process:
         self._lock = Lock()
 
     def render(self, folders: tuple[Path, ...], name: str, context: Mapping[str, Any]) -> str:
-        """Have a template rendered."""
+        """Return have a template rendered."""
         paths = [str(folder.absolute()) for folder in folders]
         request = pickle.dumps((paths, name, dict(context), SECONDS, MEBIBYTES))
         with self._lock:
@@ -126,7 +126,7 @@ class _Process:
 
 
 def _ended(path: Path, name: str, status: int) -> AtcError:
-    """The diagnostic for a template with which the process ended."""
+    """Return the diagnostic for a template with which the process ended."""
     slow = {-getattr(signal, each, 0) for each in ("SIGXCPU", "SIGKILL")} | {1}
     why = f"it takes more than {SECONDS} s" if status in slow else f"it ends with status {status}"
     return BAD_TEMPLATE.error(

@@ -41,7 +41,7 @@ class TemplateSandbox(SandboxedEnvironment):
     """Templates reach plain values, Jinja's own objects and atc-py's facts, nothing behind them."""
 
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
-        """Whether a template may have an attribute."""
+        """Return True if a template may have an attribute."""
         if not super().is_safe_attribute(obj, attr, value) or not _is_known(obj):
             return False
         return callable(value) or _is_known(value)
@@ -52,13 +52,13 @@ class TemplateSandbox(SandboxedEnvironment):
 
 
 def _is_known(value: object) -> bool:
-    """Whether a value is plain, Jinja's, or one of atc-py's facts."""
+    """Return True if a value is plain, Jinja's, or one of atc-py's facts."""
     kind = type(value)
     return kind in _PLAIN or isinstance(value, _JINJA) or _is_own(kind) or isinstance(value, Enum)
 
 
 def _is_own(kind: type) -> bool:
-    """Whether a type is atc-py's."""
+    """Return True if a type is atc-py's."""
     return kind.__module__.startswith(_PACKAGE)
 
 
@@ -68,7 +68,7 @@ class BoundedLoader(FileSystemLoader):
     def get_source(
         self, environment: Environment, template: str
     ) -> tuple[str, str, Callable[[], bool]]:
-        """The text of a template.
+        """Return the text of a template.
 
         Raises:
             TemplateNotFound: no folder has it.

@@ -67,7 +67,7 @@ Shapes = tuple[Dims, ...]
 def served(
     kernel: KernelFacts, launches: Sequence[tuple[Node, ...]]
 ) -> dict[Shapes, list[tuple[Node, ...]]]:
-    """Launches of a kernel by the shapes of their operands, smallest shapes first."""
+    """Return launches of a kernel by the shapes of their operands, smallest shapes first."""
     found: dict[Shapes, list[tuple[Node, ...]]] = {}
     for nodes in launches:
         values = [*nodes[0].present_inputs, *_linked(kernel, nodes[1:]), *nodes[-1].outputs]
@@ -86,7 +86,7 @@ def _linked(kernel: KernelFacts, followers: Sequence[Node]) -> Iterator[Value]:
 def table_of(
     groups: dict[Shapes, list[tuple[Node, ...]]], plans: dict[Shapes, Plan], names: Sequence[str]
 ) -> Table:
-    """The table of a kernel whose operands are called `names`."""
+    """Return the table of a kernel whose operands are called `names`."""
     rank = max(1, *(len(shape) for shapes in groups for shape in shapes))
     tilings = [plan.tiling for plan in plans.values()]
     kind: Any = type(tilings[0])
@@ -123,7 +123,7 @@ class _Member:
 
 @cache
 def _members(tiling: type) -> tuple[_Member, ...]:
-    """The fields of a class of tilings, worked out once."""
+    """Return the fields of a class of tilings, worked out once."""
     return tuple(
         _Member(
             each.name,
@@ -138,7 +138,7 @@ def _members(tiling: type) -> tuple[_Member, ...]:
 
 
 def _field(member: _Member, value: Any) -> Field:
-    """The declaration of a field that has `value` in the first row."""
+    """Return the declaration of a field that has `value` in the first row."""
     extents = ""
     if isinstance(value, tuple):
         nested = bool(value) and isinstance(value[0], tuple)
@@ -149,13 +149,13 @@ def _field(member: _Member, value: Any) -> Field:
 
 
 def _length(value: Any) -> int:
-    """The length of the last axis of an array, or 1 of an empty one."""
+    """Return the length of the last axis of an array, or 1 of an empty one."""
     nested = value and isinstance(value[0], tuple)
     return max(1, len(value[0] if nested else value))
 
 
 def _initialiser(value: Any, member: _Member, axes: int) -> str:
-    """`value` in C++; arrays are filled up on the left to `axes`."""
+    """Return `value` in C++; arrays are filled up on the left to `axes`."""
     if not isinstance(value, tuple):
         return str(int(value))
     if value and isinstance(value[0], tuple):
@@ -166,12 +166,12 @@ def _initialiser(value: Any, member: _Member, axes: int) -> str:
 
 
 def _listed(values: Sequence[int | None]) -> str:
-    """Numbers in braces; an extent that only the run knows stands as 1."""
+    """Return numbers in braces; an extent that only the run knows stands as 1."""
     return "{" + ", ".join("1" if value is None else str(value) for value in values) + "}"
 
 
 def _shapes_text(names: Sequence[str], shapes: Shapes) -> str:
-    """`x 2x3, y 2x3`; the host works rows with open extents out in the run."""
+    """Return `x 2x3, y 2x3`; the host works rows with open extents out in the run."""
     listed = ", ".join(
         f"{name} {format_shape(shape)}" for name, shape in zip(names, shapes, strict=True)
     )
@@ -181,7 +181,7 @@ def _shapes_text(names: Sequence[str], shapes: Shapes) -> str:
 
 
 def _padded(shape: Dims, rank: int) -> Dims:
-    """`shape` with 1 on the left up to `rank` axes."""
+    """Return `shape` with 1 on the left up to `rank` axes."""
     return (1,) * (rank - len(shape)) + shape
 
 

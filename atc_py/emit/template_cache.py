@@ -54,7 +54,7 @@ def bytecode_cache(purpose: str) -> FileSystemBytecodeCache | None:
 
 
 def _cache_home() -> Path | None:
-    """The user's folder for caches by the conventions of the system, None without a home."""
+    """Return the user's folder for caches by the conventions of the system, None without a home."""
     if sys.platform == "win32":
         local = os.environ.get("LOCALAPPDATA")
         return Path(local) if local else None
@@ -66,7 +66,7 @@ def _cache_home() -> Path | None:
 
 
 def _is_own(folder: Path) -> bool:
-    """Whether the folder is this user's and nobody else may write to it."""
+    """Return True if the folder is this user's and nobody else may write to it."""
     if sys.platform == "win32":
         return True
     facts = folder.lstat()

@@ -37,7 +37,7 @@ def main() -> None:
 
 
 def _rendered(folders: tuple[Path, ...], name: str, context: dict[str, Any]) -> dict[str, Any]:
-    """The text of a template, or what is wrong with it."""
+    """Return the text of a template, or what is wrong with it."""
     try:
         return {"text": sandboxed_text(folders, name, context)}
     except AtcError as error:

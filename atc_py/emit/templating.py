@@ -64,7 +64,7 @@ def render(folders: tuple[Path, ...], name: str, context: Mapping[str, Any]) -> 
 
 
 def sandboxed_text(folders: tuple[Path, ...], name: str, context: dict[str, Any]) -> str:
-    """The text of a user's template; for the process that renders these.
+    """Return the text of a user's template; for the process that renders these.
 
     Raises:
         Exception: whatever the template does wrong.
@@ -73,13 +73,13 @@ def sandboxed_text(folders: tuple[Path, ...], name: str, context: dict[str, Any]
 
 
 def _is_trusted(folders: tuple[Path, ...]) -> bool:
-    """Whether all templates are atc-py's own."""
+    """Return True if all templates are atc-py's own."""
     return folders == (templates_dir() / "kernels",)
 
 
 @lru_cache(maxsize=8)
 def _environment(folders: tuple[Path, ...]) -> Environment:
-    """The environment whose templates lie in `folders`; it keeps what it has compiled.
+    """Return the environment whose templates lie in `folders`; it keeps what it has compiled.
 
     What it compiles of atc-py's own templates is kept between runs, too.
     """
@@ -101,7 +101,7 @@ def _environment(folders: tuple[Path, ...]) -> Environment:
 
 
 def bad_template(folders: tuple[Path, ...], name: str, error: BaseException) -> AtcError:
-    """The diagnostic for a template that is missing or does not render."""
+    """Return the diagnostic for a template that is missing or does not render."""
     if isinstance(error, TemplateNotFound):
         missing = error.name or name
         return BAD_TEMPLATE.error(
@@ -119,7 +119,7 @@ def bad_template(folders: tuple[Path, ...], name: str, error: BaseException) -> 
 
 
 def _where(path: Path, error: BaseException) -> tuple[str, int | None]:
-    """File and line of the innermost template that `error` went through."""
+    """Return file and line of the innermost template that `error` went through."""
     if isinstance(error, TemplateSyntaxError):
         return error.filename or str(path), error.lineno
     frames = [

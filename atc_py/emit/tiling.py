@@ -74,7 +74,7 @@ class Footprint:
 
     @classmethod
     def of(cls, queued: Iterable[DType], scratch: int = 0) -> Footprint:
-        """The footprint of queues of these dtypes plus `scratch` bytes an element.
+        """Return the footprint of queues of these dtypes plus `scratch` bytes an element.
 
         nbytes = DEPTH x sum(itemsize) + scratch; align = 32 / min(itemsize), which is whole
         blocks for wider operands too, since item sizes are powers of two.
@@ -83,7 +83,7 @@ class Footprint:
         return cls(BLOCK // min(sizes), DEPTH * sum(sizes) + scratch)
 
     def capacity(self, soc: Soc) -> int:
-        """Elements that fit in the unified buffer at once, whole blocks and at least one."""
+        """Return elements that fit in the unified buffer at once, whole blocks and at least one."""
         return max(self.align, soc.ub_kib * 1024 // self.nbytes // self.align * self.align)
 
 
@@ -133,11 +133,11 @@ def _split(units: int, cores: int) -> tuple[int, int, int]:
 
 
 def _cut(length: int, tile: int) -> tuple[int, int]:
-    """(tiles, elements of the last) of `length` elements; (0, 0) where there are none."""
+    """Return (tiles, elements of the last) of `length` elements; (0, 0) where there are none."""
     count = _ceil_div(length, tile)
     return count, length - (count - 1) * tile if count else 0
 
 
 def _ceil_div(value: int, by: int) -> int:
-    """`value` / `by`, rounded up."""
+    """Return `value` / `by`, rounded up."""
     return -(-value // by)

@@ -17,7 +17,7 @@ __all__ = ["host_headers", "write_kernels"]
 
 
 def host_headers() -> dict[str, str]:
-    """Text of every host header by its path below the folder of kernels: `host/...`."""
+    """Return text of every host header by its path below the folder of kernels: `host/...`."""
     folder = templates_dir() / "host"
     return {
         f"host/{path.relative_to(folder).as_posix()}": path.read_text(encoding="utf-8")

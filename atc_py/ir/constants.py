@@ -37,7 +37,7 @@ class ConstData(Protocol):
         ...
 
     def numpy(self) -> npt.NDArray[np.generic]:
-        """The data; callers must not write to it and should not keep it for long."""
+        """Return the data; callers must not write to it and should not keep it for long."""
         ...
 
     def release(self) -> None:
@@ -56,7 +56,7 @@ class DenseConst:
         self.shape: Shape = tuple(array.shape)
 
     def numpy(self) -> npt.NDArray[np.generic]:
-        """The array itself."""
+        """Return the array itself."""
         return self._array
 
     def release(self) -> None:
@@ -74,7 +74,7 @@ class SplatConst:
         self.shape = shape
 
     def numpy(self) -> npt.NDArray[np.generic]:
-        """A read-only array of `shape` whose elements share one place in memory."""
+        """Return a read-only array of `shape` whose elements share one place in memory."""
         import numpy as np
 
         with np.errstate(over="ignore"):
@@ -110,7 +110,7 @@ class DeferredConst:
         self.label = label
 
     def numpy(self) -> npt.NDArray[np.generic]:
-        """The computed array, which must have this constant's dtype and shape."""
+        """Return the computed array, which must have this constant's dtype and shape."""
         result = self._compute(*(source.numpy() for source in self.sources))
         if tuple(result.shape) != self.shape or DType.from_numpy(result.dtype) is not self.dtype:
             raise ValueError(
@@ -145,7 +145,7 @@ class CastConst:
         return self.source.shape
 
     def numpy(self) -> npt.NDArray[np.generic]:
-        """The cast array; one repeated value stays one value in memory."""
+        """Return the cast array; one repeated value stays one value in memory."""
         import numpy as np
 
         if isinstance(self.source, SplatConst):
@@ -204,7 +204,7 @@ def _clamp(cast: npt.NDArray[Any], array: npt.NDArray[Any], limit: float) -> Non
 
 
 def _largest_finite(dtype: DType) -> float:
-    """The largest finite value of a float dtype."""
+    """Return the largest finite value of a float dtype."""
     import ml_dtypes
 
     return float(ml_dtypes.finfo(dtype.numpy).max)  # type: ignore[no-untyped-call]

@@ -72,7 +72,7 @@ class Graph:
         self._taken.setdefault(name, 0)
 
     def add_input(self, name: str, type: TensorType) -> Value:  # noqa: A002
-        """A new graph input, after the ones that are there."""
+        """Return a new graph input, after the ones that are there."""
         value = Value(self.fresh_name(name), type)
         self.inputs.append(value)
         return value
@@ -83,7 +83,7 @@ class Graph:
         self.output_names.append(value.name if name is None else name)
 
     def constant(self, name: str, data: ConstData, like: TensorType | None = None) -> Value:
-        """A new constant; its format is that of `like`, or ND."""
+        """Return a new constant; its format is that of `like`, or ND."""
         type_ = TensorType(data.dtype, data.shape)
         if like is not None:
             type_ = type_.with_format(like.format)
@@ -112,7 +112,7 @@ class Graph:
         self.nodes = [node for node in self.nodes if node not in gone]
 
     def constants(self) -> Iterator[Value]:
-        """The constants in use, each once, in the order of first use."""
+        """Yield the constants in use, each once, in the order of first use."""
         seen: set[Value] = set()
         users = (*self.nodes, self.result)
         used = [value for user in users for value in user.present_inputs]
@@ -122,7 +122,7 @@ class Graph:
                 yield value
 
     def values(self) -> Iterator[Value]:
-        """Inputs, constants in use and outputs of nodes."""
+        """Yield inputs, constants in use and outputs of nodes."""
         yield from self.inputs
         yield from self.constants()
         for node in self.nodes:
@@ -138,7 +138,7 @@ class Graph:
 
 
 def _producers(node: Node) -> Iterator[Node]:
-    """The nodes whose results `node` uses."""
+    """Yield the nodes whose results `node` uses."""
     for value in node.present_inputs:
         if value.producer is not None:
             yield value.producer

@@ -71,7 +71,7 @@ class Cursor:
         self.token = self._scan()
 
     def _scan(self) -> Token:
-        """The token after the current one."""
+        """Return the token after the current one."""
         match = _TOKEN.match(self._text, self._next)
         if match is None or match.lastgroup is None:
             return Token("end", "", len(self._text))
@@ -80,7 +80,7 @@ class Cursor:
         return Token(kind, match.group(kind), match.start(kind))
 
     def take(self) -> Token:
-        """The current token; the cursor moves to the next."""
+        """Return the current token; the cursor moves to the next."""
         token = self.token
         self.token = self._scan()
         return token
@@ -105,7 +105,7 @@ class Cursor:
         return self.take()
 
     def decode(self, token: Token, quoted: str) -> str:
-        """The text that `quoted`, a part of `token`, stands for; quotes are optional.
+        """Return the text that `quoted`, a part of `token`, stands for; quotes are optional.
 
         Raises:
             AtcError: BAD_IR_TEXT where it has quotes and is not a JSON string.
@@ -119,11 +119,11 @@ class Cursor:
         return text
 
     def expected(self, what: str) -> AtcError:
-        """The error that the current token is not `what`."""
+        """Return the error that the current token is not `what`."""
         return self.error(f"expected {what}, found {self.token}", self.token)
 
     def error(self, message: str, token: Token, help: str | None = None) -> AtcError:  # noqa: A002
-        """An error at `token`."""
+        """Return an error at `token`."""
         line = self._text.count("\n", 0, token.offset) + 1
         column = token.offset - self._text.rfind("\n", 0, token.offset)
         place = Place(file=self._file, line=line, column=column)

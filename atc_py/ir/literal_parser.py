@@ -32,13 +32,13 @@ _VALUE = "an attribute's value (a number, true, false, a string, a dtype or a li
 
 
 def read_dtype(at: Cursor) -> DType:
-    """The dtype that the next word names."""
+    """Return the dtype that the next word names."""
     token = at.expect_kind("word", "a dtype")
     return _dtype(at, token)
 
 
 def read_integer(at: Cursor, what: str, limits: tuple[int, int] = _INT64) -> int:
-    """The next number, an integer within `limits`."""
+    """Return the next number, an integer within `limits`."""
     if at.token.kind != "number" or not _INTEGER.fullmatch(at.token.text):
         raise at.expected(f"{what}, an integer")
     low, high = limits
@@ -49,7 +49,7 @@ def read_integer(at: Cursor, what: str, limits: tuple[int, int] = _INT64) -> int
 
 
 def read_attribute(at: Cursor) -> AttrValue:
-    """The value of an attribute; its spelling says its type."""
+    """Return the value of an attribute; its spelling says its type."""
     token = at.token
     if token.kind == "string":
         return at.decode(at.take(), token.text)
@@ -64,7 +64,7 @@ def read_attribute(at: Cursor) -> AttrValue:
 
 
 def read_data(at: Cursor, type_: TensorType) -> ConstData:
-    """The data of a constant of that type."""
+    """Return the data of a constant of that type."""
     if at.accept("splat"):
         return SplatConst(_element(at, type_.dtype), type_.dtype, type_.shape)
     if at.accept("opaque"):
@@ -77,7 +77,7 @@ def read_data(at: Cursor, type_: TensorType) -> ConstData:
 
 
 def _dense(at: Cursor, type_: TensorType) -> DenseConst:
-    """The elements of a tensor, last axis fastest."""
+    """Return the elements of a tensor, last axis fastest."""
     opening = at.expect("[")
     elements: list[float | bool] = []
     while at.token.text != "]":
@@ -98,7 +98,7 @@ def _dense(at: Cursor, type_: TensorType) -> DenseConst:
 
 
 def _element(at: Cursor, dtype: DType) -> float | bool:
-    """One element of a tensor of `dtype`."""
+    """Return one element of a tensor of `dtype`."""
     if dtype.is_integer:
         return read_integer(at, f"an element of {dtype.value}", integer_range(dtype))
     token = at.token
@@ -113,7 +113,7 @@ def _element(at: Cursor, dtype: DType) -> float | bool:
 
 
 def _number_list(at: Cursor) -> tuple[int, ...] | tuple[float, ...]:
-    """The rest of a list after `[`: integers only, or floats only."""
+    """Return the rest of a list after `[`: integers only, or floats only."""
     if at.accept("]"):
         return ()
     first = _number(at)
@@ -134,7 +134,7 @@ def _number_list(at: Cursor) -> tuple[int, ...] | tuple[float, ...]:
 
 
 def _number(at: Cursor) -> int | float:
-    """An integer, or a float: one with a point or an exponent, nan, inf or -inf."""
+    """Return an integer, or a float: one with a point or an exponent, nan, inf or -inf."""
     token = at.token
     if token.kind == "word" and token.text in _FLOATS:
         return _FLOATS[at.take().text]
@@ -149,14 +149,14 @@ def _number(at: Cursor) -> int | float:
 
 
 def _not_a_float(at: Cursor, token: Token) -> AtcError:
-    """The error of an integer among floats."""
+    """Return the error of an integer among floats."""
     return at.error(
         f"expected a float like the first element, found {token}", token, f"write {token.text}.0"
     )
 
 
 def _dtype(at: Cursor, token: Token) -> DType:
-    """The dtype that `token` names."""
+    """Return the dtype that `token` names."""
     try:
         return DType.parse(token.text)
     except UnknownDTypeError as error:

@@ -163,7 +163,7 @@ class Node:
         return self.outputs[0]
 
     def input(self, position: int) -> Value | None:
-        """The input at `position`, or None when it is absent or beyond the last."""
+        """Return the input at `position`, or None when it is absent or beyond the last."""
         return self._inputs[position] if position < len(self._inputs) else None
 
     def set_input(self, position: int, value: Value | None) -> None:

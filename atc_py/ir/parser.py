@@ -31,7 +31,7 @@ _MAX_EXTENT = 2**63 - 1
 
 
 def parse_graph(text: str, file: str | None = None) -> Graph:
-    """The graph that `text` describes.
+    """Return the graph that `text` describes.
 
     Attributes that the text leaves out are absent from the node. The grammar and the definition
     of every value are checked; what a phase promises is for the verifier.
@@ -57,7 +57,7 @@ class _Parser:
         self._node_names: set[str] = set()
 
     def parse(self) -> Graph:
-        """The whole text: header, statements, end."""
+        """Return the whole text: header, statements, end."""
         at = self._at
         at.expect("graph")
         label = at.expect_kind("label", "the graph's name, `@name`")
@@ -90,7 +90,7 @@ class _Parser:
             raise at.expected("`input`, `const`, `output`, a value or `}`")
 
     def _definition(self) -> Value:
-        """A new value with its type."""
+        """Return a new value with its type."""
         token, name = self._value_name()
         self._at.expect(":")
         value = Value(name, self._type())
@@ -127,7 +127,7 @@ class _Parser:
             self._define(token, value)
 
     def _inputs(self) -> list[Value | None]:
-        """The inputs in parentheses."""
+        """Return the inputs in parentheses."""
         at = self._at
         at.expect("(")
         inputs: list[Value | None] = []
@@ -139,7 +139,7 @@ class _Parser:
         return inputs
 
     def _input(self) -> Value | None:
-        """A value, or `_` for an optional input that is absent."""
+        """Return a value, or `_` for an optional input that is absent."""
         if self._at.accept("_"):
             return None
         if self._at.token.kind != "value":
@@ -147,7 +147,7 @@ class _Parser:
         return self._use()
 
     def _attributes(self) -> dict[str, AttrValue]:
-        """The attributes in braces, where there are any."""
+        """Return the attributes in braces, where there are any."""
         at = self._at
         attributes: dict[str, AttrValue] = {}
         if not at.accept("{"):
@@ -165,7 +165,7 @@ class _Parser:
         return attributes
 
     def _types(self, count: int) -> list[TensorType]:
-        """The types of a node's outputs."""
+        """Return the types of a node's outputs."""
         self._at.expect(":")
         types = [self._type()]
         while len(types) < count:
@@ -174,7 +174,7 @@ class _Parser:
         return types
 
     def _type(self) -> TensorType:
-        """A type: dtype, extents, format, storage."""
+        """Return a type: dtype, extents, format, storage."""
         at = self._at
         dtype = read_dtype(at)
         opening = at.expect("[")
@@ -191,7 +191,7 @@ class _Parser:
         return TensorType(dtype, tuple(dims), form, self._storage())
 
     def _storage(self) -> Storage | None:
-        """`@FRACTAL_Z(2)`, or nothing for row by row."""
+        """Return `@FRACTAL_Z(2)`, or nothing for row by row."""
         at = self._at
         if at.token.kind != "label":
             return None
@@ -204,21 +204,21 @@ class _Parser:
         return Storage(form, groups)
 
     def _engine(self) -> Engine | None:
-        """`engine=aicore` or nothing."""
+        """Return `engine=aicore` or nothing."""
         if not self._at.accept("engine"):
             return None
         self._at.expect("=")
         return self._one_of(_ENGINES, "engine")
 
     def _scope(self) -> int:
-        """`scope=2`, or 0."""
+        """Return `scope=2`, or 0."""
         if not self._at.accept("scope"):
             return 0
         self._at.expect("=")
         return read_integer(self._at, "the number of a scope")
 
     def _node_name(self, place: Token, default: str) -> str:
-        """`name="..."` or the default; no two nodes have the same."""
+        """Return `name="..."` or the default; no two nodes have the same."""
         at, name = self._at, default
         if at.accept("name"):
             at.expect("=")
@@ -233,7 +233,7 @@ class _Parser:
         return name
 
     def _origins(self) -> list[Origin]:
-        """`from [0 "conv1" Conv]` or nothing."""
+        """Return `from [0 "conv1" Conv]` or nothing."""
         at = self._at
         if not at.accept("from"):
             return []
@@ -245,13 +245,13 @@ class _Parser:
         return origins
 
     def _origin(self) -> Origin:
-        """A source node: position, name, operator."""
+        """Return a source node: position, name, operator."""
         index = read_integer(self._at, "the position of a source node")
         name = self._string("the source node's name in quotes")
         return Origin(index, name, self._word("an ONNX operator"))
 
     def _value_name(self) -> tuple[Token, str]:
-        """A value's token and its name."""
+        """Return a value's token and its name."""
         token = self._at.expect_kind("value", "a value such as `%x`")
         return token, self._at.decode(token, token.text[1:])
 
@@ -265,7 +265,7 @@ class _Parser:
         self._graph.reserve(value.name)
 
     def _use(self) -> Value:
-        """A value that is defined above."""
+        """Return a value that is defined above."""
         token, name = self._value_name()
         value = self._values.get(name)
         if value is None:
@@ -275,24 +275,24 @@ class _Parser:
         return value
 
     def _word(self, what: str) -> str:
-        """A word, or a string where the name is no word."""
+        """Return a word, or a string where the name is no word."""
         if self._at.token.kind not in {"word", "string"}:
             raise self._at.expected(what)
         token = self._at.take()
         return self._at.decode(token, token.text)
 
     def _string(self, what: str) -> str:
-        """The text of a string."""
+        """Return the text of a string."""
         token = self._at.expect_kind("string", what)
         return self._at.decode(token, token.text)
 
     def _one_of(self, table: dict[str, _Row], what: str) -> _Row:
-        """The row of `table` that the next word names."""
+        """Return the row of `table` that the next word names."""
         token = self._at.expect_kind("word", f"a word for the {what}")
         return self._row(table, token.text, what, token)
 
     def _row(self, table: dict[str, _Row], name: str, what: str, token: Token) -> _Row:
-        """The row of `table` called `name`, which stands in `token`."""
+        """Return the row of `table` called `name`, which stands in `token`."""
         row = table.get(name)
         if row is None:
             raise self._at.error(f"unknown {what} {token}", token, f"known are {', '.join(table)}")

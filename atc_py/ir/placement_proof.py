@@ -41,7 +41,7 @@ def prove(placement: Placement) -> Proof:
 
 
 def _is_power_of_two(number: int) -> bool:
-    """Whether `number` is 1, 2, 4 ..."""
+    """Return True if `number` is 1, 2, 4 ..."""
     return number > 0 and number & (number - 1) == 0
 
 
@@ -121,7 +121,7 @@ class _Sweep:
                 self._lives[position].scopes.add(node.scope)
 
     def misplaced(self) -> Iterator[tuple[int | None, str]]:
-        """Tensors that are where they cannot be."""
+        """Yield tensors that are where they cannot be."""
         yield from self._early
         for position, tensor in enumerate(self._placement.tensors):
             root = self._root[position]
@@ -146,7 +146,7 @@ class _Sweep:
         return Home.OUTPUT if life.handed_out else None
 
     def _may_lie(self, life: _Life) -> bool:
-        """Whether a tensor is where it must be; in the arena, at an offset that can be."""
+        """Return True if a tensor is where it must be; in the arena, at an offset that can be."""
         home = self._home(life)
         if home is not None:
             return life.spot is home
@@ -155,7 +155,7 @@ class _Sweep:
         return life.spot is Home.CHIP and len(life.scopes) == 1 and 0 not in life.scopes
 
     def overlaps(self) -> Iterator[tuple[int | None, str]]:
-        """Tensors that are alive at once and share bytes."""
+        """Yield tensors that are alive at once and share bytes."""
         active: list[tuple[int, int]] = []  # (offset, tensor) of what is alive, by address
         deaths: list[tuple[int, int]] = []
         for life in self._arena:
@@ -173,7 +173,7 @@ class _Sweep:
             heapq.heappush(deaths, (life.last, life.tensor))
 
     def _clash(self, other: _Life, life: _Life) -> str:
-        """Two tensors on the same bytes."""
+        """Return two tensors on the same bytes."""
         first, second = (self._placement.tensors[each.tensor].name for each in (other, life))
         node = self._placement.nodes[life.first].name
         return (
@@ -220,13 +220,13 @@ class _Sweep:
         return self._readers[moment]
 
     def _alike(self, first: int, second: int) -> bool:
-        """Whether two tensors have the same extents, storage and size of elements."""
+        """Return True if two tensors have the same extents, storage and size of elements."""
         one, other = self._placement.tensors[first], self._placement.tensors[second]
         facts = ((each.dims, each.storage, each.itemsize) for each in (one, other))
         return len(set(facts)) == 1
 
     def missized(self, widest: Moment) -> Iterator[tuple[int | None, str]]:
-        """Sizes of the plan that are not the ones that follow."""
+        """Yield sizes of the plan that are not the ones that follow."""
         top = max((life.end for life in self._arena), default=0)
         if self._placement.arena != top:
             yield None, f"the arena must have {top} bytes, found {self._placement.arena}"
@@ -235,7 +235,7 @@ class _Sweep:
             yield None, f"the widest moment needs {widest.nbytes} bytes, found {found}"
 
     def widest(self) -> Moment:
-        """The moment when most is needed, the first of several.
+        """Return the moment when most is needed, the first of several.
 
         An operand that a result may be written over is not counted beside the result, whether the
         plan makes use of that or not.
@@ -259,7 +259,7 @@ class _Sweep:
         return Moment(most, at, tuple(life.tensor for life in ranked))
 
     def _taken_over(self) -> set[int]:
-        """Operands over which a result may be written, each for one result."""
+        """Return operands over which a result may be written, each for one result."""
         taken: set[int] = set()
         olds: dict[int, list[int]] = {}
         moment = -1
@@ -285,7 +285,7 @@ class _Sweep:
         return found
 
     def nbytes(self) -> dict[int, int]:
-        """Bytes of each tensor in the arena."""
+        """Return bytes of each tensor in the arena."""
         return {life.tensor: life.nbytes for life in self._arena}
 
 
@@ -298,7 +298,7 @@ def _drop(active: list[tuple[int, int]], life: _Life) -> None:
 
 
 def _moments(nodes: Sequence[PlacedNode]) -> list[int]:
-    """The moment at which each node runs: a launch runs when its last node stands there."""
+    """Return the moment at which each node runs: a launch runs when its last node stands there."""
     last: dict[int, int] = {}
     for position, node in enumerate(nodes):
         if node.scope:
@@ -307,7 +307,7 @@ def _moments(nodes: Sequence[PlacedNode]) -> list[int]:
 
 
 def _where(spot: Spot) -> str:
-    """A spot in words."""
+    """Return a spot in words."""
     if isinstance(spot, Home):
         return _PLACES[spot]
     return f"in the arena at {spot}"

@@ -29,7 +29,7 @@ DENSE_LIMIT = 16
 
 
 def print_graph(graph: Graph) -> str:
-    """The text form of `graph`, with a line break at its end.
+    """Return the text form of `graph`, with a line break at its end.
 
     Graphs that break an invariant print too, as far as text can show them; only the text of a
     graph whose nodes come after what they use can be parsed.
@@ -38,7 +38,7 @@ def print_graph(graph: Graph) -> str:
 
 
 def _lines(graph: Graph) -> Iterator[str]:
-    """The lines of the text form."""
+    """Yield the lines of the text form."""
     yield f"graph @{name_text(graph.name)} phase {graph.phase.label} {{"
     for value in graph.inputs:
         yield f"  input {_typed(value)}"
@@ -53,17 +53,17 @@ def _lines(graph: Graph) -> Iterator[str]:
 
 
 def _name(value: Value | None) -> str:
-    """A use of a value; `_` stands for an absent input."""
+    """Return a use of a value; `_` stands for an absent input."""
     return "_" if value is None else f"%{name_text(value.name)}"
 
 
 def _typed(value: Value) -> str:
-    """A value with its type."""
+    """Return a value with its type."""
     return f"{_name(value)} : {value.type}"
 
 
 def _node_text(node: Node) -> str:
-    """A node; engine, name and origins only where there is something to say."""
+    """Return a node; engine, name and origins only where there is something to say."""
     outputs = ", ".join(_name(value) for value in node.outputs)
     inputs = ", ".join(_name(value) for value in node.inputs)
     types = ", ".join(str(value.type) for value in node.outputs)
@@ -89,12 +89,12 @@ def _spots_text(node: Node, plan: MemoryPlan | None) -> str:
 
 
 def _origin_text(origin: Origin) -> str:
-    """A source node: position, name, operator."""
+    """Return a source node: position, name, operator."""
     return f"{origin.index} {quoted(origin.name)} {word_text(origin.op_type)}"
 
 
 def _attributes_text(node: Node) -> str:
-    """The attributes in braces, or nothing."""
+    """Return the attributes in braces, or nothing."""
     if not node.attributes:
         return ""
     pairs = sorted(node.attributes.items())
@@ -102,7 +102,7 @@ def _attributes_text(node: Node) -> str:
 
 
 def _attribute_text(value: AttrValue) -> str:
-    """The value of an attribute."""
+    """Return the value of an attribute."""
     if isinstance(value, tuple):
         return f"[{','.join(_attribute_text(item) for item in value)}]"
     if isinstance(value, DType):
@@ -115,7 +115,7 @@ def _attribute_text(value: AttrValue) -> str:
 
 
 def _data_text(data: ConstData) -> str:
-    """The data of a constant: one repeated value, a few values, or where they come from."""
+    """Return the data of a constant: one repeated value, a few values, or where they come from."""
     splat = _as_scalar(data)
     if splat is not None:
         return f"splat {element_text(splat.numpy().flat[0], splat.dtype)}"
@@ -137,7 +137,7 @@ def _as_scalar(data: ConstData) -> ConstData | None:
 
 
 def _is_readable(data: ConstData) -> bool:
-    """False where the values, or those they are computed from, were not printed."""
+    """Return false where the values, or those they are computed from, were not printed."""
     if isinstance(data, CastConst):
         return _is_readable(data.source)
     if isinstance(data, DeferredConst):

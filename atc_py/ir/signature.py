@@ -35,12 +35,12 @@ class OperandRow(Protocol):
 
     @property
     def optional(self) -> bool:
-        """Whether it may be absent."""
+        """True if it may be absent."""
         ...
 
     @property
     def variadic(self) -> bool:
-        """Whether it stands for one or more; only the last one can."""
+        """True if it stands for one or more; only the last one can."""
         ...
 
 
@@ -82,11 +82,11 @@ class OperatorRow(Protocol):
         ...
 
     def input_at(self, position: int) -> OperandRow | None:
-        """The input that `position` belongs to, or None when there are fewer."""
+        """Return the input that `position` belongs to, or None when there are fewer."""
         ...
 
     def output_at(self, position: int) -> OperandRow | None:
-        """The output that `position` belongs to, or None when there are fewer."""
+        """Return the output that `position` belongs to, or None when there are fewer."""
         ...
 
 
@@ -129,7 +129,7 @@ def check_attributes(node: Node, row: OperatorRow) -> Iterator[str]:
 
 
 def _is_int(value: object) -> bool:
-    """True for an int that is not a bool."""
+    """Return true for an int that is not a bool."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 

@@ -31,7 +31,7 @@ Finding: TypeAlias = "tuple[Node | None, str]"
 
 
 def check_names(graph: Graph) -> Iterator[Finding]:
-    """No two values and no two nodes share a name, and no node stands twice in the graph."""
+    """Yield no two values and no two nodes share a name, and no node stands twice in the graph."""
     for node in _repeated(graph.nodes):
         yield node, "stands more than once among the graph's nodes"
     for value in _repeated(graph.inputs):
@@ -47,7 +47,7 @@ def check_names(graph: Graph) -> Iterator[Finding]:
 
 
 def check_producers(graph: Graph) -> Iterator[Finding]:
-    """Values know the node that computes them; inputs and constants are computed by none."""
+    """Yield values know the node that computes them; inputs and constants are computed by none."""
     for value in graph.inputs:
         if value.producer is not None:
             yield value.producer, f"%{value.name} is its output and an input of the graph"
@@ -85,7 +85,7 @@ def _uses_by_inputs(graph: Graph) -> dict[Value, dict[tuple[Node, int], None]]:
 
 
 def check_order(graph: Graph) -> Iterator[Finding]:
-    """Whatever a node uses is an input, a constant, or computed by an earlier node."""
+    """Yield whatever a node uses is an input, a constant, or computed by an earlier node."""
     computed = {value for node in graph.nodes for value in node.outputs}
     known = set(graph.inputs)
     for node in graph.nodes:
@@ -100,7 +100,7 @@ def check_order(graph: Graph) -> Iterator[Finding]:
 
 
 def check_cycles(graph: Graph) -> Iterator[Finding]:
-    """No node needs its own result."""
+    """Yield no node needs its own result."""
     stuck = _stuck_nodes(graph)
     walked: set[Node] = set()
     for start in stuck:
@@ -136,12 +136,12 @@ def _stuck_nodes(graph: Graph) -> dict[Node, None]:
 
 
 def _producers(node: Node) -> Iterator[Node]:
-    """The nodes that compute what `node` uses."""
+    """Yield the nodes that compute what `node` uses."""
     return (value.producer for value in node.present_inputs if value.producer is not None)
 
 
 def check_interface(graph: Graph) -> Iterator[Finding]:
-    """Every output of the graph has a name and something behind it."""
+    """Yield every output of the graph has a name and something behind it."""
     if len(graph.outputs) != len(graph.output_names):
         found = f"{len(graph.outputs)} outputs and {len(graph.output_names)} names"
         yield None, f"every output of the graph must have a name, found {found}"

@@ -38,7 +38,7 @@ class TensorType:
 
     @property
     def is_open(self) -> bool:
-        """Whether only the run knows all extents."""
+        """True if only the run knows all extents."""
         return None in self.dims
 
     @property
@@ -79,15 +79,15 @@ class TensorType:
         return element_count(closed_shape(self.stored_dims)) * self.dtype.itemsize
 
     def with_dtype(self, dtype: DType) -> TensorType:
-        """The same shape, format and storage with another dtype."""
+        """Return the same shape, format and storage with another dtype."""
         return replace(self, dtype=dtype)
 
     def with_format(self, fmt: Format) -> TensorType:
-        """The same dtype, shape and storage in another format."""
+        """Return the same dtype, shape and storage in another format."""
         return replace(self, format=fmt)
 
     def with_storage(self, storage: Storage | None) -> TensorType:
-        """The same tensor in another storage; None for row by row."""
+        """Return the same tensor in another storage; None for row by row."""
         return replace(self, storage=storage)
 
     def __str__(self) -> str:

@@ -43,17 +43,17 @@ __all__ = ["AttributeRow", "OperandRow", "OperatorRow", "Rules", "verify_graph"]
 
 
 def _any_dtypes(_node: Node) -> str | None:
-    """Accepts every node."""
+    """Return accepts every node."""
     return None
 
 
 def _any_storage(_node: Node) -> str | None:
-    """Accepts every node."""
+    """Return accepts every node."""
     return None
 
 
 def _any_places(_graph: Graph) -> tuple[Finding, ...]:
-    """Accepts every plan, and none."""
+    """Return accepts every plan, and none."""
     return ()
 
 
@@ -109,7 +109,7 @@ def _diagnostic(finding: Finding) -> Diagnostic:
 
 
 def _check_structure(graph: Graph, _rules: Rules) -> Iterator[Finding]:
-    """The SSA rules."""
+    """Yield the SSA rules."""
     for check in _STRUCTURE:
         yield from check(graph)
 
@@ -146,7 +146,7 @@ def _check_types(graph: Graph, _rules: Rules) -> Iterator[Finding]:
 
 
 def _check_engines(graph: Graph, rules: Rules) -> Iterator[Finding]:
-    """Every node has an engine, and its dtypes are ones that the engine takes."""
+    """Yield every node has an engine, and its dtypes are ones that the engine takes."""
     for node in graph.nodes:
         row = rules.rows(node.op)
         if node.engine is None:
@@ -158,7 +158,7 @@ def _check_engines(graph: Graph, rules: Rules) -> Iterator[Finding]:
 
 
 def _check_formats(graph: Graph, _rules: Rules) -> Iterator[Finding]:
-    """A format that names axes has a value with as many axes."""
+    """Yield a format that names axes has a value with as many axes."""
     for value in _all_values(graph):
         rank = _RANKS.get(value.type.format)
         if rank is not None and value.type.rank != rank:
@@ -168,7 +168,7 @@ def _check_formats(graph: Graph, _rules: Rules) -> Iterator[Finding]:
 
 
 def _check_storage(graph: Graph, _rules: Rules) -> Iterator[Finding]:
-    """A value that is not stored row by row has a type that its storage takes."""
+    """Yield a value that is not stored row by row has a type that its storage takes."""
     for value in _all_values(graph):
         kind = value.type
         if kind.storage is None:
@@ -194,7 +194,7 @@ def _check_conversions(graph: Graph, rules: Rules) -> Iterator[Finding]:
 
 
 def _all_values(graph: Graph) -> dict[Value, None]:
-    """Every value that the graph can reach, each once."""
+    """Return every value that the graph can reach, each once."""
     return dict.fromkeys([*graph.values(), *graph.outputs])
 
 

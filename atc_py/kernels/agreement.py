@@ -43,7 +43,7 @@ class Agreement:
     first: int | None = None
 
     def holds(self, *, exact: bool) -> bool:
-        """Whether the two agree."""
+        """Return True if the two agree."""
         return self.differing == 0 if exact else self.ulps <= LIMIT
 
 

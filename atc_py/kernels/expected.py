@@ -53,7 +53,7 @@ def expected_of(case: Case) -> tuple[Arrays, tuple[NDArray[np.float64] | None, .
 
 
 def _fed(link: Part, before: NDArray[Any]) -> Sequence[NDArray[Any] | None]:
-    """The inputs of a link with the result so far in its places."""
+    """Return the inputs of a link with the result so far in its places."""
     shapes = [None if facts is None else facts.shape for facts in link.step.node.inputs]
     return [
         before.reshape(shapes[at] or ()) if at in link.chained else array

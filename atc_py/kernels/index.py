@@ -109,7 +109,7 @@ class Index(TypedDict):
 
 
 def decode_index(text: str, place: Place) -> Index:
-    """The list that `text` holds, held against its schema.
+    """Return the list that `text` holds, held against its schema.
 
     Raises:
         AtcError: OM_CONTENT where it does not follow it, or speaks of buffers that it does not
@@ -172,5 +172,5 @@ def _misfit(kernel: KernelEntry, row: RowEntry, nodes: Mapping[str, tuple[int, i
 
 
 def _refused(place: Place, message: str) -> AtcError:
-    """A list that cannot be used."""
+    """Return a list that cannot be used."""
     return OM_CONTENT.error(message, place=place, help="convert the ONNX model again")

@@ -40,12 +40,12 @@ class KernelList:
     kernels: tuple[KernelEntry, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """The list as JSON prints it."""
+        """Return the list as JSON prints it."""
         return {"soc": self.soc, "buffers": dict(self.buffers), "kernels": list(self.kernels)}
 
 
 def kernel_texts(model: OfflineModel) -> dict[str, str]:
-    """Text of each kernel file by its path below `kernels/`."""
+    """Return text of each kernel file by its path below `kernels/`."""
     return {
         member.removeprefix(KERNELS): model.text(member)
         for member in model.members
@@ -59,7 +59,7 @@ def index_place(model: OfflineModel) -> Place:
 
 
 def read_kernels(model: OfflineModel) -> KernelList:
-    """The list of the model's kernels; empty where no node launches one.
+    """Return the list of the model's kernels; empty where no node launches one.
 
     Raises:
         AtcError: OM_CONTENT where nodes have kernels but the list of them is not there, or does

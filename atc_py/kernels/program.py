@@ -72,7 +72,7 @@ def run_jobs(program: Path, jobs: Sequence[Job], folder: Path) -> list[Outcome]:
 
 
 def _run(program: Path, jobs: Sequence[Job], folder: Path) -> list[Outcome]:
-    """The outcomes of jobs up to the first that stops the process; at least one."""
+    """Return the outcomes of jobs up to the first that stops the process; at least one."""
     lines: list[str] = []
     for number, job in enumerate(jobs):
         lines.append(f"job {job.kernel} {job.row} {job.cores} {job.workspace}")
@@ -99,7 +99,7 @@ def _run(program: Path, jobs: Sequence[Job], folder: Path) -> list[Outcome]:
 def _read(
     program: Path, jobs: Sequence[Job], folder: Path, said: str, stopped: str
 ) -> list[Outcome]:
-    """The outcomes that a program told, and of the job that stopped it."""
+    """Return the outcomes that a program told, and of the job that stopped it."""
     faults: dict[int, list[str]] = {}
     finished: set[int] = set()
     for line in said.splitlines():
@@ -122,7 +122,7 @@ def _read(
 
 
 def _results(program: Path, number: int, job: Job, folder: Path) -> tuple[NDArray[Any], ...]:
-    """The results that a job wrote."""
+    """Return the results that a job wrote."""
     return tuple(
         np.fromfile(folder / f"{program.name}-{number}-out{at}", facts.dtype.numpy)
         for at, facts in enumerate(job.outputs)

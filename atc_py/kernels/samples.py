@@ -70,7 +70,7 @@ def case_of(
     constants: Mapping[int, NDArray[Any]],
     seed: int,
 ) -> Case:
-    """Inputs for one launch: constants as they are, random data for the rest.
+    """Return inputs for one launch: constants as they are, random data for the rest.
 
     The same seed gives a node the same data everywhere.
 
@@ -102,7 +102,7 @@ def case_of(
 
 
 def _drawn(step: Step, position: int, generator: np.random.Generator) -> NDArray[Any]:
-    """Data for one input: what its family draws, or what fits its dtype."""
+    """Return data for one input: what its family draws, or what fits its dtype."""
     node = step.node
     facts = node.required(position)
     shapes = tuple(None if each is None else each.shape for each in node.inputs)
@@ -115,7 +115,7 @@ def _drawn(step: Step, position: int, generator: np.random.Generator) -> NDArray
 
 
 def _plain(dtype: DType, shape: tuple[int, ...], generator: np.random.Generator) -> NDArray[Any]:
-    """Floats around 0, some of them 0; small integers; fair bools."""
+    """Return floats around 0, some of them 0; small integers; fair bools."""
     if dtype is DType.BOOL:
         return generator.integers(0, 2, shape).astype(np.bool_)
     if dtype.is_float:

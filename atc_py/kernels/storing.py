@@ -54,7 +54,7 @@ def packed_inputs(kernel: KernelEntry, arrays: Sequence[NDArray[Any]]) -> tuple[
 
 
 def stored_outputs(kernel: KernelEntry, outputs: Sequence[TensorFacts]) -> tuple[TensorFacts, ...]:
-    """The arrays that a kernel writes, as it addresses them.
+    """Return the arrays that a kernel writes, as it addresses them.
 
     Raises:
         AtcError: OM_CONTENT as for inputs.
@@ -70,7 +70,7 @@ def stored_outputs(kernel: KernelEntry, outputs: Sequence[TensorFacts]) -> tuple
 def unpacked_result(
     kernel: KernelEntry, port: PortEntry, stored: NDArray[Any], facts: TensorFacts
 ) -> Unpacked:
-    """A result as the kernel wrote it, of the type that `facts` tells."""
+    """Return a result as the kernel wrote it, of the type that `facts` tells."""
     origin, storage = _place(kernel, port, facts)
     if storage is None:
         return Unpacked(stored, 0)
@@ -80,14 +80,14 @@ def unpacked_result(
 
 
 def _dtype(array: NDArray[Any]) -> DType:
-    """The dtype of an array in its true dtype."""
+    """Return the dtype of an array in its true dtype."""
     return DType.from_numpy(array.dtype)
 
 
 def _place(
     kernel: KernelEntry, port: PortEntry, facts: TensorFacts
 ) -> tuple[Format, Storage | None]:
-    """Origin format and storage in which a kernel addresses an operand."""
+    """Return origin format and storage in which a kernel addresses an operand."""
     entry = port.get("storage")
     if entry is None or kernel.get("addresses") != "storage":
         return Format.ND, None

@@ -74,13 +74,13 @@ class Compiler:
 
 
 def _first_error(text: str) -> str:
-    """The compiler's first line that names an error, without the folder of the build."""
+    """Return the compiler's first line that names an error, without the folder of the build."""
     lines = [line for line in text.splitlines() if "error" in line] or text.splitlines() or ["?"]
     return lines[0].strip()
 
 
 def find_compiler(*, sanitize: bool = False) -> Compiler:
-    """The compiler that CXX names, or the first of g++, clang++ and c++.
+    """Return the compiler that CXX names, or the first of g++, clang++ and c++.
 
     Raises:
         AtcError: NO_COMPILER.

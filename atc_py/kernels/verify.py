@@ -50,7 +50,7 @@ class Verdict(Enum):
 
     @property
     def is_wrong(self) -> bool:
-        """Whether it makes the command fail."""
+        """True if it makes the command fail."""
         return self in {Verdict.DIFFERS, Verdict.FAULT, Verdict.NOT_BUILT}
 
 

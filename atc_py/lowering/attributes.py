@@ -12,7 +12,7 @@ __all__ = ["get_float", "get_int", "get_ints", "get_optional_ints", "get_string"
 
 
 def get_int(b: Builder, name: str, default: int) -> int:
-    """The integer attribute `name`, or `default` when it is not set."""
+    """Return the integer attribute `name`, or `default` when it is not set."""
     value = b.node.attributes.get(name)
     if value is None:
         return default
@@ -22,7 +22,7 @@ def get_int(b: Builder, name: str, default: int) -> int:
 
 
 def get_float(b: Builder, name: str, default: float) -> float:
-    """The float attribute `name`, or `default` when it is not set."""
+    """Return the float attribute `name`, or `default` when it is not set."""
     value = b.node.attributes.get(name)
     if value is None:
         return default
@@ -32,7 +32,7 @@ def get_float(b: Builder, name: str, default: float) -> float:
 
 
 def get_string(b: Builder, name: str, default: str) -> str:
-    """The string attribute `name`, or `default` when it is not set."""
+    """Return the string attribute `name`, or `default` when it is not set."""
     value = b.node.attributes.get(name)
     if value is None:
         return default
@@ -42,7 +42,7 @@ def get_string(b: Builder, name: str, default: str) -> str:
 
 
 def get_optional_ints(b: Builder, name: str) -> tuple[int, ...] | None:
-    """The attribute `name`, a list of integers, or None when it is not set."""
+    """Return the attribute `name`, a list of integers, or None when it is not set."""
     value = b.node.attributes.get(name)
     if value is None:
         return None
@@ -55,7 +55,7 @@ def get_optional_ints(b: Builder, name: str) -> tuple[int, ...] | None:
 
 
 def get_ints(b: Builder, name: str, default: tuple[int, ...], count: int) -> tuple[int, ...]:
-    """The attribute `name`, a list of `count` integers, or `default` when it is not set."""
+    """Return the attribute `name`, a list of `count` integers, or `default` when it is not set."""
     value = get_optional_ints(b, name)
     if value is None:
         return default
@@ -68,6 +68,6 @@ def get_ints(b: Builder, name: str, default: tuple[int, ...], count: int) -> tup
 
 
 def _wrong(b: Builder, name: str, wanted: str, found: SourceAttr) -> Exception:
-    """The diagnostic for an attribute of another type."""
+    """Return the diagnostic for an attribute of another type."""
     kind = type(found).__name__
     return b.bad(f"takes {wanted} as {name}, found {kind}", f"attribute {name}")

@@ -57,11 +57,11 @@ class Builder:
         self._origins = (Origin(node.index, node.name, node.op_type),)
 
     def with_node(self, node: SourceNode) -> Builder:
-        """A builder for `node` that adds to the same graph."""
+        """Return a builder for `node` that adds to the same graph."""
         return Builder(self._work, self.scope, node)
 
     def with_scope(self, scope: Scope) -> Builder:
-        """A builder for the same node that finds values in another scope."""
+        """Return a builder for the same node that finds values in another scope."""
         return Builder(self._work, scope, self.node)
 
     def lower_nodes(self, nodes: Sequence[SourceNode], scope: Scope) -> None:
@@ -71,7 +71,7 @@ class Builder:
     # Inputs and outputs of the source node ----------------------------------------------------
 
     def source(self, position: int) -> SourceValue:
-        """The source input at `position`.
+        """Return the source input at `position`.
 
         Raises:
             AtcError: BAD_NODE when it is absent.
@@ -82,20 +82,20 @@ class Builder:
         return value
 
     def optional_source(self, position: int) -> SourceValue | None:
-        """The source input at `position`, or None when it is absent."""
+        """Return the source input at `position`, or None when it is absent."""
         return self.node.inputs[position] if position < len(self.node.inputs) else None
 
     def input(self, position: int) -> Value:
-        """The target value of a required input."""
+        """Return the target value of a required input."""
         return self.value(self.source(position))
 
     def optional_input(self, position: int) -> Value | None:
-        """The target value of an optional input, or None when it is absent."""
+        """Return the target value of an optional input, or None when it is absent."""
         source = self.optional_source(position)
         return None if source is None else self.value(source)
 
     def value(self, source: SourceValue) -> Value:
-        """The target value of a source value; a constant is made at its first use."""
+        """Return the target value of a source value; a constant is made at its first use."""
         found = self.scope.find(source)
         if found is None:
             if source.const is None:
@@ -121,16 +121,16 @@ class Builder:
         return TensorType(output.dtype, output.dims)
 
     def wants_output(self, position: int) -> bool:
-        """Whether the node has an output at `position`."""
+        """Return True if the node has an output at `position`."""
         return position < len(self.node.outputs) and self.node.outputs[position] is not None
 
     def is_computed(self, position: int) -> bool:
-        """Whether an input is there and only the run knows its data."""
+        """Return True if an input is there and only the run knows its data."""
         source = self.optional_source(position)
         return source is not None and source.const is None
 
     def constant_input(self, position: int, name: str) -> npt.NDArray[np.generic] | None:
-        """The numbers of an optional input that must be constant; None when it is absent.
+        """Return the numbers of an optional input that must be constant; None when it is absent.
 
         Raises:
             AtcError: UNSUPPORTED_FORM when it is computed at run time.
@@ -166,26 +166,26 @@ class Builder:
         outputs: Sequence[tuple[str, TensorType]],
         attributes: Mapping[str, AttrValue] | None = None,
     ) -> tuple[Value, ...]:
-        """A new target node with several outputs."""
+        """Return a new target node with several outputs."""
         node = self.graph.add_node(name, inputs, outputs, attributes, self._origins)
         return node.outputs
 
     def const(self, label: str, data: ConstData | npt.NDArray[np.generic]) -> Value:
-        """A new constant called after the source output and `label`."""
+        """Return a new constant called after the source output and `label`."""
         import numpy as np
 
         held = DenseConst(data) if isinstance(data, np.ndarray) else data
         return self.graph.constant(f"{self.output_name(0)}.{label}", held)
 
     def cast(self, x: Value, dtype: DType, label: str | None = None) -> Value:
-        """`x` in another dtype; `x` itself where it has it."""
+        """Return `x` in another dtype; `x` itself where it has it."""
         if x.type.dtype is dtype:
             return x
         label = label or f"{x.name}.{dtype.value}"
         return self.op("Cast", [x], x.type.with_dtype(dtype), {"dst_type": dtype}, label)
 
     def reshape(self, x: Value, shape: Shape, label: str | None = None) -> Value:
-        """`x` under another shape."""
+        """Return `x` under another shape."""
         import numpy as np
 
         target = self.const("shape", np.array(shape, dtype=np.int64))
@@ -195,7 +195,7 @@ class Builder:
         return self.op("Reshape", [x, target], type_, attributes, label)
 
     def flat(self, x: Value) -> Value:
-        """`x` as a vector."""
+        """Return `x` as a vector."""
         import numpy as np
 
         if not x.type.is_open:
@@ -205,14 +205,14 @@ class Builder:
         return self.op("Reshape", [x, all_that_is_there], type_, label="flat")
 
     def shaped_like(self, value: Value, x: Value) -> Value:
-        """`value`, which has the elements of `x` in their order, in the shape of `x`."""
+        """Return `value`, which has the elements of `x` in their order, in the shape of `x`."""
         if not x.type.is_open:
             return self.reshape(value, x.type.shape)
         type_ = TensorType(value.type.dtype, x.type.dims)
         return self.op("Reshape", [value, self.shape_of(x)], type_, {"allowzero": 1})
 
     def shape_of(self, x: Value) -> Value:
-        """The extents of `x`, an int64 vector; a constant where they are known."""
+        """Return the extents of `x`, an int64 vector; a constant where they are known."""
         import numpy as np
 
         if not x.type.is_open:
@@ -227,7 +227,7 @@ class Builder:
         return output.name if output is not None else f"{self.node.op_type}.{self.node.index}"
 
     def broadcast(self, *shapes: Dims) -> Dims:
-        """The common shape of `shapes`, as far as it is known.
+        """Return the common shape of `shapes`, as far as it is known.
 
         Raises:
             AtcError: BAD_NODE where they do not broadcast.
@@ -245,10 +245,10 @@ class Builder:
         return Place(self._work.file, node.index, node.name, node.op_type, field)
 
     def bad(self, reason: str, field: str | None = None) -> AtcError:
-        """The node contradicts ONNX's definition of its operator."""
+        """Return the node contradicts ONNX's definition of its operator."""
         return BAD_NODE.error(f"{self.node.op_type} {reason}", place=self.place(field))
 
     def unsupported(self, reason: str, field: str | None, help_: str) -> AtcError:
-        """The node is sound but its form has no counterpart on the device."""
+        """Return the node is sound but its form has no counterpart on the device."""
         message = f"{self.node.op_type}: {reason}"
         return UNSUPPORTED_FORM.error(message, place=self.place(field), help=help_)

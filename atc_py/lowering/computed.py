@@ -40,7 +40,7 @@ def check_pad_mode(b: Builder, mode: str) -> None:
 
 
 def pad_computed(b: Builder) -> Value:
-    """PadV3 with the node's own pads, all before those behind."""
+    """Return PadV3 with the node's own pads, all before those behind."""
     mode = get_string(b, "mode", "constant")
     check_pad_mode(b, mode)
     fill = b.constant_input(2, "constant_value")
@@ -54,21 +54,21 @@ def pad_computed(b: Builder) -> Value:
 
 
 def crop(b: Builder, x: Value, pads: Sequence[int]) -> Value:
-    """PadV3 of `x`, extents of which are open, with pads all of which take elements away."""
+    """Return PadV3 of `x`, extents of which are open, with pads all of which take elements away."""
     import numpy as np
 
     return _padded(b, x, b.const("crop", np.array(pads, dtype=np.int64)), "constant", "cropped")
 
 
 def _padded(b: Builder, x: Value, pads: Value, mode: str, label: str | None = None) -> Value:
-    """PadV3 with pads in ONNX's order."""
+    """Return PadV3 with pads in ONNX's order."""
     result = b.output_type() if label is None else TensorType(x.type.dtype, (None,) * x.type.rank)
     attributes: dict[str, AttrValue] = {"mode": mode, "paddings_contiguous": False}
     return b.op("PadV3", [x, pads], result, attributes, label)
 
 
 def slice_computed(b: Builder) -> Value:
-    """StridedSliceV2 with the node's own bounds."""
+    """Return StridedSliceV2 with the node's own bounds."""
     import numpy as np
 
     axes, steps = b.optional_input(_AXES), b.optional_input(_STEPS)
@@ -85,7 +85,7 @@ def slice_computed(b: Builder) -> Value:
 
 
 def _held_to_front(b: Builder, starts: Value, axes: Value) -> Value:
-    """`starts` of which none lies before the front.
+    """Return `starts` of which none lies before the front.
 
     With a negative step ONNX begins at the front then, and numpy's slicing has nothing.
     """

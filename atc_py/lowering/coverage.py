@@ -18,7 +18,7 @@ __all__ = ["not_lowered"]
 
 
 def not_lowered(nodes: Iterable[NodeView], path: str, specs: Library) -> list[Diagnostic]:
-    """One finding for each listed operator among `nodes` that cannot be lowered."""
+    """Return one finding for each listed operator among `nodes` that cannot be lowered."""
     found: dict[tuple[str, str], list[NodeView]] = {}
     for node in nodes:
         listed = specs.find(node.op_type, node.domain) is not None
@@ -28,7 +28,7 @@ def not_lowered(nodes: Iterable[NodeView], path: str, specs: Library) -> list[Di
 
 
 def _finding(views: list[NodeView], path: str) -> Diagnostic:
-    """The finding for all nodes of one operator."""
+    """Return the finding for all nodes of one operator."""
     first = views[0]
     count = f"{len(views)} node{'s' if len(views) > 1 else ''}"
     return NOT_LOWERED.diagnostic(

@@ -28,7 +28,7 @@ __all__ = ["can_lower", "lower_model"]
 
 
 def lower_model(model: SourceModel, specs: Library | None = None) -> Graph:
-    """The target graph of `model`, phase `lowered`.
+    """Return the target graph of `model`, phase `lowered`.
 
     Args:
         model: every node in the form of a listed opset.
@@ -72,7 +72,7 @@ class _Work:
                     scope.bind(output, value)
 
     def _lower(self, node: SourceNode, builder: Builder) -> Sequence[Value]:
-        """The target values of the node's outputs."""
+        """Return the target values of the node's outputs."""
         try:
             return _lower_node(node, builder, self.specs)
         except AtcError as error:
@@ -83,7 +83,7 @@ class _Work:
 
 
 def _needs_extents(builder: Builder, error: OpenShapeError) -> AtcError:
-    """The node cannot be lowered where only the run knows its shapes."""
+    """Return the node cannot be lowered where only the run knows its shapes."""
     return builder.unsupported(
         f"{error}, which only the run would know; on the device the node needs them fixed",
         None,
@@ -93,7 +93,7 @@ def _needs_extents(builder: Builder, error: OpenShapeError) -> AtcError:
 
 
 def can_lower(op_type: str, domain: str, specs: Library | None = None) -> bool:
-    """Whether there is a way to lower an operator, at some version at least."""
+    """Return True if there is a way to lower an operator, at some version at least."""
     if lowering_versions(op_type):
         return True
     spec = (specs or library()).find(op_type, domain)
@@ -101,7 +101,7 @@ def can_lower(op_type: str, domain: str, specs: Library | None = None) -> bool:
 
 
 def _lower_node(node: SourceNode, builder: Builder, specs: Library) -> Sequence[Value]:
-    """The target values of the node's outputs."""
+    """Return the target values of the node's outputs."""
     spec = specs.find(node.op_type, node.domain)
     if spec is None:
         return _lower_as_listed(None, builder)
@@ -112,7 +112,7 @@ def _lower_node(node: SourceNode, builder: Builder, specs: Library) -> Sequence[
 
 
 def _lower_as_listed(spec: OpSpec | None, builder: Builder) -> Sequence[Value]:
-    """The target values of a node in a dtype that the list has."""
+    """Return the target values of a node in a dtype that the list has."""
     node = builder.node
     function = find_lowering(node.op_type, node.since_version)
     if function is not None:
@@ -128,7 +128,7 @@ def _stand_ins(node: SourceNode) -> list[Value]:
 
 
 def _type_of(source: SourceValue | None) -> TensorType:
-    """The source value's type; an absent output needs one that is never looked at."""
+    """Return the source value's type; an absent output needs one that is never looked at."""
     from atc_py.tensor.dtypes import DType
 
     if source is None:

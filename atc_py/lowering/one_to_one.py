@@ -57,7 +57,7 @@ def _hold_against_row(spec: OpSpec, target: Target, node: Node) -> None:
 
 
 def _renamed(spec: OpSpec, target: Target, b: Builder) -> dict[str, AttrValue]:
-    """The node's attributes under the target's names."""
+    """Return the node's attributes under the target's names."""
     renamed: dict[str, AttrValue] = {}
     for theirs, ours in target.attributes.items():
         value = b.node.attributes.get(ours, _default(spec, ours, b.node.opset))
@@ -72,7 +72,7 @@ def _renamed(spec: OpSpec, target: Target, b: Builder) -> dict[str, AttrValue]:
 
 
 def _default(spec: OpSpec, name: str, opset: int) -> DefaultValue | None:
-    """The default of an attribute; a float is rounded as a file would hold it."""
+    """Return the default of an attribute; a float is rounded as a file would hold it."""
     import numpy as np
 
     declared = spec.attribute(name)

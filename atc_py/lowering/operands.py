@@ -13,7 +13,7 @@ __all__ = ["axis_of", "numbers_of"]
 
 
 def axis_of(b: Builder, axis: int, rank: int, field: str = "attribute axis") -> int:
-    """`axis` from the front.
+    """Return `axis` from the front.
 
     Raises:
         AtcError: BAD_NODE at `field` when it lies outside the rank.
@@ -25,7 +25,7 @@ def axis_of(b: Builder, axis: int, rank: int, field: str = "attribute axis") -> 
 
 
 def numbers_of(b: Builder, position: int, name: str) -> tuple[int, ...] | None:
-    """A constant input as integers, or None when it is absent.
+    """Return a constant input as integers, or None when it is absent.
 
     Raises:
         AtcError: UNSUPPORTED_FORM when it is computed at run time.

@@ -48,10 +48,10 @@ def find_lowering(op_type: str, since_version: int) -> Lowering | None:
 
 
 def lowering_versions(op_type: str) -> tuple[int, ...]:
-    """The versions from which on functions for `op_type` are registered, oldest first."""
+    """Return the versions from which on functions for `op_type` are registered, oldest first."""
     return tuple(sorted(_REGISTRY.get(op_type, {})))
 
 
 def _where(function: Lowering) -> str:
-    """`module.function`, to name a place."""
+    """Return `module.function`, to name a place."""
     return f"{function.__module__}.{getattr(function, '__qualname__', '?')}"

@@ -24,7 +24,7 @@ Key: TypeAlias = "tuple[int, str, str]"
 
 @performs("restate")
 def restated(model: SourceModel, placements: Sequence[Placement | None]) -> SourceModel:
-    """`model` with every node that was restated in its new form.
+    """Return `model` with every node that was restated in its new form.
 
     Args:
         model: the model in the file's form.
@@ -46,12 +46,12 @@ def _key(node: SourceNode | NodeView, scope: str) -> Key:
 
 
 def _first_name(outputs: Iterable[TensorView | SourceValue | None]) -> str:
-    """The first output of a node."""
+    """Return the first output of a node."""
     return next((value.name for value in outputs if value), "")
 
 
 def _node(node: SourceNode, placements: Mapping[Key, Placement], scope: str) -> SourceNode:
-    """The node as it is placed, and those of its branches."""
+    """Return the node as it is placed, and those of its branches."""
     if node.branches:
         node = replace(node, branches=_branches(node, placements, scope))
     placement = placements.get(_key(node, scope))
@@ -80,7 +80,7 @@ def _node(node: SourceNode, placements: Mapping[Key, Placement], scope: str) -> 
 def _branches(
     node: SourceNode, placements: Mapping[Key, Placement], scope: str
 ) -> dict[str, SourceBranch]:
-    """The branches of a node with their nodes as they are placed."""
+    """Return the branches of a node with their nodes as they are placed."""
     found = {}
     for name, branch in node.branches.items():
         inner = scope_name(name, node.name, node.index, scope)

@@ -14,7 +14,7 @@ __all__ = ["said", "stated"]
 
 
 def stated(b: Builder, position: int, found: TensorType) -> TensorType:
-    """`found`, which the file must have stated for the output too.
+    """Return `found`, which the file must have stated for the output too.
 
     What the inputs leave open of it is as the file states it.
 
@@ -34,5 +34,5 @@ def stated(b: Builder, position: int, found: TensorType) -> TensorType:
 
 
 def said(type_: TensorType) -> str:
-    """A type as people write it."""
+    """Return a type as people write it."""
     return f"{type_.dtype.value} {format_shape(type_.dims)}"

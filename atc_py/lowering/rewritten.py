@@ -72,7 +72,7 @@ def _stand_ins(spec: OpSpec, node: SourceNode) -> Mapping[SourceValue, SourceVal
 
 
 def _carried(value: SourceValue, carrier: DType) -> SourceValue:
-    """A tensor like `value` in the dtype that carries it."""
+    """Return a tensor like `value` in the dtype that carries it."""
     return SourceValue(f"{value.name}.{carrier.value}", carrier, value.dims)
 
 
@@ -88,13 +88,13 @@ def _operands(
 
 @performs("dissolve")
 def _dissolve(b: Builder) -> Sequence[Value]:
-    """The input itself."""
+    """Return the input itself."""
     return [b.input(0)]
 
 
 @performs("reshape-instead")
 def _reshape_instead(b: Builder) -> Sequence[Value]:
-    """A Reshape to the shape of the result, one extent of which only the run may know."""
+    """Return a Reshape to the shape of the result, one extent of which only the run may know."""
     result = b.output_type()
     if result.dims.count(None) != 1 or 0 in result.dims:
         return [b.reshape(b.input(0), result.shape)]

@@ -54,11 +54,11 @@ class Scope:
         return self._passed(value)
 
     def _captured(self, value: Value) -> Value:
-        """`value` from around this scope as it is alive in it only; a constant as it is."""
+        """Return `value` from around this scope as it is alive in it only; a constant as it is."""
         return value if value.const is not None else self._passed(value)
 
     def _passed(self, value: Value) -> Value:
-        """`value` behind the gate; as it is in a graph that is no branch."""
+        """Return `value` behind the gate; as it is in a graph that is no branch."""
         if self._gate is None:
             return value
         passed = self._gate(value)
@@ -66,7 +66,7 @@ class Scope:
         return passed
 
     def _is_gated(self, value: Value) -> bool:
-        """Whether `value` comes, by whatever way, from one that passed the gate.
+        """Return True if `value` comes, by whatever way, from one that passed the gate.
 
         That is enough, since every way into a Merge is dead where one is: what leaves a branch is
         behind its gate, and the condition of an If in this scope is behind the gate of the scope.

@@ -29,7 +29,7 @@ class Window:
 
 
 def forward_pads(extent: int, window: Window, auto_pad: str) -> tuple[int, int]:
-    """(begin, end) padding that SAME_UPPER, SAME_LOWER or VALID ask for.
+    """Return (begin, end) padding that SAME_UPPER, SAME_LOWER or VALID ask for.
 
     SAME gives ceil(extent / stride) windows; the odd element of padding goes to the end for
     SAME_UPPER and to the beginning for SAME_LOWER.
@@ -59,11 +59,11 @@ def transposed_pads(
 
 
 def cann_pads(pads: list[tuple[int, int]]) -> tuple[int, ...]:
-    """[top, bottom, left, right] as CANN writes it, from (begin, end) per axis."""
+    """Return [top, bottom, left, right] as CANN writes it, from (begin, end) per axis."""
     return tuple(extent for pair in pads for extent in pair)
 
 
 def _halves(total: int, *, upper: bool) -> tuple[int, int]:
-    """`total` in two parts; the larger one last for `upper`, else first."""
+    """Return `total` in two parts; the larger one last for `upper`, else first."""
     small = total // 2
     return (small, total - small) if upper else (total - small, small)

@@ -81,7 +81,7 @@ class ConvertChoice(PrecisionChoice, total=False):
 
 
 def precision_options(given: PrecisionSettings) -> PrecisionOptions:
-    """The finer controls of precision, paths as paths."""
+    """Return the finer controls of precision, paths as paths."""
 
     def path(file: str | os.PathLike[str] | None) -> Path | None:
         return None if file is None else Path(file)
@@ -99,7 +99,7 @@ def precision_options(given: PrecisionSettings) -> PrecisionOptions:
 
 
 def chosen_mode(given: PrecisionChoice) -> PrecisionMode:
-    """The mode that one of two options names; force_fp16 where neither does.
+    """Return the mode that one of two options names; force_fp16 where neither does.
 
     Raises:
         AtcError: OPTIONS_EXCLUDE where both do, BAD_OPTION for a name that is none.
@@ -121,7 +121,7 @@ def chosen_mode(given: PrecisionChoice) -> PrecisionMode:
 
 
 def _precision_mode(name: str, allowed: Sequence[PrecisionMode]) -> PrecisionMode:
-    """The one of the `allowed` precision modes that is called `name`."""
+    """Return the one of the `allowed` precision modes that is called `name`."""
     mode = next((mode for mode in allowed if mode.value == name), None)
     if mode is None:
         known = ", ".join(mode.value for mode in allowed)
@@ -132,7 +132,7 @@ def _precision_mode(name: str, allowed: Sequence[PrecisionMode]) -> PrecisionMod
 
 
 def input_shapes(given: str | Mapping[str, Sequence[int]]) -> dict[str, Shape]:
-    """Input shapes from either form."""
+    """Return input shapes from either form."""
     if isinstance(given, str):
         return parse_input_shapes(given) if given else {}
     return {name: tuple(int(extent) for extent in shape) for name, shape in given.items()}

@@ -42,12 +42,12 @@ class PrecisionMode(Enum):
 
     @classmethod
     def compiled(cls) -> tuple[PrecisionMode, ...]:
-        """The modes that models can be compiled in: all of them."""
+        """Return the modes that models can be compiled in: all of them."""
         return tuple(cls)
 
     @classmethod
     def second_names(cls) -> Mapping[str, PrecisionMode]:
-        """The modes by the names that ATC's `--precision_mode_v2` has for them."""
+        """Return the modes by the names that ATC's `--precision_mode_v2` has for them."""
         return {
             "fp16": cls.FORCE_FP16,
             "origin": cls.MUST_KEEP_ORIGIN_DTYPE,
@@ -58,12 +58,12 @@ class PrecisionMode(Enum):
 
     @property
     def is_mixed(self) -> bool:
-        """Whether white, grey and black lists count."""
+        """True if white, grey and black lists count."""
         return self.value.startswith("allow_mix_precision")
 
     @property
     def is_bfloat16(self) -> bool:
-        """Whether it makes floats bfloat16."""
+        """True if it makes floats bfloat16."""
         return self.value.endswith("bf16")
 
 
@@ -121,7 +121,7 @@ class PrecisionOptions:
     quant_bias: QuantBias | None = None
 
     def given(self) -> dict[str, str]:
-        """The controls that differ from their defaults, as texts by name."""
+        """Return the controls that differ from their defaults, as texts by name."""
         unlike = {
             each.name: getattr(self, each.name)
             for each in fields(self)

@@ -39,7 +39,7 @@ class ShapeAdvice:
 
 
 def parse_input_shapes(text: str) -> dict[str, Shape]:
-    """The shapes that `text` gives, by input name, in the order of the text.
+    """Return the shapes that `text` gives, by input name, in the order of the text.
 
     A name may itself hold colons; the last one divides it from the extents. `name:` is a scalar.
 
@@ -60,12 +60,12 @@ def parse_input_shapes(text: str) -> dict[str, Shape]:
 
 
 def format_input_shapes(shapes: Mapping[str, Shape]) -> str:
-    """The text that `parse_input_shapes` reads as `shapes`."""
+    """Return the text that `parse_input_shapes` reads as `shapes`."""
     return ";".join(f"{name}:{','.join(map(str, shape))}" for name, shape in shapes.items())
 
 
 def _extent(text: str, name: str) -> int:
-    """One extent of input `name`."""
+    """Return one extent of input `name`."""
     plain = text.isascii() and text.isdigit() and len(text.lstrip("0")) <= len(str(_LARGEST))
     extent = int(text) if plain else 0
     if not 1 <= extent <= _LARGEST:
@@ -77,5 +77,5 @@ def _extent(text: str, name: str) -> int:
 
 
 def _error(message: str) -> AtcError:
-    """A finding about the text, with the right form as help."""
+    """Return a finding about the text, with the right form as help."""
     return BAD_INPUT_SHAPE.error(message, place=INPUT_SHAPE_PLACE, help=_FORM)

@@ -101,7 +101,7 @@ def _names_no_file(given: str) -> bool:
 
 
 def output_folder(option: str, given: str | os.PathLike[str]) -> Path:
-    """The folder that the user names with `option`.
+    """Return the folder that the user names with `option`.
 
     Raises:
         AtcError: BAD_OPTION for an empty name, which would be the current folder, and for `-`;
@@ -130,7 +130,7 @@ def output_folder(option: str, given: str | os.PathLike[str]) -> Path:
 
 
 def report_output(option: str, given: str, inputs: Iterable[Path]) -> Path:
-    """The file that the user names with `option` for a report on the files `inputs`.
+    """Return the file that the user names with `option` for a report on the files `inputs`.
 
     Raises:
         AtcError: BAD_OPTION for a text that names no file and for one of the inputs, CANNOT_WRITE
@@ -153,7 +153,7 @@ def report_output(option: str, given: str, inputs: Iterable[Path]) -> Path:
 
 
 def _with_suffix(path: Path) -> Path:
-    """`path` with `.om` at its end."""
+    """Return `path` with `.om` at its end."""
     return path if path.suffix == _SUFFIX else path.with_name(f"{path.name}{_SUFFIX}")
 
 
@@ -217,7 +217,7 @@ def _mode(path: Path) -> int:
 
 
 def _is_same(path: Path, model: Path) -> bool:
-    """Whether both are one file, also through links."""
+    """Return True if both are one file, also through links."""
     try:
         return path.samefile(model)
     except (OSError, ValueError):

@@ -31,7 +31,7 @@ class _Probe(msgspec.Struct):
 
 
 def encode_model(model: OmModel) -> bytes:
-    """JSON of a description; the same description gives the same bytes."""
+    """Return JSON of a description; the same description gives the same bytes."""
     nodes = [_without_nonfinite(node) for node in model.nodes]
     return msgspec.json.encode(msgspec.structs.replace(model, nodes=nodes), order="deterministic")
 
@@ -42,7 +42,7 @@ def encode_report(report: Mapping[str, object]) -> bytes:
 
 
 def decode_model(data: bytes, file: str) -> OmModel:
-    """The description in `data`, the `model.json` of `file`.
+    """Return the description in `data`, the `model.json` of `file`.
 
     Raises:
         AtcError: NOT_OM, OM_VERSION, or OM_CONTENT where it does not follow the schema.
@@ -68,7 +68,7 @@ def decode_model(data: bytes, file: str) -> OmModel:
 
 
 def decode_report(data: bytes, file: str) -> dict[str, object]:
-    """The report in `data`, the `report.json` of `file`.
+    """Return the report in `data`, the `report.json` of `file`.
 
     Raises:
         AtcError: OM_CONTENT where it is not a JSON object, or is nested too deeply.
@@ -85,7 +85,7 @@ def decode_report(data: bytes, file: str) -> dict[str, object]:
 
 
 def _decode(data: bytes, type_: type[_T], place: Place) -> _T:
-    """JSON held against a type; what is wrong and where is in msgspec's own words."""
+    """Return JSON held against a type; what is wrong and where is in msgspec's own words."""
     try:
         return msgspec.json.decode(data, type=type_)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -110,13 +110,13 @@ def _without_nonfinite(node: OmNode) -> OmNode:
 
 
 def _is_nonfinite(value: OmAttribute) -> bool:
-    """Whether a number in the attribute's value is infinite or NaN."""
+    """Return True if a number in the attribute's value is infinite or NaN."""
     numbers = value if isinstance(value, list) else [value]
     return any(isinstance(number, float) and not math.isfinite(number) for number in numbers)
 
 
 def _with_nonfinite(node: OmNode, place: Place) -> OmNode:
-    """The inverse of `_without_nonfinite`."""
+    """Return the inverse of `_without_nonfinite`."""
     if not node.nonfinite:
         return node
     try:

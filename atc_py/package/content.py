@@ -159,7 +159,7 @@ def _check_node(field: str, node: OmNode, tensors: tuple[set[int], int], report:
 
 
 def _check_position(field: str, position: int, allowed: range, report: _Reporter) -> bool:
-    """Whether a tensor's position is one."""
+    """Return True if a tensor's position is one."""
     if position in allowed:
         return True
     bounds = f"[{allowed.start}, {allowed.stop - 1}]"

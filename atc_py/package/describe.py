@@ -61,7 +61,7 @@ def describe(graph: Graph, contents: PackageContents, members: Mapping[Value, st
 
 
 def _tensor(value: Value, member: str | None) -> OmTensor:
-    """A value's type, and where its data is."""
+    """Return a value's type, and where its data is."""
     type_ = value.type
     return OmTensor(
         name=value.name,
@@ -79,7 +79,7 @@ def _storage(storage: Storage) -> OmStorage:
 
 
 def _node(node: Node, number: Mapping[Value, int], kernel: str | None) -> OmNode:
-    """A node, its operands by number."""
+    """Return a node, its operands by number."""
     if node.engine is None:
         raise ValueError(f"node {node.name!r} has no engine; a package takes a typed graph")
     return OmNode(
@@ -96,7 +96,7 @@ def _node(node: Node, number: Mapping[Value, int], kernel: str | None) -> OmNode
 
 
 def _attribute(value: AttrValue) -> OmAttribute:
-    """An attribute as JSON can hold it."""
+    """Return an attribute as JSON can hold it."""
     if isinstance(value, DType):
         return value.value
     if isinstance(value, tuple):

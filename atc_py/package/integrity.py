@@ -43,7 +43,7 @@ _WORTH_THREADS = 1 << 22
 
 
 def read_directory(data: mmap, file: str) -> tuple[list[Entry], str]:
-    """The members in the file's order, and the digest of the description.
+    """Return the members in the file's order, and the digest of the description.
 
     Raises:
         AtcError: NOT_OM for other files, OM_MEMBER for a damaged directory.
@@ -75,7 +75,7 @@ def read_directory(data: mmap, file: str) -> tuple[list[Entry], str]:
 
 
 def damaged_headers(data: mmap, entries: Iterable[Entry], file: str) -> list[Diagnostic]:
-    """OM_MEMBER for each member whose header is not the one that the directory asks for."""
+    """Return OM_MEMBER for each member whose header is not the one that the directory asks for."""
     return [
         _damaged(entry.name, file, "the header before its data")
         for entry in entries
@@ -97,7 +97,7 @@ def damaged_members(
 
 
 def _digests(data: mmap, entries: list[Entry]) -> dict[str, str]:
-    """SHA-256 of members by name; large ones in threads, as hashing needs no interpreter."""
+    """Return SHA-256 of members by name; large ones in threads, as hashing needs no interpreter."""
     large_first = sorted(entries, key=lambda entry: -entry.size)
     with memoryview(data) as view:
 
@@ -113,7 +113,7 @@ def _digests(data: mmap, entries: list[Entry]) -> dict[str, str]:
 
 
 def _damaged(member: str, file: str, part: str) -> Diagnostic:
-    """A member that is not what was written."""
+    """Return a member that is not what was written."""
     return OM_MEMBER.diagnostic(
         f"{member} in {file} is damaged: {part} does not match its digest",
         place=Place(file=file, field=member),
@@ -133,7 +133,7 @@ def _onnx_model(file: str) -> AtcError:
 
 
 def _foreign(file: str, why: str) -> AtcError:
-    """A file that is no offline model."""
+    """Return a file that is no offline model."""
     return NOT_OM.error(
         f"{file} is not an offline model of atc-py: {why}",
         place=Place(file=file),

@@ -35,7 +35,7 @@ _HELP = "convert the ONNX model again; if that does not help, report it as a bug
 
 
 def describe_memory(graph: Graph, values: list[Value]) -> OmMemory | None:
-    """The plan of a graph, where it has one; `values` are its tensors by number."""
+    """Return the plan of a graph, where it has one; `values` are its tensors by number."""
     plan = graph.memory
     if plan is None:
         return None
@@ -59,7 +59,7 @@ def check_memory(model: OmModel, file: str, sink: Sink) -> None:
 
 
 def _faults(model: OmModel, memory: OmMemory) -> Iterator[tuple[str, str]]:
-    """(field, sentence) of everything that is wrong with a plan."""
+    """Yield (field, sentence) of everything that is wrong with a plan."""
     if model.format_version < _SINCE:
         yield "memory", f"version {model.format_version} of the format has no memory plan"
         return
@@ -83,7 +83,7 @@ def _faults(model: OmModel, memory: OmMemory) -> Iterator[tuple[str, str]]:
 
 
 def proof_of(model: OmModel, memory: OmMemory) -> Proof:
-    """The proof of a description's plan, whose places must be known ones."""
+    """Return the proof of a description's plan, whose places must be known ones."""
     handed_out = {port.tensor for port in model.outputs}
     fed = {port.tensor for port in model.inputs}
     tensors = [
@@ -103,12 +103,12 @@ def proof_of(model: OmModel, memory: OmMemory) -> Proof:
 
 
 def _itemsize(dtype: str) -> int:
-    """Bytes of an element."""
+    """Return bytes of an element."""
     return DType(dtype).itemsize
 
 
 def _spot(place: int | str) -> Spot:
-    """A place as the proof takes it."""
+    """Return a place as the proof takes it."""
     return _SPOTS[place] if isinstance(place, str) else place
 
 

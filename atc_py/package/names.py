@@ -32,12 +32,12 @@ def weight_member(index: int, name: str) -> str:
 
 
 def kernel_member(name: str) -> str:
-    """The member of the kernel file called `name`."""
+    """Return the member of the kernel file called `name`."""
     return f"{KERNELS}{name}"
 
 
 def is_safe_member(name: str) -> bool:
-    """Whether unpacking `name` stays below the folder it is unpacked in, on every system.
+    """Return True if unpacking `name` stays below the folder it is unpacked in, on every system.
 
     Safe are relative paths of ASCII letters, digits and `_.+-`, no part of which is empty or
     starts with a dot or a plus.

@@ -36,7 +36,7 @@ _MAGIC = b"\x93NUMPY\x01\x00"
 
 
 def npy_header(dtype: DType, shape: Shape) -> bytes:
-    """The header of a dense array in C order.
+    """Return the header of a dense array in C order.
 
     It is written here rather than by numpy, whose padding differs between versions: the reader
     compares headers as bytes and never evaluates one.
@@ -75,7 +75,7 @@ def array_chunks(array: npt.NDArray[np.generic]) -> Iterator[memoryview]:
 
 
 def view_array(data: mmap, offset: int, dtype: DType, shape: Shape) -> npt.NDArray[np.generic]:
-    """The array whose elements lie in `data` at `offset`: read-only, not copied.
+    """Return the array whose elements lie in `data` at `offset`: read-only, not copied.
 
     The array holds on to the mapping, so that the file cannot be unmapped under it. (An array
     made by `np.ndarray(buffer=...)` would not.)
@@ -90,11 +90,11 @@ def view_array(data: mmap, offset: int, dtype: DType, shape: Shape) -> npt.NDArr
 
 
 def little_endian(dtype: DType) -> np.dtype[np.generic]:
-    """The numpy dtype of stored elements."""
+    """Return the numpy dtype of stored elements."""
     known = dtype.numpy
     return known if known.kind == "V" else known.newbyteorder("<")
 
 
 def _descr(dtype: DType) -> str:
-    """The name of a dtype in a header: `<f4`, `|b1`, `<V2` for bfloat16, `|i1` for int4."""
+    """Return the name of a dtype in a header: `<f4`, `|b1`, `<V2` for bfloat16, `|i1` for int4."""
     return _NAMED.get(dtype) or little_endian(dtype).str

@@ -52,7 +52,7 @@ class OfflineModel:
         }
 
     def array(self, member: str) -> npt.NDArray[np.generic]:
-        """The data of a constant, read-only and not copied; it stays valid after `close`.
+        """Return the data of a constant, read-only and not copied; it stays valid after `close`.
 
         Raises:
             AtcError: OM_CONTENT where no constant has that member.
@@ -64,7 +64,7 @@ class OfflineModel:
         return view_array(self._data, start, dtype, shape)
 
     def text(self, member: str) -> str:
-        """A member as text.
+        """Return a member as text.
 
         Raises:
             AtcError: OM_CONTENT where there is no such member, or it is not UTF-8.
@@ -97,7 +97,7 @@ class OfflineModel:
         self.close()
 
     def _absent(self, member: str, what: str) -> AtcError:
-        """A member was asked for that is not there."""
+        """Return a member was asked for that is not there."""
         return OM_CONTENT.error(
             f"{what} member {member!r} in {self.path}",
             place=Place(file=str(self.path), field=member),
@@ -123,7 +123,7 @@ def open_model(path: Path) -> OfflineModel:
 
 
 def _map_file(path: Path) -> mmap.mmap:
-    """The file's bytes, mapped read-only."""
+    """Return the file's bytes, mapped read-only."""
     check_name(path)
     try:
         check_regular(path.stat().st_mode)

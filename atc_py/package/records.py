@@ -80,12 +80,12 @@ class Entry:
         return self.data_offset + self.size
 
     def data_in(self, file: mmap) -> bytes:
-        """A copy of the data."""
+        """Return a copy of the data."""
         return file[self.data_offset : self.end]
 
 
 def local_header(entry: Entry) -> bytes:
-    """The record before a member's data, padded so that the data is aligned."""
+    """Return the record before a member's data, padded so that the data is aligned."""
     name = entry.name.encode("ascii")
     big = entry.size >= ZIP64_FROM
     extra = _zip64([entry.size, entry.size] if big else [])
@@ -117,7 +117,7 @@ def directory(entries: list[Entry], digest: str) -> bytes:
 
 
 def _central_record(entry: Entry) -> bytes:
-    """The directory's record of a member."""
+    """Return the directory's record of a member."""
     name = entry.name.encode("ascii")
     big, far = entry.size >= ZIP64_FROM, entry.offset >= ZIP64_FROM
     extra = _zip64([entry.size, entry.size] * big + [entry.offset] * far)
@@ -136,7 +136,7 @@ def _zip64(numbers: list[int]) -> bytes:
 
 
 def _zip64_end(start: int, size: int, count: int) -> bytes:
-    """The zip64 end record of a directory at `start`, and the locator that leads to it."""
+    """Return the zip64 end record of a directory at `start`, and the locator that leads to it."""
     versions = (_UNIX | _VERSION64, _VERSION64)
     fields = (_END64.size - 12, *versions, 0, 0, count, count, size, start)
     locator = _LOCATOR.pack(b"PK\x06\x07", 0, start + size, 1)
@@ -144,7 +144,7 @@ def _zip64_end(start: int, size: int, count: int) -> bytes:
 
 
 def is_directory_end(tail: bytes) -> bool:
-    """Whether `tail`, the last kilobyte of a file, ends as an offline model does.
+    """Return True if `tail`, the last kilobyte of a file, ends as an offline model does.
 
     Either of two signs is enough, so that damage to one is seen as damage.
     """
@@ -166,14 +166,14 @@ def directory_offset(tail: bytes) -> int:
 
 
 def document_digest(tail: bytes) -> str:
-    """The SHA-256 of `model.json`, as the comment holds it."""
+    """Return the SHA-256 of `model.json`, as the comment holds it."""
     end = tail[-_END_SIZE:]
     start = _END.size + len(_LABEL)
     return end[start : start + _DIGEST].decode("ascii", "replace")
 
 
 def parse_directory(block: bytes) -> list[Entry]:
-    """The members that a directory names; positions are where such members lie.
+    """Return the members that a directory names; positions are where such members lie.
 
     Only names, sizes and CRCs are read: `directory` of the result must equal `block`.
 

@@ -18,7 +18,7 @@ __all__ = ["stored_dims", "stored_nbytes"]
 
 
 def stored_dims(tensor: OmTensor) -> Dims:
-    """Extents of the array in which a tensor lies, padding included; None for open ones.
+    """Return extents of the array in which a tensor lies, padding included; None for open ones.
 
     Raises:
         ImpossibleStorageError: a tensor of this type cannot lie in its storage.
@@ -30,7 +30,7 @@ def stored_dims(tensor: OmTensor) -> Dims:
 
 
 def stored_nbytes(tensor: OmTensor) -> int:
-    """Bytes that a tensor takes; what has open extents takes none that anybody knows.
+    """Return bytes that a tensor takes; what has open extents takes none that anybody knows.
 
     Raises:
         ImpossibleStorageError: a tensor of this type cannot lie in its storage.

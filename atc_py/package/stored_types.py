@@ -58,7 +58,7 @@ def check_storage(model: OmModel, file: str, sink: Sink) -> None:
 
 
 def _faults(model: OmModel) -> Iterator[tuple[str, str]]:
-    """(field, sentence) of everything that is wrong."""
+    """Yield (field, sentence) of everything that is wrong."""
     stored = any(tensor.storage is not None for tensor in model.tensors)
     if stored and model.format_version < _SINCE:
         yield "tensors", f"version {model.format_version} of the format has no storage"
@@ -109,7 +109,7 @@ def _fault(model: OmModel, node: OmNode) -> str | None:
 
 
 def _is_same(source: OmTensor, result: OmTensor) -> bool:
-    """Whether the result shows the memory of the source with its elements in order."""
+    """Return True if the result shows the memory of the source with its elements in order."""
     if source.dtype != result.dtype:
         return False
     if Format.NHWC.value in {source.format, result.format}:

@@ -95,7 +95,7 @@ def _disagreeing_weights(
 
 
 def _disagreeing_weight(data: mmap, entry: Entry, tensor: OmTensor, file: str) -> Diagnostic | None:
-    """The finding about one constant; its header is compared, never evaluated."""
+    """Return the finding about one constant; its header is compared, never evaluated."""
     dtype, shape = DType(tensor.dtype), closed_shape(tuple(tensor.shape))
     header = npy_header(dtype, shape)
     size = len(header) + element_count(shape) * dtype.itemsize

@@ -82,7 +82,7 @@ def write_model(graph: Graph, path: Path, contents: PackageContents) -> WrittenM
 def _read_ahead(
     constants: Mapping[Value, str],
 ) -> Iterator[tuple[Value, str, npt.NDArray[np.generic]]]:
-    """Each constant with its member and data, which lives until the next one is asked for."""
+    """Yield each constant with its member and data, which lives until the next one is asked for."""
     items = list(constants.items())
     with ThreadPoolExecutor(1) as reader:
         coming = [reader.submit(_data, value, member) for value, member in items[:1]]
@@ -96,7 +96,7 @@ def _read_ahead(
 
 
 def _data(value: Value, member: str) -> npt.NDArray[np.generic]:
-    """The data of a constant, held against its type."""
+    """Return the data of a constant, held against its type."""
     if value.const is None:
         raise ValueError(f"{member} has no data")
     array, type_ = value.const.numpy(), value.type

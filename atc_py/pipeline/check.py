@@ -83,7 +83,7 @@ def check_files(models: Sequence[Path], options: CheckOptions) -> CheckReport:
 def _controls(
     options: CheckOptions, file: OnnxFile, view: ModelView, strangers: _Strangers
 ) -> Controls:
-    """The finer controls for one model; names that it does not have go to `strangers`."""
+    """Return the finer controls for one model; names that it does not have go to `strangers`."""
     names = ModelNames.of(view, file.node_outputs, file.outputs)
     controls, unknown = find_controls(options.precision, options.precision_mode, names)
     strangers.meet(unknown)
@@ -114,7 +114,7 @@ def _checked(
 def _misfit(
     file: OnnxFile, shapes: Mapping[str, Shape], judge: Judge, view: ModelView
 ) -> ModelCheck | None:
-    """The check of a model that is sound, but not with the dims that the user gave."""
+    """Return the check of a model that is sound, but not with the dims that the user gave."""
     new = [each for each in view.faults if each not in file.faults]
     found = find_misfit(file, shapes, judge, new[0]) if new and shapes else None
     if found is None:
@@ -149,7 +149,7 @@ class _Strangers:
 
 
 def _further(options: CheckOptions) -> dict[str, str]:
-    """The options beside mode and SoC that were given, as the command line spells them."""
+    """Return the options beside mode and SoC that were given, as the command line spells them."""
     given = {
         "input_shape": format_input_shapes(options.input_shapes),
         "op_specs": "" if options.op_specs is None else str(options.op_specs),
@@ -159,7 +159,7 @@ def _further(options: CheckOptions) -> dict[str, str]:
 
 
 def _unread(path: Path, faults: tuple[Diagnostic, ...]) -> ModelCheck:
-    """The check of a file of which no graph can be made."""
+    """Return the check of a file of which no graph can be made."""
     return ModelCheck(str(path), "", {}, 0, 0, (), faults)
 
 

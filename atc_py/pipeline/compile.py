@@ -159,7 +159,7 @@ def _check(view: ModelView, judge: Judge) -> Checked:
 
 
 def _soc(options: CompileOptions) -> Soc:
-    """The SoC that is compiled for, which must have what the precision mode needs."""
+    """Return the SoC that is compiled for, which must have what the precision mode needs."""
     soc = find_soc(options.soc)
     check_soc(options.precision_mode, soc)
     return soc

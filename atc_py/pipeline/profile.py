@@ -29,7 +29,7 @@ _DEFAULT = "sim"
 
 
 def calibration_of(path: Path, socs: Sequence[str]) -> Calibration:
-    """The factors refitted to a CSV file of kernels that were measured on one SoC.
+    """Return the factors refitted to a CSV file of kernels that were measured on one SoC.
 
     Raises:
         AtcError: the file has no meaning, or more than one SoC is named.
@@ -43,7 +43,7 @@ def calibration_of(path: Path, socs: Sequence[str]) -> Calibration:
 
 
 def fit_of(path: Path, socs: Sequence[str]) -> Fit:
-    """The factors that an earlier calibration kept, which must be of the same SoC.
+    """Return the factors that an earlier calibration kept, which must be of the same SoC.
 
     Raises:
         AtcError: the file has no meaning, or the factors are of another SoC.
@@ -92,7 +92,7 @@ def profile_model(
 def _on(
     path: Path, name: str, fit: Fit | None, options: dict[str, Any], *, named: bool
 ) -> SocProfile:
-    """The model on one SoC; an offline model must be for it where the user `named` it."""
+    """Return the model on one SoC; an offline model must be for it where the user `named` it."""
     with opened_model(path, soc=name, **options) as model:
         if named and model.description.soc != name:
             raise _of_another(path, model.description.soc, name)
@@ -129,7 +129,7 @@ def _check(model: OfflineModel) -> None:
 
 
 def _of_another(path: Path, soc: str, wanted: str) -> AtcError:
-    """An offline model cannot be profiled for another SoC."""
+    """Return an offline model cannot be profiled for another SoC."""
     return BAD_OPTION.error(
         f"{path} is compiled for {soc}, found --soc {wanted}",
         help="give the ONNX model to profile it for other SoCs",

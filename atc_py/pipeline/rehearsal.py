@@ -68,7 +68,7 @@ class _Draft:
     values: Mapping[str, Value]
 
     def array(self, member: str) -> NDArray[Any]:
-        """The data of a small constant, and zeros that take no memory for a large one."""
+        """Return the data of a small constant, and zeros that take no memory for a large one."""
         value = self.values[member]
         if value.const is not None and value.type.nbytes <= _READ:
             return value.const.numpy()

@@ -64,7 +64,7 @@ class Trial:
     specs: Library
 
     def findings(self, survey: Survey, checked: Checked) -> list[Finding]:
-        """An error for each reason why a model that breaks no rule would not compile.
+        """Return an error for each reason why a model that breaks no rule would not compile.
 
         They are those of the first stage of compilation that the model does not pass. Of nodes
         that are alike one is looked at, and all of them only where one of a kind is refused. A
@@ -93,7 +93,7 @@ class Trial:
         return []
 
     def _compiled(self, survey: Survey, checked: Checked, positions: Sequence[int]) -> _Compiled:
-        """The nodes at `positions` compiled, up to what the device says of them."""
+        """Return the nodes at `positions` compiled, up to what the device says of them."""
         context = self._context(survey.view)
         found = sample(survey.model, positions)
         if found.faults:
@@ -109,7 +109,7 @@ class Trial:
 
     @property
     def _depends_on_neighbours(self) -> bool:
-        """Whether the kernels of a node may depend on more than the node.
+        """True if the kernels of a node may depend on more than the node.
 
         Without further controls force_fp16 wants float16 of every float, wherever it is.
         """
@@ -171,7 +171,7 @@ def _told(refused: Diagnostic, view: ModelView) -> Finding:
 
 
 def _scope(place: Place, view: ModelView) -> str:
-    """The subgraph that a node stands in; "" at the top."""
+    """Return the subgraph that a node stands in; "" at the top."""
     named: Iterable[str] = (
         each.scope
         for each in view.nodes
@@ -181,7 +181,7 @@ def _scope(place: Place, view: ModelView) -> str:
 
 
 def _without_kernel(refusal: Refusal, mode: PrecisionMode) -> Finding:
-    """The finding at the source node; one may come from several target nodes."""
+    """Return the finding at the source node; one may come from several target nodes."""
     place = refusal.place
     wants = Words("", "")
     if refusal.rule == mode.value:

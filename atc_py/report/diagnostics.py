@@ -13,7 +13,7 @@ __all__ = ["code_page", "diagnostic_text"]
 
 
 def diagnostic_text(diagnostic: Diagnostic) -> str:
-    """The finding as people read it: headline, place, rule, way out.
+    """Return the finding as people read it: headline, place, rule, way out.
 
     A finding without a help of its own shows what its code's page says.
 

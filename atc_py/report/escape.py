@@ -9,7 +9,7 @@ _MOST = 2000
 
 
 def visible(text: str) -> str:
-    """`text` with every character that is not printable as an escape.
+    """Return `text` with every character that is not printable as an escape.
 
     These are line breaks, terminal commands, marks that turn the reading direction, and bytes of
     file names that are no UTF-8.

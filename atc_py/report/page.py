@@ -52,12 +52,12 @@ def render_page(name: str, **context: Any) -> str:
 
 
 def _shown(value: object) -> object:
-    """Names from files cannot turn the reading direction or hide what they are."""
+    """Return names from files cannot turn the reading direction or hide what they are."""
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _source(path: Path) -> Markup:
-    """Style or script as it stands; both are the project's own files."""
+    """Return style or script as it stands; both are the project's own files."""
     return Markup(path.read_text(encoding="utf-8"))  # noqa: S704  (no text of a model is in it)
 
 
@@ -74,6 +74,6 @@ def _policy(style: str, script: str) -> str:
 
 
 def _digest(text: str) -> str:
-    """The digest by which a policy names a text."""
+    """Return the digest by which a policy names a text."""
     digest = hashlib.sha256(text.encode("utf-8")).digest()
     return f"sha256-{base64.b64encode(digest).decode()}"

@@ -31,17 +31,17 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
 
     def headings(self) -> tuple[tuple[str, bool], ...]:
-        """(heading, whether the column is aligned to the right) for each column."""
+        """Return (heading, whether the column is aligned to the right) for each column."""
         return tuple((column.rstrip(">"), column.endswith(">")) for column in self.columns)
 
     def visible(self) -> Table:
-        """The table as it may be shown: names from files cannot command the terminal."""
+        """Return the table as it may be shown: names from files cannot command the terminal."""
         rows = tuple(tuple(clipped(cell, _MOST) for cell in row) for row in self.rows)
         return Table(clipped(self.title), self.columns, rows)
 
 
 def plain_lines(table: Table) -> list[str]:
-    """The table in plain text, for files, pipes and logs."""
+    """Return the table in plain text, for files, pipes and logs."""
     table = table.visible()
     headings = table.headings()
     named = any(name for name, _ in headings)
@@ -63,7 +63,7 @@ def _padding(cell: str, width: int) -> str:
 
 
 def format_bytes(count: int) -> str:
-    """`97.5 MiB`: a size with the unit that keeps it readable."""
+    """Return `97.5 MiB`: a size with the unit that keeps it readable."""
     size, unit = float(count), 0
     while size >= _STEP and unit < len(_UNITS) - 1:
         size, unit = size / _STEP, unit + 1
@@ -71,5 +71,5 @@ def format_bytes(count: int) -> str:
 
 
 def format_seconds(seconds: float) -> str:
-    """`1.23 s` or `4.5 ms`."""
+    """Return `1.23 s` or `4.5 ms`."""
     return f"{seconds:.2f} s" if seconds >= 1 else f"{seconds * 1000:.1f} ms"

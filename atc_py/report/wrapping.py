@@ -21,12 +21,12 @@ _OPENING = "（“《「"
 
 
 def columns(text: str) -> int:
-    """Columns that `text` takes."""
+    """Return columns that `text` takes."""
     return sum(2 if unicodedata.east_asian_width(letter) in "WF" else 1 for letter in text)
 
 
 def cut(text: str, width: int = WIDTH) -> str:
-    """`text` in at most `width` columns; what is cut off becomes dots."""
+    """Return `text` in at most `width` columns; what is cut off becomes dots."""
     if columns(text) <= width:
         return text
     while columns(text) > width - 3:
@@ -35,7 +35,7 @@ def cut(text: str, width: int = WIDTH) -> str:
 
 
 def wrap(text: str, first: str = "", rest: str = "", width: int = WIDTH) -> list[str]:
-    """Lines of at most `width` columns, unless a single word is longer.
+    """Return lines of at most `width` columns, unless a single word is longer.
 
     Args:
         text: running text; its spaces and line breaks are where lines may end.

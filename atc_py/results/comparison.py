@@ -53,7 +53,7 @@ class Grid:
         return FLOAT16_CAP * self.unit / 2.0**-11
 
     def half_spacing(self, magnitude: float) -> float:
-        """Half the distance between neighbours in the binade of `magnitude`."""
+        """Return half the distance between neighbours in the binade of `magnitude`."""
         exponent = max(math.frexp(magnitude)[1], self.least_exponent)
         return math.ldexp(self.unit / 2, exponent)
 
@@ -95,11 +95,11 @@ class Comparison:
 
     @property
     def passed(self) -> bool:
-        """Whether the output is within the tolerance."""
+        """True if the output is within the tolerance."""
         return self.range_error <= self.tolerance
 
     def as_json(self) -> dict[str, object]:
-        """The figures as JSON values; an infinite error is null."""
+        """Return the figures as JSON values; an infinite error is null."""
         return {
             "output": self.name,
             "max_error": self.max_error if math.isfinite(self.max_error) else None,
@@ -137,7 +137,7 @@ def compare(name: str, found: Array, expected: Array, tolerance: float) -> Compa
 
 
 def default_tolerance(description: OmModel) -> float:
-    """The share of an output's range that the model's arithmetic explains.
+    """Return the share of an output's range that the model's arithmetic explains.
 
     In float32 only the order of additions differs: FLOAT32_TOLERANCE. With 16-bit values every
     kernel that computes rounds its results by at most u relative, 2^-11 in float16 and 2^-8 in
@@ -196,7 +196,7 @@ def _roundings(description: OmModel) -> tuple[float, Grid | None]:
 
 
 def _most(found: Iterable[tuple[float, Grid | None]]) -> tuple[float, Grid | None]:
-    """The largest sum and the coarsest grid, each for itself."""
+    """Return the largest sum and the coarsest grid, each for itself."""
     pairs = list(found)
     coarsest = max((grid for _, grid in pairs if grid), key=_unit_of, default=None)
     return max((total for total, _ in pairs), default=0.0), coarsest
@@ -251,7 +251,7 @@ def _max_error(ours: npt.NDArray[np.float64], theirs: npt.NDArray[np.float64]) -
 
 
 def _range(theirs: npt.NDArray[np.float64]) -> float:
-    """Span of the finite expected values; of a constant, its magnitude."""
+    """Return span of the finite expected values; of a constant, its magnitude."""
     import numpy as np
 
     finite = theirs[np.isfinite(theirs)]
@@ -285,7 +285,7 @@ def _unit(vector: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 
 def _same_argmax(ours: npt.NDArray[np.float64], theirs: npt.NDArray[np.float64]) -> bool:
-    """Whether argmax along the last axis agrees everywhere."""
+    """Return True if argmax along the last axis agrees everywhere."""
     if not ours.size or not ours.ndim:
         return True
     return bool((ours.argmax(-1) == theirs.argmax(-1)).all())

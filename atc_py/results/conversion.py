@@ -77,7 +77,7 @@ class Facts:
     bias_convention: BiasConvention | None = None
 
     def as_json(self) -> dict[str, object]:
-        """The facts as JSON values; this is the offline model's own report."""
+        """Return the facts as JSON values; this is the offline model's own report."""
         convention = self.bias_convention
         return {
             "soc": self.soc,
@@ -127,7 +127,7 @@ class Conversion:
     time: Span | None = None
 
     def as_json(self) -> dict[str, object]:
-        """Everything, as JSON values; seconds are floats."""
+        """Return everything, as JSON values; seconds are floats."""
         return {
             "model": str(self.model),
             "output": str(self.output),

@@ -80,7 +80,7 @@ def fusions_json(effects: Iterable[FusionEffect]) -> dict[str, object]:
 
 
 def _effect_json(effect: FusionEffect) -> dict[str, object]:
-    """One pass."""
+    """Return one pass."""
     record, miss = effect.record, effect.record.nearest
     found: dict[str, object] = {
         "atc_names": list(effect.atc_names),

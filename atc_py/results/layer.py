@@ -212,7 +212,7 @@ class Layer:
 
     @property
     def cancels(self) -> bool:
-        """Whether its distance is that of a sum whose terms cancel, small beside the terms."""
+        """True if its distance is that of a sum whose terms cancel, small beside the terms."""
         distance, summed = self.figures.distance, self.summed
         if not summed or not self.is_float or distance <= BAD_DISTANCE:
             return False
@@ -274,5 +274,5 @@ class Layer:
 
 
 def number_json(value: float) -> float | None:
-    """`value`, or None for what JSON cannot name."""
+    """Return `value`, or None for what JSON cannot name."""
     return value if math.isfinite(value) else None

@@ -174,7 +174,7 @@ class LayerComparison:
 
     @property
     def passed(self) -> bool | None:
-        """Whether the outputs meet the targets; None where there are none."""
+        """True if the outputs meet the targets; None where there are none."""
         return passes(self)
 
     @property
@@ -190,7 +190,7 @@ class LayerComparison:
         return next((layer for layer in self.layers if layer.faults), None)
 
     def worst(self) -> list[Layer]:
-        """All layers, those of the largest error first."""
+        """Return all layers, those of the largest error first."""
         return sorted(self.layers, key=lambda layer: (-layer.judged_error, layer.index))
 
     def root_of(self, layer: Layer) -> Layer | None:
@@ -238,7 +238,7 @@ def least_text(value: float) -> str:
 
 
 def missed_figures(layer: Layer, targets: Mapping[str, float]) -> dict[str, float]:
-    """The figures of an output that are below their targets, by name.
+    """Return the figures of an output that are below their targets, by name.
 
     Values that are NaN or infinite, though the original's are finite, miss every target.
     """
@@ -267,7 +267,7 @@ def misses_of(done: LayerComparison, targets: Mapping[str, float]) -> list[Miss]
 
 
 def passes(done: LayerComparison) -> bool | None:
-    """Whether the outputs meet the comparison's own targets; None where it has none."""
+    """Return True if the outputs meet the comparison's own targets; None where it has none."""
     if not done.targets:
         return None
     return not done.stopped and not misses_of(done, done.targets)

@@ -28,7 +28,7 @@ class ArenaTensor:
     nbytes: int
 
     def as_json(self) -> dict[str, object]:
-        """The tensor as JSON values."""
+        """Return the tensor as JSON values."""
         return {
             "name": self.name,
             "type": self.type,
@@ -84,7 +84,7 @@ class MemoryFacts:
         return self.arena / self.lower_bound if self.lower_bound else 1.0
 
     def as_json(self) -> dict[str, object]:
-        """The figures as JSON values."""
+        """Return the figures as JSON values."""
         return {
             "weights": self.weights,
             "inputs": self.inputs,
@@ -108,7 +108,7 @@ class MemoryFacts:
 
 
 def memory_facts(model: OmModel) -> MemoryFacts | None:
-    """The figures of a model's memory plan; None where it has none."""
+    """Return the figures of a model's memory plan; None where it has none."""
     memory = model.memory
     if memory is None:
         return None
@@ -138,12 +138,12 @@ def memory_facts(model: OmModel) -> MemoryFacts | None:
 
 
 def _nbytes(tensors: Iterable[OmTensor]) -> int:
-    """Bytes of the tensors as stored; what has open extents counts nothing."""
+    """Return bytes of the tensors as stored; what has open extents counts nothing."""
     return sum(stored_nbytes(tensor) for tensor in tensors)
 
 
 def _arena_tensor(model: OmModel, memory: OmMemory, position: int, nbytes: int) -> ArenaTensor:
-    """One of the tensors of the widest moment."""
+    """Return one of the tensors of the widest moment."""
     tensor, place = model.tensors[position], memory.places[position]
     storage = storage_of(tensor)
     type_ = f"{tensor.dtype} {format_shape(tensor.shape)}" + (f" in {storage}" if storage else "")

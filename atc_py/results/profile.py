@@ -31,7 +31,7 @@ class SocProfile:
 
     @property
     def verdict(self) -> str:
-        """Whether the model fits, in words."""
+        """True if the model fits, in words."""
         if self.cost is None:
             return f"does not compile: {self.refusals[0].message}"
         fits = self.cost.fits

@@ -55,7 +55,7 @@ class Quantisation:
         return sum(node.outcome is not Outcome.KEPT for node in self.nodes)
 
     def as_json(self) -> dict[str, object]:
-        """Everything, as JSON values."""
+        """Return everything, as JSON values."""
         return {
             "model": str(self.model),
             "output": str(self.output),
@@ -74,7 +74,7 @@ class Quantisation:
 
 
 def _node_json(node: QuantisedNode) -> dict[str, object]:
-    """A node as JSON values."""
+    """Return a node as JSON values."""
     return {
         "node": node.index,
         "name": node.name,

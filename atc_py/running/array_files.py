@@ -36,7 +36,7 @@ _REASON = 200
 
 
 def read_npy(path: Path, most: int | None = None) -> Array:
-    """The array of an .npy file.
+    """Return the array of an .npy file.
 
     Args:
         path: the file.
@@ -56,7 +56,7 @@ def read_npy(path: Path, most: int | None = None) -> Array:
 
 
 def read_npz(path: Path, most: int | None = None) -> dict[str, Array]:
-    """All arrays of an .npz file, by name.
+    """Return all arrays of an .npz file, by name.
 
     Args:
         path: the file.
@@ -89,7 +89,7 @@ def is_raw_pair(dtype: np.dtype[Any]) -> bool:
 
 
 def broken_file(path: Path, reason: str) -> AtcError:
-    """The diagnostic for a data file that is not what its name says."""
+    """Return the diagnostic for a data file that is not what its name says."""
     text = reason if len(reason) <= _REASON else f"{reason[:_REASON]}..."
     return BAD_DATA_FILE.error(f"{path} cannot be read: {text}", place=Place(str(path)))
 

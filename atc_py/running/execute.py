@@ -85,7 +85,7 @@ def execute(model: Model, options: RunOptions) -> Run:
 
 
 def _tolerance(model: Model, options: RunOptions) -> Callable[[str, Array], float]:
-    """The largest error that passes: what the user said, or else what the model explains."""
+    """Return the largest error that passes: what the user said, or else what the model explains."""
     given = options.tolerance
     if given is None:
         return partial(explained_share, model.description)
@@ -98,12 +98,12 @@ def _tolerance(model: Model, options: RunOptions) -> Callable[[str, Array], floa
 
 
 def mismatches(done: Run) -> tuple[Diagnostic, ...]:
-    """OUTPUT_MISMATCH for each output that is not the expected one."""
+    """Return OUTPUT_MISMATCH for each output that is not the expected one."""
     return tuple(_mismatch(row) for row in done.comparisons if not row.passed)
 
 
 def _not_finite(feeds: Mapping[str, Array], outputs: Mapping[str, Array]) -> Iterator[Diagnostic]:
-    """A warning for each output with infinities or NaN that no input had."""
+    """Yield a warning for each output with infinities or NaN that no input had."""
     if any(count_odd_values(array) for array in feeds.values()):
         return
     for name, array in outputs.items():
@@ -118,7 +118,7 @@ def _not_finite(feeds: Mapping[str, Array], outputs: Mapping[str, Array]) -> Ite
 
 
 def _mismatch(row: Comparison) -> Diagnostic:
-    """The finding for one output."""
+    """Return the finding for one output."""
     place = Place(field=f"output {row.name}")
     if row.other_shapes is not None:
         found, expected = map(format_shape, row.other_shapes)

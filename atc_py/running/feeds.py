@@ -101,7 +101,7 @@ def count_odd_values(array: Array) -> int:
 
 
 def random_feeds(ports: Iterable[Port], seed: int) -> dict[str, Array]:
-    """Random arrays for all ports; the same seed gives the same arrays everywhere.
+    """Return random arrays for all ports; the same seed gives the same arrays everywhere.
 
     Floats are standard normal, integers uniform in [0, 16), bools fair coins.
 
@@ -134,7 +134,7 @@ def require_feeds(ports: Iterable[Port]) -> None:
 
 
 def random_array(dtype: DType, shape: Sequence[int], seed: Sequence[int]) -> Array:
-    """One random array, as `random_feeds` describes."""
+    """Return one random array, as `random_feeds` describes."""
     generator = np.random.default_rng(list(seed))
     if dtype.is_float:
         return generator.standard_normal(tuple(shape), dtype=np.float32).astype(dtype.numpy)
@@ -143,7 +143,7 @@ def random_array(dtype: DType, shape: Sequence[int], seed: Sequence[int]) -> Arr
 
 
 def _split(text: str, ports: Sequence[Port]) -> tuple[str | None, str]:
-    """(port name or None, path) of `name=path` or `path`; port names may contain `=`."""
+    """Return (port name or None, path) of `name=path` or `path`; port names may contain `=`."""
     for port in ports:
         if text.startswith(f"{port.name}="):
             return port.name, text[len(port.name) + 1 :]
@@ -154,7 +154,7 @@ def _split(text: str, ports: Sequence[Port]) -> tuple[str | None, str]:
 
 
 def _read(path: Path, name: str | None, ports: Sequence[Port], sink: Sink) -> dict[str, Array]:
-    """The arrays in `path`, by port name."""
+    """Return the arrays in `path`, by port name."""
     if path.suffix == ".npz":
         arrays = read_npz(path, _most(ports))
         if name is None:
@@ -191,7 +191,7 @@ def _most(ports: Iterable[Port]) -> int | None:
 
 
 def _port(name: str | None, ports: Sequence[Port], path: Path) -> Port:
-    """The port called `name`, or the only one."""
+    """Return the port called `name`, or the only one."""
     if name is not None:
         return next(port for port in ports if port.name == name)
     if len(ports) != 1:
@@ -249,7 +249,7 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _meant(array: Array, port: Port, path: Path) -> Array:
-    """`array` with the element type that its file could not name: numpy has no bfloat16."""
+    """Return `array` with the element type that its file could not name: numpy has no bfloat16."""
     if not is_raw_pair(array.dtype):
         return array
     if port.dtype is not DType.BFLOAT16:
@@ -260,7 +260,7 @@ def _meant(array: Array, port: Port, path: Path) -> Array:
 
 
 def _load_raw(path: Path, port: Port) -> Array:
-    """A raw file of little-endian elements, as long as the port's type says."""
+    """Return a raw file of little-endian elements, as long as the port's type says."""
     if None in port.shape:
         raise BAD_RUN_INPUT.error(
             f"{path} has no shape, and only the run knows that of {port.name}, "
@@ -285,7 +285,7 @@ def _load_raw(path: Path, port: Port) -> Array:
 
 
 def _unknown(name: str, ports: Sequence[Port], path: str) -> AtcError:
-    """The diagnostic for data under a name that the model does not have."""
+    """Return the diagnostic for data under a name that the model does not have."""
     known = ", ".join(port.name for port in ports)
     return BAD_RUN_INPUT.error(
         f'{path} is for "{name}", which the model does not have', help=f"names are {known}"

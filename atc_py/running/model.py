@@ -113,7 +113,7 @@ class Model:
 
 
 def _ports(description: OmModel, ports: Sequence[OmPort]) -> tuple[Port, ...]:
-    """The ports with the types of their tensors."""
+    """Return the ports with the types of their tensors."""
     tensors = description.tensors
     return tuple(
         Port(port.name, DType(tensors[port.tensor].dtype), tuple(tensors[port.tensor].shape))

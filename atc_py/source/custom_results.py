@@ -76,7 +76,7 @@ Inputs: TypeAlias = "Sequence[Given | None]"
 
 
 def custom_results(op_type: str, inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]:
-    """Dtype and extents of each output of a node of one of CUSTOM_RESULTS.
+    """Return dtype and extents of each output of a node of one of CUSTOM_RESULTS.
 
     Raises:
         ContradictionError: there is no result for such inputs and attributes.
@@ -85,7 +85,7 @@ def custom_results(op_type: str, inputs: Inputs, attributes: Attributes) -> tupl
 
 
 def _adaptive_max_pool(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]:
-    """Images pooled to the extents asked for, and positions."""
+    """Return images pooled to the extents asked for, and positions."""
     x = _input(inputs, 0)
     size = attributes.get("output_size", ())
     numbers = isinstance(size, tuple) and all(isinstance(each, int) for each in size)
@@ -100,13 +100,13 @@ def _adaptive_max_pool(inputs: Inputs, attributes: Attributes) -> tuple[Result, 
 
 
 def _addcmul(inputs: Inputs, _attributes: Attributes) -> tuple[Result, ...]:
-    """All four inputs, broadcast."""
+    """Return all four inputs, broadcast."""
     given = [_input(inputs, position) for position in range(4)]
     return ((given[0].dtype, _broadcast(*(each.dims for each in given))),)
 
 
 def _batch_mat_mul(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]:
-    """Products of the matrices of the last two axes, each turned where its flag says so."""
+    """Return products of the matrices of the last two axes, each turned where its flag says so."""
     flags = [_integer(attributes, name, 0) != 0 for name in ("adj_x1", "adj_x2")]
     given = [_input(inputs, position) for position in range(2)]
     if min(each.rank for each in given) < _MATRIX:
@@ -140,7 +140,7 @@ def _affine_grid(inputs: Inputs, _attributes: Attributes) -> tuple[Result, ...]:
 
 
 def _grid_extents(theta: Given, sizes: Given) -> Dims:
-    """The extents of a grid; open ones where they are computed."""
+    """Return the extents of a grid; open ones where they are computed."""
     given = sizes.numbers
     if given is None:
         count = sizes.dims[0] if sizes.rank == 1 else None
@@ -160,7 +160,7 @@ _SIZES = "input output_size"
 
 
 def _batch_multi_class_nms(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]:
-    """Boxes, scores and classes of as many as may be found, and how many were, by image."""
+    """Return boxes, scores and classes of as many as may be found, and how many were, by image."""
     boxes, scores = _input(inputs, 0), _input(inputs, 1)
     window = inputs[2] if len(inputs) > 2 else None  # noqa: PLR2004  (the third input)
     if _integer(attributes, "change_coordinate_frame", 0) and window is None:
@@ -192,7 +192,7 @@ def _check_boxes(boxes: Dims, scores: Dims, *, turned: bool) -> None:
 
 
 def _embedding_bag(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]:
-    """A row for each bag: a row of indices, or what lies between two offsets."""
+    """Return a row for each bag: a row of indices, or what lies between two offsets."""
     weight, indices = _input(inputs, 0), _input(inputs, 1)
     offsets, factors = ([*inputs[2:], None, None])[:2]
     if indices.rank != (_MATRIX if offsets is None else 1):
@@ -217,7 +217,7 @@ def _embedding_bag(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]
 
 
 def _roi_extractor(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]:
-    """For each region the features of one map, of the height and width asked for."""
+    """Return for each region the features of one map, of the height and width asked for."""
     *maps, rois = (_input(inputs, position) for position in range(len(inputs)))
     scales = attributes.get("spatial_scale", ROI_SCALES)
     if not isinstance(scales, tuple) or len(scales) != len(maps):
@@ -256,7 +256,7 @@ CUSTOM_RESULTS: Mapping[str, Callable[[Inputs, Attributes], tuple[Result, ...]]]
 
 
 def _input(inputs: Inputs, position: int) -> Given:
-    """A required input."""
+    """Return a required input."""
     given = inputs[position] if position < len(inputs) else None
     if given is None:
         raise ContradictionError(f"needs input {position}, found none", f"input {position}")
@@ -264,7 +264,7 @@ def _input(inputs: Inputs, position: int) -> Given:
 
 
 def _integer(attributes: Attributes, name: str, default: int) -> int:
-    """An integer attribute."""
+    """Return an integer attribute."""
     value = attributes.get(name, default)
     if not isinstance(value, int):
         found = type(value).__name__
@@ -273,7 +273,7 @@ def _integer(attributes: Attributes, name: str, default: int) -> int:
 
 
 def _broadcast(*shapes: Dims) -> Dims:
-    """The shape that `shapes` broadcast to, as far as it is known."""
+    """Return the shape that `shapes` broadcast to, as far as it is known."""
     try:
         return broadcast_dims(*shapes)
     except ValueError as error:
@@ -281,7 +281,7 @@ def _broadcast(*shapes: Dims) -> Dims:
 
 
 def _may_be_equal(left: Dims, right: Dims) -> bool:
-    """Whether two shapes are the same as far as both are known."""
+    """Return True if two shapes are the same as far as both are known."""
     return len(left) == len(right) and all(
         None in pair or pair[0] == pair[1] for pair in zip(left, right, strict=True)
     )

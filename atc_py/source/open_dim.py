@@ -23,5 +23,5 @@ class OpenDim:
 
     @property
     def is_batch(self) -> bool:
-        """Whether it counts samples, as far as can be told: it leads inputs of several axes."""
+        """True if it counts samples, as far as can be told: it leads inputs of several axes."""
         return self.rank > 1 and any(axis == 0 for _, axis in self.places)

@@ -80,7 +80,7 @@ class SchemaHistory(Protocol):
         """The newest opset that is known."""
 
     def at(self, op_type: str, opset: int) -> OperatorSchema | None:
-        """The definition in force at an opset of ONNX's own domain, or None."""
+        """Return the definition in force at an opset of ONNX's own domain, or None."""
 
     def versions(self, op_type: str) -> tuple[OperatorSchema, ...]:
-        """Every version, oldest first; empty for an operator that ONNX does not have."""
+        """Return every version, oldest first; empty for an operator that ONNX does not have."""

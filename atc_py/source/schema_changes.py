@@ -45,7 +45,7 @@ class Change:
     details: Mapping[str, object] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, object]:
-        """The change as JSON values, in both languages."""
+        """Return the change as JSON values, in both languages."""
         named = {"kind": self.kind, "name": self.name}
         return {**named, **self.details, "text": self.words.as_json()}
 
@@ -102,7 +102,7 @@ class _Matched:
         return [(self._was[row.name], row) for row in self._after if row.name in self._was]
 
     def changes(self) -> Iterator[Change]:
-        """Operands that are gone, new, renamed, elsewhere, or may be left out."""
+        """Yield operands that are gone, new, renamed, elsewhere, or may be left out."""
         kept = {row.name for row in self._was.values()}
         for row in self._before:
             if row.name not in kept:
@@ -115,13 +115,13 @@ class _Matched:
                 yield from self._changed(was, row)
 
     def _added(self, row: FormalParameter) -> Change:
-        """A new operand."""
+        """Return a new operand."""
         words = _added(self._noun, row.name) + _facts(row)
         details = {"optional": row.optional, "dtypes": sorted(row.elements)}
         return Change(f"{self._kind}-added", row.name, words, details)
 
     def _changed(self, was: FormalParameter, row: FormalParameter) -> Iterator[Change]:
-        """An operand that both versions have."""
+        """Yield an operand that both versions have."""
         name = row.name
         if was.name != name:
             words = self._noun + Words(f"{was.name} renamed to {name}", f"{was.name} 更名为 {name}")
@@ -142,17 +142,17 @@ class _Matched:
 
 
 def _removed(noun: Words, name: str) -> Words:
-    """`input X removed`."""
+    """Return `input X removed`."""
     return Words(f"{noun.en}{name} removed", f"删除{noun.zh}{name}")
 
 
 def _added(noun: Words, name: str) -> Words:
-    """`input X added`."""
+    """Return `input X added`."""
     return Words(f"{noun.en}{name} added", f"新增{noun.zh}{name}")
 
 
 def _facts(row: FormalParameter) -> Words:
-    """` (optional; int64)`."""
+    """Return ` (optional; int64)`."""
     standing = _standing(row)
     mark = standing + SEMICOLON if standing else standing
     return (
@@ -161,14 +161,14 @@ def _facts(row: FormalParameter) -> Words:
 
 
 def _standing(row: FormalParameter) -> Words:
-    """`optional` or `variadic`; nothing for an ordinary operand."""
+    """Return `optional` or `variadic`; nothing for an ordinary operand."""
     if row.variadic:
         return Words("variadic", "个数可变")
     return Words("optional", "可选") if row.optional else Words("", "")
 
 
 def _ending(before: OperatorSchema, after: OperatorSchema) -> Iterator[Change]:
-    """The operator's end."""
+    """Yield the operator's end."""
     if after.deprecated and not before.deprecated:
         words = Words("the operator is deprecated and ends here", "该算子自此废弃")
         yield Change("deprecated", after.op, words)
@@ -189,7 +189,7 @@ def _turned(before: OperatorSchema, after: OperatorSchema) -> Iterator[Change]:
 
 
 def _moved(one: OperatorSchema, other: OperatorSchema) -> Iterator[tuple[str, FormalParameter]]:
-    """Attributes of `one` that are inputs of `other` and neither of them has as both."""
+    """Yield attributes of `one` that are inputs of `other` and neither of them has as both."""
     also = {row.name.lower() for row in one.inputs} | {name.lower() for name in other.attributes}
     inputs = {row.name.lower(): row for row in other.inputs}
     for name in one.attributes:
@@ -199,7 +199,7 @@ def _moved(one: OperatorSchema, other: OperatorSchema) -> Iterator[tuple[str, Fo
 
 
 def _dtypes(pairs: Iterable[tuple[FormalParameter, FormalParameter]]) -> Iterator[Change]:
-    """Dtypes gained and lost; operands of one type variable share a line."""
+    """Yield dtypes gained and lost; operands of one type variable share a line."""
     groups: dict[tuple[str, frozenset[str], frozenset[str]], list[str]] = {}
     for was, row in pairs:
         gained, lost = row.elements - was.elements, was.elements - row.elements
@@ -224,7 +224,7 @@ def _dtypes(pairs: Iterable[tuple[FormalParameter, FormalParameter]]) -> Iterato
 
 
 def _ties(pairs: Iterable[tuple[FormalParameter, FormalParameter]]) -> Iterator[Change]:
-    """Operands that had to share one dtype and need not any more, or the other way round."""
+    """Yield operands that had to share one dtype and need not any more, or the other way round."""
     rows = [(was, row) for was, row in pairs if len(was.elements) > 1 < len(row.elements)]
     before = {row.name: was.type_name for was, row in rows}
     after = {row.name: row.type_name for _, row in rows}
@@ -246,7 +246,7 @@ def _ties(pairs: Iterable[tuple[FormalParameter, FormalParameter]]) -> Iterator[
 
 
 def _attributes(before: OperatorSchema, after: OperatorSchema) -> Iterator[Change]:
-    """Attributes that are gone, new, or of another type, default or duty."""
+    """Yield attributes that are gone, new, or of another type, default or duty."""
     for name in before.attributes:
         if name not in after.attributes:
             yield Change("attribute-removed", name, _removed(_ATTRIBUTE, name))
@@ -262,7 +262,7 @@ def _attributes(before: OperatorSchema, after: OperatorSchema) -> Iterator[Chang
 
 
 def _default(row: AttributeSchema) -> Words:
-    """`, default 1`; nothing where there is none."""
+    """Return `, default 1`; nothing where there is none."""
     if row.default is None:
         return Words("", "")
     text = _plain(row.default)
@@ -270,7 +270,7 @@ def _default(row: AttributeSchema) -> Words:
 
 
 def _attribute_changed(was: AttributeSchema, row: AttributeSchema) -> Iterator[Change]:
-    """An attribute that both versions have."""
+    """Yield an attribute that both versions have."""
     name = row.name
     if was.type != row.type:
         words = Words(
@@ -293,12 +293,12 @@ def _attribute_changed(was: AttributeSchema, row: AttributeSchema) -> Iterator[C
 
 
 def _value(value: object) -> Words:
-    """A default as text."""
+    """Return a default as text."""
     return Words("none", " 无") if value is None else Words(_plain(value), f" {_plain(value)}")
 
 
 def _plain(value: object) -> str:
-    """A value as text; floats with the digits that float32 has."""
+    """Return a value as text; floats with the digits that float32 has."""
     if isinstance(value, tuple):
         return f"[{', '.join(_plain(item) for item in value)}]"
     if isinstance(value, float):

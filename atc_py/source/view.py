@@ -47,7 +47,7 @@ class Known(Protocol):
         """Its extents."""
 
     def numpy(self) -> npt.NDArray[Any]:
-        """The data; large data is read from its file."""
+        """Return the data; large data is read from its file."""
 
 
 AttributeView: TypeAlias = (
@@ -132,7 +132,7 @@ class InputView:
 
     @property
     def is_open(self) -> bool:
-        """Whether the model leaves an extent or the rank open."""
+        """True if the model leaves an extent or the rank open."""
         return self.dims is None or any(isinstance(dim, str) for dim in self.dims)
 
 

@@ -38,7 +38,7 @@ def find_problems(spec: OpSpec) -> Iterator[Problem]:
 
 
 def _opsets(spec: OpSpec) -> Iterator[Problem]:
-    """Either opsets in ascending order, or `custom: true`."""
+    """Yield either opsets in ascending order, or `custom: true`."""
     if spec.custom and spec.opsets:
         yield Problem(("opsets",), "a custom operator has no opsets", "delete one", key=True)
     if not spec.custom and not spec.opsets:
@@ -52,7 +52,7 @@ def _opsets(spec: OpSpec) -> Iterator[Problem]:
 
 
 def _operands(spec: OpSpec) -> Iterator[Problem]:
-    """Names, positions and shapes of inputs and outputs."""
+    """Yield names, positions and shapes of inputs and outputs."""
     for section, rows in (("inputs", spec.inputs), ("outputs", spec.outputs)):
         yield from _repeated((section,), [row.name for row in rows])
         for position, row in enumerate(rows):
@@ -73,7 +73,7 @@ def _operands(spec: OpSpec) -> Iterator[Problem]:
 
 
 def _variadic(path: DataPath, row: Operand, rows: Sequence[Operand]) -> Iterator[Problem]:
-    """A variadic operand takes what the others leave, so they must be certain."""
+    """Yield a variadic operand takes what the others leave, so they must be certain."""
     if not row.variadic:
         return
     behind = rows[rows.index(row) + 1 :]
@@ -85,7 +85,7 @@ def _variadic(path: DataPath, row: Operand, rows: Sequence[Operand]) -> Iterator
 
 
 def _operand(path: DataPath, row: Operand) -> Iterator[Problem]:
-    """One operand by itself."""
+    """Yield one operand by itself."""
     if row.layout is not None and len(row.layout) != row.rank:
         message = f"layout {row.layout} has {len(row.layout)} letters, rank is {row.rank}"
         yield Problem((*path, "layout"), message, "write a letter for each dimension of the rank")
@@ -109,7 +109,7 @@ def _operand(path: DataPath, row: Operand) -> Iterator[Problem]:
 
 
 def _attributes(spec: OpSpec) -> Iterator[Problem]:
-    """Names of attributes, their values and bounds."""
+    """Yield names of attributes, their values and bounds."""
     yield from _repeated(("attributes",), [row.name for row in spec.attributes])
     for position, row in enumerate(spec.attributes):
         path = ("attributes", position)
@@ -122,7 +122,7 @@ def _attributes(spec: OpSpec) -> Iterator[Problem]:
 
 
 def _values(path: DataPath, row: Attribute) -> Iterator[Problem]:
-    """Defaults and allowed values have the attribute's type."""
+    """Yield defaults and allowed values have the attribute's type."""
     given: list[tuple[DataPath, Value | None, AttributeType]] = [
         ((*path, "default"), row.default, row.type),
         ((*path, "listed_default"), row.listed_default, row.type),
@@ -138,7 +138,7 @@ def _values(path: DataPath, row: Attribute) -> Iterator[Problem]:
 
 
 def _fits(value: Value, type_: AttributeType) -> bool:
-    """Whether `value` can be an attribute of type `type_`."""
+    """Return True if `value` can be an attribute of type `type_`."""
     if type_.is_list:
         return isinstance(value, tuple) and all(_fits(item, type_.element) for item in value)
     allowed = _PYTHON.get(type_, ())
@@ -146,7 +146,7 @@ def _fits(value: Value, type_: AttributeType) -> bool:
 
 
 def _bounds(path: DataPath, row: Attribute) -> Iterator[Problem]:
-    """`range` bounds numbers, `each` elements of lists; the lower bound comes first."""
+    """Yield `range` bounds numbers, `each` elements of lists; the lower bound comes first."""
     numeric = row.type.element in {AttributeType.INT, AttributeType.FLOAT}
     for key, bounds, takes in (
         ("range", row.range, numeric and not row.type.is_list),
@@ -163,14 +163,14 @@ def _bounds(path: DataPath, row: Attribute) -> Iterator[Problem]:
 
 
 def _span(path: DataPath, row: Attribute | Operand) -> Iterator[Problem]:
-    """`since` is not after `until`."""
+    """Yield `since` is not after `until`."""
     if row.since is not None and row.until is not None and row.since > row.until:
         message = f"since {row.since} is after until {row.until}"
         yield Problem((*path, "since"), message, "both are opsets that still have it")
 
 
 def _repeated(path: DataPath, names: Sequence[str]) -> Iterator[Problem]:
-    """Names that stand twice; each is an item of the list at `path`, or the item's `name`."""
+    """Yield names that stand twice; each is an item of the list at `path`, or the item's `name`."""
     for position, name in enumerate(names):
         if name in names[:position]:
             message = f"{name} stands twice in {path[-1]}"

@@ -89,12 +89,12 @@ def spec_error(
     message: str,
     help: str,  # noqa: A002  (the word that users read)
 ) -> AtcError:
-    """The diagnostic for a fault at `mark` of a specification."""
+    """Return the diagnostic for a fault at `mark` of a specification."""
     return BAD_SPEC.error(message, place=Place(file, line=mark.line, column=mark.column), help=help)
 
 
 def read_document(text: str, file: str) -> Document:
-    """The data of one YAML document.
+    """Return the data of one YAML document.
 
     Raises:
         AtcError: BAD_SPEC with line and column for whatever is not in the subset.
@@ -119,7 +119,7 @@ class _Reader:
         self._events: Iterator[yaml.Event] = iter(yaml.parse(text, Loader=_LOADER))
 
     def read(self) -> Document:
-        """The one document of the text."""
+        """Return the one document of the text."""
         self._next()
         event = self._next()
         if not isinstance(event, yaml.DocumentStartEvent):
@@ -132,7 +132,7 @@ class _Reader:
         return self._document
 
     def _next(self) -> yaml.Event:
-        """The next event."""
+        """Return the next event."""
         try:
             return next(self._events)
         except yaml.MarkedYAMLError as error:
@@ -145,7 +145,7 @@ class _Reader:
             raise self._error(Mark(1, 1), message, "files are UTF-8 text") from error
 
     def _value(self, event: yaml.Event, path: DataPath) -> Any:
-        """The data that starts with `event`."""
+        """Return the data that starts with `event`."""
         self._refuse_references(event)
         self._document.values[path] = _mark(event)
         if len(path) > _MAX_DEPTH:
@@ -157,7 +157,7 @@ class _Reader:
         return self._scalar(event)
 
     def _mapping(self, path: DataPath) -> dict[str, Any]:
-        """A mapping whose start was read."""
+        """Return a mapping whose start was read."""
         mapping: dict[str, Any] = {}
         while not isinstance(event := self._next(), yaml.MappingEndEvent):
             key = self._key(event)
@@ -171,7 +171,7 @@ class _Reader:
         return mapping
 
     def _key(self, event: yaml.Event) -> str:
-        """The name that a key is."""
+        """Return the name that a key is."""
         self._refuse_references(event)
         if not isinstance(event, yaml.ScalarEvent) or not _NAME.fullmatch(event.value):
             help_ = "keys are names of letters, digits and underscores"
@@ -179,14 +179,14 @@ class _Reader:
         return str(event.value)
 
     def _sequence(self, path: DataPath) -> list[Any]:
-        """A sequence whose start was read."""
+        """Return a sequence whose start was read."""
         items: list[Any] = []
         while not isinstance(event := self._next(), yaml.SequenceEndEvent):
             items.append(self._value(event, (*path, len(items))))
         return items
 
     def _scalar(self, event: Any) -> bool | int | float | str:
-        """Text, a number or a boolean; only plain text can be other than text."""
+        """Return text, a number or a boolean; only plain text can be other than text."""
         text = str(event.value)
         if _UNPRINTABLE.search(text):
             help_ = "write the text without escapes of control characters"
@@ -218,7 +218,7 @@ class _Reader:
         message: str,
         help: str,  # noqa: A002  (the word that users read)
     ) -> AtcError:
-        """A fault where `event` starts."""
+        """Return a fault where `event` starts."""
         return self._error(_mark(event), message, help)
 
     def _error(
@@ -227,7 +227,7 @@ class _Reader:
         message: str,
         help: str,  # noqa: A002  (the word that users read)
     ) -> AtcError:
-        """A fault at `mark`."""
+        """Return a fault at `mark`."""
         return spec_error(self._document.file, mark, message, help)
 
 

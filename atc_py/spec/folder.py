@@ -58,7 +58,7 @@ class FolderContents:
 
 
 def spec_files(path: Path) -> tuple[Path, ...]:
-    """The YAML files below a folder, in order; `path` itself where it is a file.
+    """Return the YAML files below a folder, in order; `path` itself where it is a file.
 
     Links to folders are not followed, and folders whose names begin with a dot are left out.
 
@@ -83,7 +83,7 @@ def spec_files(path: Path) -> tuple[Path, ...]:
 
 
 def read_folder(path: Path) -> FolderContents:
-    """Everything below a folder, or the one file at `path`.
+    """Return everything below a folder, or the one file at `path`.
 
     Raises:
         AtcError: as `spec_files` does; faults inside of files are in the answer.
@@ -107,13 +107,13 @@ def read_folder(path: Path) -> FolderContents:
 
 
 def place_order(fault: Diagnostic) -> tuple[str, int, int]:
-    """File, line and column of a fault, for sorting."""
+    """Return file, line and column of a fault, for sorting."""
     place = fault.place or Place()
     return (place.file or "", place.line or 0, place.column or 0)
 
 
 def _second(first: SpecFile, spec: OpSpec, document: Document) -> Diagnostic:
-    """The fault of a second file for an operator."""
+    """Return the fault of a second file for an operator."""
     if first.spec.op == spec.op:
         message = f"{spec.op} is described here and in {first.path}"
     else:
@@ -122,7 +122,7 @@ def _second(first: SpecFile, spec: OpSpec, document: Document) -> Diagnostic:
 
 
 def _below(folder: Path) -> Iterator[Path]:
-    """The YAML files below a folder."""
+    """Yield the YAML files below a folder."""
     entries = files = 0
     for parent, folders, names in os.walk(folder, onerror=_refuse):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
@@ -137,7 +137,7 @@ def _below(folder: Path) -> Iterator[Path]:
 
 
 def _is_yaml(name: str) -> bool:
-    """Whether a file of that name is taken for a specification."""
+    """Return True if a file of that name is taken for a specification."""
     return not name.startswith(".") and Path(name).suffix.lower() in _SUFFIXES
 
 

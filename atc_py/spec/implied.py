@@ -134,7 +134,7 @@ def _operand_rules(spec: OpSpec, row: Operand, *, is_input: bool) -> Iterator[Ru
 
 
 def _rewritten(row: Operand, dtypes: tuple[DType, ...], rewrite: str) -> Rule:
-    """The rule that some dtypes are rewritten."""
+    """Return the rule that some dtypes are rewritten."""
     return DtypeExcluded(
         tensor=row.name, dtypes=dtypes, level=Level.REWRITE, rewrite=rewrite, line=row.line
     )

@@ -29,7 +29,7 @@ class _Row(NamedTuple):
 
 
 def check_rewrites(spec: OpSpec) -> Iterator[Problem]:
-    """Names of rewrites that there are not; a check that reports one looks it up."""
+    """Yield names of rewrites that there are not; a check that reports one looks it up."""
     for row in _rows(spec):
         if row.rewrite is not None and row.rewrite not in REWRITES:
             message = f"no rewrite is called {row.rewrite!r}"
@@ -37,7 +37,7 @@ def check_rewrites(spec: OpSpec) -> Iterator[Problem]:
 
 
 def check_levels(spec: OpSpec) -> Iterator[Problem]:
-    """Levels, rewrites and deviations that do not go together."""
+    """Yield levels, rewrites and deviations that do not go together."""
     for row in _rows(spec):
         if row.level is Level.REWRITE and row.rewrite is None:
             message = f"{row.key}: rewrite does not say which rewrite"
@@ -55,7 +55,7 @@ def check_levels(spec: OpSpec) -> Iterator[Problem]:
 
 
 def _rows(spec: OpSpec) -> Iterator[_Row]:
-    """Everything that has a level."""
+    """Yield everything that has a level."""
     for section, operands in (("inputs", spec.inputs), ("outputs", spec.outputs)):
         for position, row in enumerate(operands):
             yield _Row((section, position), "otherwise", row.otherwise, row.rewrite)

@@ -72,7 +72,7 @@ class Library:
         self._below: Library | None = None
 
     def overlay(self, folder: Path) -> Library:
-        """A library in which the specifications below `folder` come before these.
+        """Return a library in which the specifications below `folder` come before these.
 
         The files lie flat in the folder or in folders of groups. They are all read now, so that a
         broken one is told at once. `folder` may be a single file.
@@ -102,7 +102,7 @@ class Library:
         return (*own.values(), *(entry for entry in lower if not self._replaces(entry)))
 
     def find(self, op_type: str, domain: str = "") -> OpSpec | None:
-        """The specification of the operator spelt exactly `op_type`, or None.
+        """Return the specification of the operator spelt exactly `op_type`, or None.
 
         ONNX's operators are found in ONNX's domain, custom ones in any, because exporters do not
         agree on a domain for them.
@@ -113,7 +113,7 @@ class Library:
         return spec if spec.custom or domain in ONNX_DOMAINS else None
 
     def lookup(self, name: str) -> OpSpec | None:
-        """The specification that people mean by `name`: any case, or the list's spelling."""
+        """Return the specification that people mean by `name`: any case, or the list's spelling."""
         wanted = folded(name)
         found = self._by_stem(wanted)
         if found is not None:
@@ -121,14 +121,14 @@ class Library:
         return next((s for s in self.all() if s.listed_as and folded(s.listed_as) == wanted), None)
 
     def near(self, name: str, count: int = 3) -> tuple[str, ...]:
-        """Operators with names like `name`, nearest first."""
+        """Return operators with names like `name`, nearest first."""
         stems = [folded(entry.stem) for entry in self.index()]
         close = nearest(folded(name), dict.fromkeys(stems), count, _LIKENESS)
         found = [self._by_stem(match) for match in close]
         return tuple(spec.op for spec in found if spec is not None)
 
     def all(self) -> tuple[OpSpec, ...]:
-        """Every specification, by operator."""
+        """Return every specification, by operator."""
         specs = {spec.op: spec for spec in (self._below.all() if self._below is not None else ())}
         own = [spec for stem in self._index() if (spec := self._load(stem)) is not None]
         specs.update((spec.op, spec) for spec in own)
@@ -147,7 +147,7 @@ class Library:
             self._loaded[path.stem] = mine
 
     def _replaces(self, entry: IndexEntry) -> bool:
-        """Whether an own specification stands for that of a lower library."""
+        """Return True if an own specification stands for that of a lower library."""
         own = self._load(entry.stem)
         if own is None or self._below is None:
             return False
@@ -155,14 +155,14 @@ class Library:
         return lower is not None and stem_of(lower.op) == entry.stem
 
     def _by_stem(self, wanted: str) -> OpSpec | None:
-        """The specification whose file has that name but for case and underscores."""
+        """Return the specification whose file has that name but for case and underscores."""
         for stem in self._index():
             if folded(stem) == wanted:
                 return self._load(stem)
         return self._below._by_stem(wanted) if self._below is not None else None  # noqa: SLF001
 
     def _index(self) -> dict[str, IndexEntry]:
-        """The own entries by stem."""
+        """Return the own entries by stem."""
         if self._entries is None:
             entries: dict[str, IndexEntry] = {}
             for path in sorted(self._folder.glob("*/*.yaml")):
@@ -173,7 +173,7 @@ class Library:
         return self._entries
 
     def _load(self, stem: str) -> OpSpec | None:
-        """The own specification with that stem, or None."""
+        """Return the own specification with that stem, or None."""
         entry = self._index().get(stem)
         if entry is not None and stem not in self._loaded:
             self._loaded[stem] = load_spec(entry.path)
@@ -190,7 +190,7 @@ def _refuse_second(first: IndexEntry | None, second: IndexEntry) -> None:
 
 @cache
 def library() -> Library:
-    """The specifications that atc-py brings along."""
+    """Return the specifications that atc-py brings along."""
     return Library(op_specs_dir())
 
 
@@ -204,12 +204,12 @@ def specifications(folder: Path | None) -> Library:
 
 
 def spec_index() -> tuple[IndexEntry, ...]:
-    """One entry for each specification that atc-py brings along; no file is opened."""
+    """Return one entry for each specification that atc-py brings along; no file is opened."""
     return library().index()
 
 
 def find_spec(op_type: str, domain: str = "") -> OpSpec | None:
-    """The specification of the operator spelt exactly `op_type`, or None.
+    """Return the specification of the operator spelt exactly `op_type`, or None.
 
     Raises:
         AtcError: BAD_SPEC where its file has a fault.
@@ -218,7 +218,7 @@ def find_spec(op_type: str, domain: str = "") -> OpSpec | None:
 
 
 def all_specs() -> tuple[OpSpec, ...]:
-    """Every specification, by operator.
+    """Return every specification, by operator.
 
     Raises:
         AtcError: BAD_SPEC where a file has a fault.

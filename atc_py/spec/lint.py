@@ -41,7 +41,7 @@ class Definition(Protocol):
 
     @property
     def deprecated(self) -> bool:
-        """Whether the operator ended with it."""
+        """True if the operator ended with it."""
 
     @property
     def inputs(self) -> Sequence[Named]:
@@ -60,7 +60,7 @@ class Definitions(Protocol):
     """ONNX's operators."""
 
     def versions(self, op_type: str) -> Sequence[Definition]:
-        """Every version, oldest first; empty for an operator that ONNX does not have."""
+        """Return every version, oldest first; empty for an operator that ONNX does not have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class LintResult:
 
 
 def lint(paths: Iterable[Path], onnx: Definitions) -> LintResult:
-    """Everything wrong with the specifications below folders, or in single files.
+    """Return everything wrong with the specifications below folders, or in single files.
 
     Raises:
         AtcError: FILE_NOT_FOUND, FILE_UNREADABLE or BAD_SPEC where a path is neither a file nor a
@@ -113,13 +113,13 @@ def _findings(file: SpecFile, onnx: Definitions) -> Iterator[Diagnostic]:
 
 
 def _unknown(spec: OpSpec) -> Problem:
-    """ONNX does not have the operator."""
+    """Return ONNX does not have the operator."""
     help_ = "correct the spelling, or write custom: true instead of opsets"
     return Problem(("op",), f"ONNX has no operator {spec.op}", help_)
 
 
 def _example(spec: OpSpec) -> Iterator[Problem]:
-    """Names of the example that the operator does not have."""
+    """Yield names of the example that the operator does not have."""
     inputs = [row.name for row in spec.inputs]
     attributes = [row.name for row in spec.attributes]
     for key, given, known in (
@@ -136,7 +136,7 @@ def _example(spec: OpSpec) -> Iterator[Problem]:
 
 
 def _opsets(spec: OpSpec, versions: Sequence[Definition]) -> Iterator[Problem]:
-    """Listed opsets at which ONNX does not have the operator."""
+    """Yield listed opsets at which ONNX does not have the operator."""
     early: list[int] = []
     late: list[int] = []
     for position, opset in enumerate(spec.opsets if versions else ()):
@@ -194,13 +194,13 @@ def _versions_of(
 
 
 def _in_force(versions: Sequence[Definition], opset: int) -> Definition | None:
-    """The version in force at an opset, or None."""
+    """Return the version in force at an opset, or None."""
     older = [each for each in versions if each.since_version <= opset]
     return older[-1] if older else None
 
 
 def _formal(version: Definition, section: str) -> Iterable[str]:
-    """The names that a version has in a section."""
+    """Yield the names that a version has in a section."""
     if section == "attributes":
         return version.attributes
     return [each.name for each in (version.inputs if section == "inputs" else version.outputs)]

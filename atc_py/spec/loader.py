@@ -23,7 +23,7 @@ _SECTIONS = ("inputs", "outputs", "attributes", "constraints")
 
 
 def load_spec(path: str | Path) -> OpSpec:
-    """The specification in the file at `path`, whose stem must be that of its operator.
+    """Return the specification in the file at `path`, whose stem must be that of its operator.
 
     Raises:
         AtcError: BAD_SPEC with file, line and column of every fault; FILE_NOT_FOUND or
@@ -48,7 +48,7 @@ def read_spec(path: str | Path) -> tuple[OpSpec, Document]:
 
 
 def parse_spec(text: str, file: str) -> OpSpec:
-    """The specification that `text` holds; `file` is its name in diagnostics.
+    """Return the specification that `text` holds; `file` is its name in diagnostics.
 
     Raises:
         AtcError: BAD_SPEC with file, line and column of every fault.
@@ -57,7 +57,7 @@ def parse_spec(text: str, file: str) -> OpSpec:
 
 
 def _checked(document: Document) -> OpSpec:
-    """The specification of a document that is well-formed YAML."""
+    """Return the specification of a document that is well-formed YAML."""
     _remember_lines(document)
     spec = convert(document)
     problems = list(find_problems(spec))
@@ -81,14 +81,14 @@ def _remember_lines(document: Document) -> None:
 
 
 def problem_at(document: Document, problem: Problem, code: Code = BAD_SPEC) -> Diagnostic:
-    """A problem with its place."""
+    """Return a problem with its place."""
     mark = document.mark(problem.path, key=problem.key)
     place = Place(document.file, line=mark.line, column=mark.column)
     return code.diagnostic(problem.message, place=place, help=problem.help)
 
 
 def _text(file: Path) -> str:
-    """The file's text."""
+    """Return the file's text."""
     try:
         raw = _bytes(file)
     except FileNotFoundError:

@@ -148,7 +148,7 @@ class Operand(_Part, frozen=True, kw_only=True):
         return None
 
     def exists_at(self, opset: int) -> bool:
-        """Whether the operator has it at `opset`."""
+        """Return True if the operator has it at `opset`."""
         return _within(self.since, opset, self.until)
 
 
@@ -203,11 +203,11 @@ class Attribute(_Part, frozen=True, kw_only=True):
     line: int = msgspec.field(default=0, name="@line")
 
     def exists_at(self, opset: int) -> bool:
-        """Whether the operator has it at `opset`."""
+        """Return True if the operator has it at `opset`."""
         return _within(self.since, opset, self.until)
 
     def default_at(self, opset: int) -> Value | None:
-        """The default that holds at `opset`; None when there is none."""
+        """Return the default that holds at `opset`; None when there is none."""
         older = self.default_before
         return older.value if older is not None and opset < older.opset else self.default
 
@@ -299,23 +299,23 @@ class OpSpec(_Part, frozen=True, kw_only=True):
         return self.shown_as or f"op_specs/{self.group}/{PurePath(self.path).name}"
 
     def place_of(self, line: int) -> str:
-        """`op_specs/nn/conv.yaml:23`, where a rule or attribute of that line stands."""
+        """Return `op_specs/nn/conv.yaml:23`, where a rule or attribute of that line stands."""
         return f"{self.file_name}:{line}"
 
     def attribute(self, name: str) -> Attribute | None:
-        """The attribute called `name`, or None."""
+        """Return the attribute called `name`, or None."""
         return next((row for row in self.attributes if row.name == name), None)
 
     def is_unlisted(self, row: Attribute) -> bool:
-        """Whether no listed opset has the attribute: it came later, or went before."""
+        """Return True if no listed opset has the attribute: it came later, or went before."""
         return not any(row.exists_at(opset) for opset in self.opsets)
 
     def operand(self, name: str) -> Operand | None:
-        """The input or else output called `name`, or None."""
+        """Return the input or else output called `name`, or None."""
         return next((row for row in (*self.inputs, *self.outputs) if row.name == name), None)
 
     def dtypes_of(self, operand: Operand) -> tuple[DType, ...] | None:
-        """The dtypes that `operand` may have, `same_as` followed; None when any will do."""
+        """Return the dtypes that `operand` may have, `same_as` followed; None when any will do."""
         while isinstance(operand.dtypes, str):
             other = self.operand(operand.same_as or "")
             if other is None:
@@ -325,7 +325,7 @@ class OpSpec(_Part, frozen=True, kw_only=True):
 
 
 def compressed(numbers: tuple[int, ...]) -> str:
-    """Ascending numbers as ranges: (8, 9, 10, 13) is `8-10, 13`."""
+    """Return ascending numbers as ranges: (8, 9, 10, 13) is `8-10, 13`."""
     runs: list[list[int]] = []
     for number in numbers:
         if runs and runs[-1][-1] == number - 1:
@@ -336,5 +336,5 @@ def compressed(numbers: tuple[int, ...]) -> str:
 
 
 def _within(since: int | None, opset: int, until: int | None) -> bool:
-    """Whether `opset` lies between two bounds, of which either may be open."""
+    """Return True if `opset` lies between two bounds, of which either may be open."""
     return (since is None or since <= opset) and (until is None or opset <= until)

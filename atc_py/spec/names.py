@@ -10,7 +10,7 @@ _WORD_START = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
 def stem_of(op_type: str) -> str:
-    """The stem of an operator's file: its type in snake case.
+    """Return the stem of an operator's file: its type in snake case.
 
     `BatchNormalization` is `batch_normalization`, `PRelu` is `p_relu`, `GatherND` is `gather_nd`,
     `AdaptiveMaxPool2D` is `adaptive_max_pool2d`; a digit starts no word.

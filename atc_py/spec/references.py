@@ -31,7 +31,7 @@ _NUMBERS = {AttributeType.INT, AttributeType.FLOAT}
 
 
 def check_references(spec: OpSpec) -> Iterator[Problem]:
-    """Names in constraints and in the target that the operator does not have."""
+    """Yield names in constraints and in the target that the operator does not have."""
     for position, rule in enumerate(spec.constraints):
         path = ("constraints", position)
         yield from _arguments(spec, path, rule)
@@ -43,7 +43,7 @@ def check_references(spec: OpSpec) -> Iterator[Problem]:
 
 
 def _arguments(spec: OpSpec, path: DataPath, rule: Rule) -> Iterator[Problem]:
-    """The arguments of one rule."""
+    """Yield the arguments of one rule."""
     arguments = rule.arguments
     for key in OPERAND_ARGUMENTS:
         if key in arguments:
@@ -67,7 +67,7 @@ def _arguments(spec: OpSpec, path: DataPath, rule: Rule) -> Iterator[Problem]:
 
 
 def _conditions(spec: OpSpec, path: DataPath, when: When) -> Iterator[Problem]:
-    """The conditions of one rule."""
+    """Yield the conditions of one rule."""
     if when.opsets is not None and when.opsets[0] > when.opsets[1]:
         message = f"the first opset {when.opsets[0]} is after the last {when.opsets[1]}"
         yield Problem((*path, "opsets"), message, "write [first, last]")
@@ -82,7 +82,7 @@ def _conditions(spec: OpSpec, path: DataPath, when: When) -> Iterator[Problem]:
 
 
 def _tensor(spec: OpSpec, path: DataPath, name: str) -> Iterator[Problem]:
-    """An operand must be called `name`."""
+    """Yield an operand must be called `name`."""
     if spec.operand(name) is None:
         names = [row.name for row in (*spec.inputs, *spec.outputs)]
         help_ = f"inputs and outputs: {', '.join(names) or 'none'}"
@@ -90,14 +90,14 @@ def _tensor(spec: OpSpec, path: DataPath, name: str) -> Iterator[Problem]:
 
 
 def _attribute(spec: OpSpec, path: DataPath, name: str) -> Iterator[Problem]:
-    """An attribute must be called `name`."""
+    """Yield an attribute must be called `name`."""
     if spec.attribute(name) is None:
         help_ = f"attributes: {', '.join(row.name for row in spec.attributes) or 'none'}"
         yield Problem(path, f"{spec.op} has no attribute {name!r}", help_)
 
 
 def _number(spec: OpSpec, path: DataPath, name: str) -> Iterator[Problem]:
-    """An attribute called `name` must be a number or a list of numbers."""
+    """Yield an attribute called `name` must be a number or a list of numbers."""
     row = spec.attribute(name)
     if row is not None and row.type.element not in _NUMBERS:
         message = f"the rule is for numbers, {name} is of type {row.type.value}"
@@ -105,7 +105,7 @@ def _number(spec: OpSpec, path: DataPath, name: str) -> Iterator[Problem]:
 
 
 def _dim(spec: OpSpec, path: DataPath, dim: str, tensors: list[str]) -> Iterator[Problem]:
-    """The layouts of `tensors` must have the letter `dim`."""
+    """Yield the layouts of `tensors` must have the letter `dim`."""
     for tensor in tensors:
         operand = spec.operand(tensor)
         if operand is None:

@@ -53,7 +53,7 @@ _WORDS: dict[type[inspect.Type], str] = {
 
 
 def convert(document: Document) -> OpSpec:
-    """The specification that the document holds.
+    """Return the specification that the document holds.
 
     Raises:
         AtcError: BAD_SPEC for keys, types and values that the structs do not have.
@@ -66,13 +66,13 @@ def convert(document: Document) -> OpSpec:
 
 
 def _position(fault: Diagnostic) -> tuple[int, int]:
-    """Line and column of a fault."""
+    """Return line and column of a fault."""
     place = fault.place
     return (place.line or 0, place.column or 0) if place is not None else (0, 0)
 
 
 def _faults(document: Document) -> Iterator[Diagnostic]:
-    """The faults of each part of a document."""
+    """Yield the faults of each part of a document."""
     data = document.data
     if not isinstance(data, dict):
         return
@@ -88,7 +88,7 @@ def _faults(document: Document) -> Iterator[Diagnostic]:
 
 
 def _faults_of_part(document: Document, path: str, value: Any, type_: Any) -> Iterator[Diagnostic]:
-    """The faults of the value at `path`, one by one where it is a list."""
+    """Yield the faults of the value at `path`, one by one where it is a list."""
     kind = inspect.type_info(type_)
     if isinstance(kind, inspect.VarTupleType) and isinstance(value, list):
         (item_type, _) = get_args(type_)
@@ -99,7 +99,7 @@ def _faults_of_part(document: Document, path: str, value: Any, type_: Any) -> It
 
 
 def _faults_of_row(document: Document, path: str, value: Any, type_: Any) -> Iterator[Diagnostic]:
-    """The unknown keys of the value at `path`, and its first other fault.
+    """Yield the unknown keys of the value at `path`, and its first other fault.
 
     Beside an unknown key, which may be another one misspelt, none is said to be missing.
     """
@@ -126,7 +126,7 @@ def _refusal(value: Any, type_: Any) -> _Message | None:
 
 
 def _message(error: msgspec.ValidationError) -> _Message:
-    """The parts of a message."""
+    """Return the parts of a message."""
     match = _AT.match(str(error))
     return _Message(match[1], match[3] or "", match[2] is not None) if match else _Message("")
 
@@ -147,7 +147,7 @@ def _named(message: _Message, value: Any, type_: Any) -> str:
 
 
 def _translated(document: Document, message: _Message) -> Diagnostic:
-    """The diagnostic for a message of msgspec."""
+    """Return the diagnostic for a message of msgspec."""
     what = message.what
     path = _parse_path(message.where)
     allowed = _allowed(path, document.data)
@@ -164,7 +164,7 @@ def _translated(document: Document, message: _Message) -> Diagnostic:
 
 
 def _in_words(what: str, value: Any) -> str:
-    """A message of msgspec about `value`, in the words of those who write YAML."""
+    """Return a message of msgspec about `value`, in the words of those who write YAML."""
     if invalid := _INVALID.match(what):
         what = f"unknown value {invalid[1]!r}"
     if "matching regex" in what:
@@ -173,27 +173,27 @@ def _in_words(what: str, value: Any) -> str:
 
 
 def _parse_path(text: str) -> DataPath:
-    """The path of `.inputs[0].name`."""
+    """Return the path of `.inputs[0].name`."""
     steps = _STEP.finditer(text)
     return tuple(step["key"] or int(step["index"]) for step in steps)
 
 
 def _step(data: Any, step: str | int) -> Any:
-    """The item of `data` at `step`, or None."""
+    """Return the item of `data` at `step`, or None."""
     if isinstance(data, dict):
         return data.get(step)
     return data[step] if isinstance(data, list) and isinstance(step, int) else None
 
 
 def _item(data: Any, path: DataPath) -> Any:
-    """The item of `data` at `path`."""
+    """Return the item of `data` at `path`."""
     for step in path:
         data = _step(data, step)
     return data
 
 
 def _path_text(path: DataPath) -> str:
-    """`inputs[0].name`."""
+    """Return `inputs[0].name`."""
     return "".join(f"[{s}]" if isinstance(s, int) else f".{s}" for s in path).lstrip(".")
 
 
@@ -215,7 +215,7 @@ def _allowed(path: DataPath, data: Any) -> str:
 
 
 def _inner(kinds: list[inspect.Type], step: str | int, data: Any) -> list[inspect.Type]:
-    """The types that can stand at `step` of a value with one of the types `kinds`."""
+    """Return the types that can stand at `step` of a value with one of the types `kinds`."""
     inner: list[inspect.Type] = []
     for kind in _chosen(kinds, data):
         if isinstance(kind, inspect.StructType):
@@ -230,7 +230,7 @@ def _inner(kinds: list[inspect.Type], step: str | int, data: Any) -> list[inspec
 
 
 def _flat(kinds: list[inspect.Type]) -> list[inspect.Type]:
-    """`kinds` with unions replaced by their members."""
+    """Return `kinds` with unions replaced by their members."""
     flat: list[inspect.Type] = []
     for kind in kinds:
         flat += kind.types if isinstance(kind, inspect.UnionType) else (kind,)
@@ -238,7 +238,7 @@ def _flat(kinds: list[inspect.Type]) -> list[inspect.Type]:
 
 
 def _chosen(kinds: list[inspect.Type], data: Any) -> list[inspect.Type]:
-    """Those of `kinds` that the tag in `data` chooses; all of them where there is no tag."""
+    """Return those of `kinds` that the tag in `data` chooses; all of them where there is no tag."""
     chosen: list[inspect.Type] = [
         kind
         for kind in kinds
@@ -251,7 +251,7 @@ def _chosen(kinds: list[inspect.Type], data: Any) -> list[inspect.Type]:
 
 
 def _keys(structs: list[inspect.StructType]) -> list[str]:
-    """The keys of the structs, each once, without those that the loader fills in."""
+    """Return the keys of the structs, each once, without those that the loader fills in."""
     keys: dict[str, None] = {}
     for struct in structs:
         names = [struct.tag_field or "", *(field.encode_name for field in struct.fields)]
@@ -260,7 +260,7 @@ def _keys(structs: list[inspect.StructType]) -> list[str]:
 
 
 def _words(kind: inspect.Type) -> str:
-    """A type in words."""
+    """Return a type in words."""
     if isinstance(kind, inspect.EnumType):
         return " | ".join(str(member.value) for member in kind.cls)
     if isinstance(kind, inspect.StrType) and kind.pattern:
@@ -273,5 +273,5 @@ def _words(kind: inspect.Type) -> str:
 
 
 def _union_words(kind: inspect.Type) -> str:
-    """A type that may be a union, in words."""
+    """Return a type that may be a union, in words."""
     return " or ".join(filter(None, map(_words, _flat([kind]))))

@@ -25,7 +25,7 @@ _MODE = 0o666
 
 
 def create_held(path: Path) -> int | None:
-    """A new file, open for reading and writing and held until it is closed.
+    """Return a new file, open for reading and writing and held until it is closed.
 
     Returns:
         Its descriptor; None where there is something of that name already.
@@ -87,7 +87,7 @@ def _hold(handle: int) -> bool | None:
 
 
 def _is_named(handle: int, path: Path) -> bool:
-    """Whether an open file is the one at `path`."""
+    """Return True if an open file is the one at `path`."""
     try:
         there = path.lstat()
     except FileNotFoundError:

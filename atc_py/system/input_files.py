@@ -76,7 +76,7 @@ def read_refusal(path: Path, error: OSError) -> AtcError:
 
 
 def read_bytes(path: Path, most: int) -> bytes:
-    """All bytes of a file, a pipe or a device, of which no more than `most` are read.
+    """Return all bytes of a file, a pipe or a device, of which no more than `most` are read.
 
     Raises:
         AtcError: FILE_NOT_FOUND, FILE_UNREADABLE, or FILE_TOO_LARGE.
@@ -92,7 +92,7 @@ def read_bytes(path: Path, most: int) -> bytes:
 
 
 def read_text(path: Path, most: int) -> str:
-    """The text of a UTF-8 file of at most `most` bytes, without a byte order mark.
+    """Return the text of a UTF-8 file of at most `most` bytes, without a byte order mark.
 
     Raises:
         AtcError: FILE_NOT_FOUND, FILE_UNREADABLE, FILE_TOO_LARGE, or FILE_NOT_TEXT with the line of

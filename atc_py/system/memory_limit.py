@@ -141,7 +141,7 @@ def parse_size(size: int | str) -> int:
 
 
 def format_size(nbytes: int) -> str:
-    """`1.5 GiB (1610612736 bytes)`: to read, and to compare."""
+    """Return `1.5 GiB (1610612736 bytes)`: to read, and to compare."""
     size, unit = float(nbytes), 0
     units = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
     while size >= _STEP and unit < len(units) - 1:
@@ -158,7 +158,7 @@ def machine_memory() -> int:
 
 
 def _physical() -> int:
-    """Bytes of memory of the machine; 0 where the system does not tell."""
+    """Return bytes of memory of the machine; 0 where the system does not tell."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):
@@ -166,7 +166,7 @@ def _physical() -> int:
 
 
 def _group_limits(listing: Path, root: Path) -> list[int]:
-    """Limits of the control groups that the process is in, and of the groups above them.
+    """Return limits of the control groups that the process is in, and of the groups above them.
 
     Args:
         listing: lines `number:controllers:path`; version 2 has no controllers.
@@ -197,14 +197,14 @@ def _process_limits() -> list[int]:
 
 
 def _number(path: Path) -> int:
-    """The number in a file; 0 for none, for `max`, and for one that stands for no limit."""
+    """Return the number in a file; 0 for none, for `max`, and for one that stands for no limit."""
     text = _text(path).strip()
     number = int(text) if text.isascii() and text.isdigit() else 0
     return number if number < math.ldexp(1, 60) else 0
 
 
 def _text(path: Path) -> str:
-    """A file's text, empty where it cannot be read."""
+    """Return a file's text, empty where it cannot be read."""
     try:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError:

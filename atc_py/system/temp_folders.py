@@ -68,7 +68,7 @@ def work_folder() -> Iterator[Path]:
 
 
 def _as_temporary(found: Diagnostic, folder: Path) -> Diagnostic:
-    """A finding; of a file in `folder` that cannot be written, with another way out."""
+    """Return a finding; of a file in `folder` that cannot be written, with another way out."""
     file = found.place.file if found.place else None
     if found.code is not CANNOT_WRITE or not file or folder not in Path(file).parents:
         return found
@@ -86,7 +86,7 @@ def _remove_left_behind(base: Path) -> None:
 
 
 def _is_left_behind(folder: Path, changed: float) -> bool:
-    """Whether the process that made `folder` is gone."""
+    """Return True if the process that made `folder` is gone."""
     if (folder / _HOLD).exists():
         return take_over(folder / _HOLD)
     return time.time() - changed > _UNHELD_FOR

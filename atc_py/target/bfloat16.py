@@ -20,7 +20,7 @@ __all__ = ["with_bfloat16"]
 
 
 def with_bfloat16(row: TargetOp) -> TargetOp:
-    """`row` with the bfloat16 forms of its columns behind them."""
+    """Return `row` with the bfloat16 forms of its columns behind them."""
     if not row.launches_kernel:
         return row
     added = tuple(_twins(row.columns))
@@ -28,7 +28,7 @@ def with_bfloat16(row: TargetOp) -> TargetOp:
 
 
 def _twins(columns: tuple[Column, ...]) -> Iterator[Column]:
-    """The bfloat16 form of every float16 column that has a float32 form."""
+    """Yield the bfloat16 form of every float16 column that has a float32 form."""
     known = {(column.inputs, column.outputs) for column in columns}
     for column in columns:
         if column.needs is not None or column.attributes:
@@ -39,7 +39,7 @@ def _twins(columns: tuple[Column, ...]) -> Iterator[Column]:
 
 
 def _become(column: Column, dtype: DType) -> tuple[tuple[DType, ...], tuple[DType, ...]]:
-    """The dtypes of `column` with `dtype` in place of float16."""
+    """Return the dtypes of `column` with `dtype` in place of float16."""
     inputs, outputs = (
         tuple(dtype if each is DType.FLOAT16 else each for each in side)
         for side in (column.inputs, column.outputs)

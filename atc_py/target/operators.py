@@ -24,12 +24,12 @@ __all__ = ["find_operator", "is_view", "operators"]
 
 
 def operators() -> tuple[TargetOp, ...]:
-    """Every row, by name."""
+    """Return every row, by name."""
     return tuple(row for _, row in sorted(_by_name().items()))
 
 
 def find_operator(name: str) -> TargetOp | None:
-    """The row of the operator called `name`, or None."""
+    """Return the row of the operator called `name`, or None."""
     return _by_name().get(name)
 
 
@@ -41,7 +41,7 @@ def is_view(op: str) -> bool:
 
 @cache
 def _by_name() -> Mapping[str, TargetOp]:
-    """The rows of all modules.
+    """Return the rows of all modules.
 
     Raises:
         ValueError: two modules have a row for one operator.

@@ -72,11 +72,11 @@ _MEMORY = {
 
 
 def rates_of(soc: Soc) -> Rates:
-    """The rates of a SoC's cores."""
+    """Return the rates of a SoC's cores."""
     return _BY_ARCH[soc.arch]
 
 
 def device_memory(soc: Soc) -> int | None:
-    """Bytes of device memory, or None where they are not published."""
+    """Return bytes of device memory, or None where they are not published."""
     size = _MEMORY.get(soc.name)
     return None if size is None else size * _GIB

@@ -179,7 +179,7 @@ class TargetOp:
 
     @property
     def rounds(self) -> bool:
-        """Whether results are computed and so rounded to their dtype."""
+        """True if results are computed and so rounded to their dtype."""
         return not self.selects and self.unit in {Unit.CUBE, Unit.VECTOR}
 
     @property
@@ -189,7 +189,7 @@ class TargetOp:
 
     @property
     def in_place(self) -> bool:
-        """Whether its AI Core kernel may write its result over an operand of the same extents.
+        """True if its AI Core kernel may write its result over an operand of the same extents.
 
         It computes element by element: that of an operand has been read, by the same core, when
         the result's element of the same place is written.
@@ -205,20 +205,20 @@ class TargetOp:
         )
 
     def attribute(self, name: str) -> Attribute | None:
-        """The attribute called `name`, or None."""
+        """Return the attribute called `name`, or None."""
         return next((row for row in self.attributes if row.name == name), None)
 
     def numbers_at(self, count: int) -> tuple[int, ...]:
-        """Positions of those of `count` inputs that the operator reads as numbers."""
+        """Return positions of those of `count` inputs that the operator reads as numbers."""
         operands = enumerate(map(self.input_at, range(count)))
         return tuple(position for position, row in operands if row and row.value_depend)
 
     def input_at(self, position: int) -> Operand | None:
-        """The operand that input `position` belongs to, or None when there are fewer."""
+        """Return the operand that input `position` belongs to, or None when there are fewer."""
         return _operand_at(self.inputs, position)
 
     def output_at(self, position: int) -> Operand | None:
-        """The operand that output `position` belongs to, or None when there are fewer."""
+        """Return the operand that output `position` belongs to, or None when there are fewer."""
         return _operand_at(self.outputs, position)
 
 
@@ -227,7 +227,7 @@ _ELEMENT_BY_ELEMENT = frozenset({"accumulate", "binary", "cast", "unary"})
 
 
 def _operand_at(operands: tuple[Operand, ...], position: int) -> Operand | None:
-    """The operand at `position`; a variadic last one takes all further positions."""
+    """Return the operand at `position`; a variadic last one takes all further positions."""
     if position < len(operands):
         return operands[position]
     return operands[-1] if operands and operands[-1].variadic else None

@@ -73,14 +73,14 @@ class Soc:
     gm_align: int = 512
 
     def has(self, resource: Resource | None) -> bool:
-        """Whether this SoC has what a dtype column needs."""
+        """Return True if this SoC has what a dtype column needs."""
         if resource is None:
             return True
         return bool(getattr(self, resource.value))
 
 
 def _a2(name: str, cores: int, mhz: int, l2_kib: int) -> Soc:
-    """A row of the split-core generation (Atlas A2 and A3)."""
+    """Return a row of the split-core generation (Atlas A2 and A3)."""
     return Soc(
         name, "dav-c220-cube", cores, 2 * cores, 4, mhz, l2_kib, 64, 128, 512, 192, 32, 32,
         cube_float32=True, bfloat16=True, requant=True, fractal_copies=True,
@@ -88,7 +88,7 @@ def _a2(name: str, cores: int, mhz: int, l2_kib: int) -> Soc:
 
 
 def _m200(name: str, cores: tuple[int, int], aicpus: int, mhz: int) -> Soc:
-    """A row of the inference generation around Ascend310P."""
+    """Return a row of the inference generation around Ascend310P."""
     return Soc(
         name, "dav-m200", cores[0], cores[1], aicpus, mhz, 16384, 64, 256, 1024, 256, 17, 17,
         requant=True, requant_s16=True, quant_int4=True,
@@ -96,7 +96,7 @@ def _m200(name: str, cores: tuple[int, int], aicpus: int, mhz: int) -> Soc:
 
 
 def _m300(name: str, mhz: int, rate: int) -> Soc:
-    """A row of the small inference generation around Ascend310B."""
+    """Return a row of the small inference generation around Ascend310B."""
     return Soc(
         name, "dav-m300", 1, 1, 4, mhz, 4096, 64, 128, 1024, 248, rate, rate,
         bfloat16=True, requant=True, fractal_copies=True,
@@ -104,7 +104,7 @@ def _m300(name: str, mhz: int, rate: int) -> Soc:
 
 
 def _c100(name: str, cores: int, mhz: int) -> Soc:
-    """A row of the first training generation."""
+    """Return a row of the first training generation."""
     return Soc(
         name, "dav-c100", cores, 0, 4, mhz, 32768, 64, 256, 1024, 256, 32, 32,
         deq_words=False,
@@ -160,12 +160,12 @@ _BY_NAME = {row.name.lower(): row for row in _ROWS}
 
 
 def socs() -> tuple[Soc, ...]:
-    """Every row, the generic device first."""
+    """Return every row, the generic device first."""
     return _ROWS
 
 
 def find_soc(name: str) -> Soc:
-    """The row called `name`, in any case of letters.
+    """Return the row called `name`, in any case of letters.
 
     Raises:
         AtcError: UNKNOWN_SOC where there is none.

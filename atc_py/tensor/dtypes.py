@@ -57,7 +57,7 @@ class DType(Enum):
 
     @classmethod
     def from_numpy(cls, dtype: np.dtype[Any]) -> DType:
-        """The dtype of numpy arrays with element type `dtype`, whatever its byte order.
+        """Return the dtype of numpy arrays with element type `dtype`, whatever its byte order.
 
         Raises:
             UnknownDTypeError: arrays of that type cannot be tensors (objects, strings, complex).

@@ -39,7 +39,7 @@ _TO_NCHW, _TO_NHWC = (0, 3, 1, 2), (0, 2, 3, 1)
 
 
 def pack(array: NDArray[Any], origin: Format, storage: Storage | None) -> NDArray[Any]:
-    """`array` in `storage`: a C-ordered array of the shape that `stored_shape` gives.
+    """Return `array` in `storage`: a C-ordered array of the shape that `stored_shape` gives.
 
     Args:
         array: the tensor, its axes in the order of `origin`.
@@ -88,12 +88,12 @@ def unpack(
 
 
 def _is_nhwc_map(origin: Format, storage: Storage) -> bool:
-    """Whether channels come last in a tensor whose storage tells the axes apart."""
+    """Return True if channels come last in a tensor whose storage tells the axes apart."""
     return origin is Format.NHWC and storage.format is not Format.FRACTAL_NZ
 
 
 def _order(storage: Storage, rank: int) -> str:
-    """The row of `_ORDERS` for tensors of `rank` in `storage`."""
+    """Return the row of `_ORDERS` for tensors of `rank` in `storage`."""
     if storage.format is not Format.FRACTAL_Z:
         name: str = storage.format.value
         return name
@@ -103,7 +103,7 @@ def _order(storage: Storage, rank: int) -> str:
 
 
 def _padded(array: Array, shape: Shape) -> Array:
-    """`array` with zeros behind its end along each axis, up to `shape`."""
+    """Return `array` with zeros behind its end along each axis, up to `shape`."""
     if array.shape == shape:
         return array
     result = np.zeros(shape, array.dtype)
@@ -112,12 +112,12 @@ def _padded(array: Array, shape: Shape) -> Array:
 
 
 def _cut(array: Array, shape: Shape) -> Array:
-    """The first elements of `array` along each axis."""
+    """Return the first elements of `array` along each axis."""
     return array[tuple(slice(extent) for extent in shape)]
 
 
 def _pack_map(x: Array, _storage: Storage, c0: int) -> Array:
-    """[N, C, H, W] as [N, C1, H, W, C0]."""
+    """Return [N, C, H, W] as [N, C1, H, W, C0]."""
     batch, channels, height, width = x.shape
     c1 = blocks_of(channels, c0)
     blocked = _padded(x, (batch, c1 * c0, height, width)).reshape(batch, c1, c0, height, width)
@@ -126,13 +126,13 @@ def _pack_map(x: Array, _storage: Storage, c0: int) -> Array:
 
 
 def _unpack_map(packed: Array, shape: Shape, _storage: Storage) -> Array:
-    """The inverse of `_pack_map`."""
+    """Return the inverse of `_pack_map`."""
     batch, c1, height, width, c0 = packed.shape
     return _cut(packed.transpose(0, 1, 4, 2, 3).reshape(batch, c1 * c0, height, width), shape)
 
 
 def _pack_matrix(x: Array, _storage: Storage, c0: int) -> Array:
-    """[K, N] as [K1, N1, 16, C0]."""
+    """Return [K, N] as [K1, N1, 16, C0]."""
     k1, n1 = blocks_of(x.shape[0], c0), blocks_of(x.shape[1], FRACTAL_ROWS)
     blocked = _padded(x, (k1 * c0, n1 * FRACTAL_ROWS)).reshape(k1, c0, n1, FRACTAL_ROWS)
     ordered: Array = blocked.transpose(0, 2, 3, 1)
@@ -140,13 +140,13 @@ def _pack_matrix(x: Array, _storage: Storage, c0: int) -> Array:
 
 
 def _unpack_matrix(packed: Array, shape: Shape, _storage: Storage) -> Array:
-    """The inverse of `_pack_matrix`."""
+    """Return the inverse of `_pack_matrix`."""
     k1, n1, rows, c0 = packed.shape
     return _cut(packed.transpose(0, 3, 1, 2).reshape(k1 * c0, n1 * rows), shape)
 
 
 def _pack_diagonals(x: Array, c0: int) -> Array:
-    """[blocks, outputs, inputs, H, W] as [blocks, C1, H, W, N1, 16, C0]."""
+    """Return [blocks, outputs, inputs, H, W] as [blocks, C1, H, W, N1, 16, C0]."""
     blocks, outputs, inputs, height, width = x.shape
     n1, c1 = blocks_of(outputs, FRACTAL_ROWS), blocks_of(inputs, c0)
     padded = _padded(x, (blocks, n1 * FRACTAL_ROWS, c1 * c0, height, width))
@@ -156,7 +156,7 @@ def _pack_diagonals(x: Array, c0: int) -> Array:
 
 
 def _unpack_diagonals(packed: Array, shape: Shape) -> Array:
-    """The inverse of `_pack_diagonals`, from any shape with the same elements."""
+    """Return the inverse of `_pack_diagonals`, from any shape with the same elements."""
     blocks, _, inputs, height, width = shape
     n1, rows, c0 = packed.shape[-3:]
     c1 = blocks_of(inputs, c0)
@@ -166,18 +166,18 @@ def _unpack_diagonals(packed: Array, shape: Shape) -> Array:
 
 
 def _pack_filter(x: Array, _storage: Storage, c0: int) -> Array:
-    """[N, C, H, W] as [C1, H, W, N1, 16, C0]."""
+    """Return [N, C, H, W] as [C1, H, W, N1, 16, C0]."""
     return _pack_diagonals(x[None], c0)
 
 
 def _unpack_filter(packed: Array, shape: Shape, _storage: Storage) -> Array:
-    """The inverse of `_pack_filter`."""
+    """Return the inverse of `_pack_filter`."""
     (array,) = _unpack_diagonals(packed, (1, *shape))
     return np.asarray(array)
 
 
 def _pack_grouped(x: Array, storage: Storage, c0: int) -> Array:
-    """[G cout, cin, H, W] on block diagonals of E groups each."""
+    """Return [G cout, cin, H, W] on block diagonals of E groups each."""
     groups, (channels, height, width) = storage.groups, x.shape[1:]
     filters = x.shape[0] // groups
     merged, blocks, _, _ = group_blocks(groups, channels, filters, c0)
@@ -193,7 +193,7 @@ def _pack_grouped(x: Array, storage: Storage, c0: int) -> Array:
 
 
 def _unpack_grouped(packed: Array, shape: Shape, storage: Storage) -> Array:
-    """The inverse of `_pack_grouped`."""
+    """Return the inverse of `_pack_grouped`."""
     groups, (outputs, channels, height, width) = storage.groups, shape
     filters = outputs // groups
     merged, blocks, _, _ = group_blocks(groups, channels, filters, packed.shape[-1])
@@ -207,7 +207,7 @@ def _unpack_grouped(packed: Array, shape: Shape, storage: Storage) -> Array:
 
 
 def _pack_nz(x: Array, _storage: Storage, c0: int) -> Array:
-    """[..., H, W] as [..., W1, H1, 16, C0]."""
+    """Return [..., H, W] as [..., W1, H1, 16, C0]."""
     *outer, height, width = x.shape
     h1, w1 = blocks_of(height, FRACTAL_ROWS), blocks_of(width, c0)
     padded = _padded(x, (*outer, h1 * FRACTAL_ROWS, w1 * c0))
@@ -216,13 +216,13 @@ def _pack_nz(x: Array, _storage: Storage, c0: int) -> Array:
 
 
 def _unpack_nz(packed: Array, shape: Shape, _storage: Storage) -> Array:
-    """The inverse of `_pack_nz`."""
+    """Return the inverse of `_pack_nz`."""
     *outer, w1, h1, rows, c0 = packed.shape
     return _cut(np.moveaxis(packed, -4, -2).reshape(*outer, h1 * rows, w1 * c0), shape)
 
 
 def _pack_depthwise(x: Array, storage: Storage, c0: int) -> Array:
-    """[C m, 1, H, W] as [C1, H, W, m, C0, C0], channels on the diagonal."""
+    """Return [C m, 1, H, W] as [C1, H, W, m, C0, C0], channels on the diagonal."""
     channels, (height, width) = storage.groups, x.shape[2:]
     multiplier = x.shape[0] // channels
     c1 = blocks_of(channels, c0)
@@ -235,7 +235,7 @@ def _pack_depthwise(x: Array, storage: Storage, c0: int) -> Array:
 
 
 def _unpack_depthwise(packed: Array, shape: Shape, storage: Storage) -> Array:
-    """The inverse of `_pack_depthwise`."""
+    """Return the inverse of `_pack_depthwise`."""
     c1, height, width, multiplier, c0, _ = packed.shape
     each = np.arange(c0)
     blocked = packed[..., each, each].transpose(0, 4, 3, 1, 2)

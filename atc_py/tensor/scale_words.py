@@ -89,7 +89,7 @@ class HardwareWords:
 
 
 def encode_graph(parts: GraphWords) -> Words:
-    """The graph words of `parts`.
+    """Return the graph words of `parts`.
 
     Raises:
         WordRangeError: a factor is not finite, or a field is too large.
@@ -103,14 +103,14 @@ def encode_graph(parts: GraphWords) -> Words:
 
 
 def decode_graph(words: Words) -> GraphWords:
-    """The parts of graph words; bits 63:48 have no meaning."""
+    """Return the parts of graph words; bits 63:48 have no meaning."""
     return GraphWords(
         _factor(words & _FACTOR), _unsigned(words, 32, 8), _signed(_unsigned(words, 40, 8), 8)
     )
 
 
 def encode_hardware(parts: HardwareWords) -> Words:
-    """The hardware words of `parts`; factors are cut off to 19 bits, towards zero.
+    """Return the hardware words of `parts`; factors are cut off to 19 bits, towards zero.
 
     Raises:
         WordRangeError: a factor is not finite, or a field is too large.
@@ -126,7 +126,7 @@ def encode_hardware(parts: HardwareWords) -> Words:
 
 
 def decode_hardware(words: Words) -> HardwareWords:
-    """The parts of hardware words; bits 63:48, bit 36 and bits 12:0 have no meaning."""
+    """Return the parts of hardware words; bits 63:48, bit 36 and bits 12:0 have no meaning."""
     return HardwareWords(
         scale=_factor(words & _FACTOR_19),
         shift=_unsigned(words, 32, 4) + 1,
@@ -157,12 +157,12 @@ def channel_axis(shape: Dims, count: int) -> int | None:
 
 
 def _factor(bits: Words) -> NDArray[np.float32]:
-    """The low halves of words as float32."""
+    """Return the low halves of words as float32."""
     return bits.astype(np.uint32).view(np.float32)
 
 
 def _factor_bits(scale: NDArray[np.float32]) -> Words:
-    """Factors as the low halves of words."""
+    """Return factors as the low halves of words."""
     if not np.isfinite(scale).all():
         raise WordRangeError("scale must be finite")
     return np.asarray(scale, np.float32).view(np.uint32).astype(np.uint64)
@@ -171,7 +171,7 @@ def _factor_bits(scale: NDArray[np.float32]) -> Words:
 def _field(
     name: str, values: Integers, bounds: tuple[int, int], bits: int = 8, base: int = 0
 ) -> Words:
-    """`values`, held to `bounds`, less `base`, as numbers of `bits` bits."""
+    """Return `values`, held to `bounds`, less `base`, as numbers of `bits` bits."""
     low, high = bounds
     wrong = values[(values < low) | (values > high)]
     if wrong.size:
@@ -180,13 +180,13 @@ def _field(
 
 
 def _unsigned(words: Words, first: int, bits: int) -> Integers:
-    """The number in `bits` bits from bit `first` on."""
+    """Return the number in `bits` bits from bit `first` on."""
     field: Words = words >> np.uint64(first) & np.uint64((1 << bits) - 1)
     return field.astype(np.int64)
 
 
 def _signed(values: Integers, bits: int) -> Integers:
-    """Numbers of `bits` bits as two's complement."""
+    """Return numbers of `bits` bits as two's complement."""
     sign = 1 << (bits - 1)
     numbers: Integers = (values ^ sign) - sign
     return numbers

@@ -51,12 +51,12 @@ def is_addressable(shape: Iterable[int]) -> bool:
 
 
 def format_shape(shape: Iterable[int | None]) -> str:
-    """`shape` as people write it: `1x3x224x224`, `?x3` with an open extent, or `scalar`."""
+    """Return `shape` as people write it: `1x3x224x224`, `?x3` with an open extent, or `scalar`."""
     return "x".join("?" if extent is None else str(extent) for extent in shape) or "scalar"
 
 
 def closed_shape(dims: Dims) -> Shape:
-    """`dims` as extents that are all known.
+    """Return `dims` as extents that are all known.
 
     Raises:
         OpenShapeError: one of them is open.
@@ -67,7 +67,7 @@ def closed_shape(dims: Dims) -> Shape:
 
 
 def normalise_axis(axis: int, rank: int) -> int:
-    """`axis` counted from the front.
+    """Return `axis` counted from the front.
 
     Raises:
         ValueError: `axis` is outside [-rank, rank - 1].
@@ -78,7 +78,7 @@ def normalise_axis(axis: int, rank: int) -> int:
 
 
 def broadcast_shapes(*shapes: Shape) -> Shape:
-    """The common shape of `shapes` by ONNX's multidirectional (numpy's) rule.
+    """Return the common shape of `shapes` by ONNX's multidirectional (numpy's) rule.
 
     Raises:
         ValueError: two extents differ and neither is 1.
@@ -89,7 +89,7 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
 
 
 def _broadcast_extent(extents: tuple[int, ...], shapes: tuple[Shape, ...]) -> int:
-    """The one extent other than 1 among `extents`, or 1."""
+    """Return the one extent other than 1 among `extents`, or 1."""
     wide = {extent for extent in extents if extent != 1}
     if len(wide) > 1:
         listed = " and ".join(format_shape(shape) for shape in shapes)
@@ -98,7 +98,7 @@ def _broadcast_extent(extents: tuple[int, ...], shapes: tuple[Shape, ...]) -> in
 
 
 def broadcast_dims(*shapes: Dims) -> Dims:
-    """The common shape of `shapes`, extents of which may be open, as far as it is known.
+    """Return the common shape of `shapes`, extents of which may be open, as far as it is known.
 
     Beside a known extent other than 1 an open one can only be 1 or the same.
 

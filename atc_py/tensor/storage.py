@@ -94,12 +94,12 @@ def c0_of(dtype: DType) -> int:
 
 
 def blocks_of(extent: int, size: int) -> int:
-    """Blocks of `size` that hold `extent` elements, the last one perhaps padded."""
+    """Return blocks of `size` that hold `extent` elements, the last one perhaps padded."""
     return -(-extent // size)
 
 
 def group_blocks(groups: int, channels: int, filters: int, c0: int) -> GroupBlocks:
-    """The block diagonals of a filter with `channels` and `filters` per group.
+    """Return the block diagonals of a filter with `channels` and `filters` per group.
 
     E = min(lcm(lcm(cin, C0) / cin, lcm(cout, 16) / cout), G), C1opt = E cin / C0 and
     N1opt = E cout / 16, both rounded up.
@@ -137,7 +137,7 @@ def why_impossible(dims: Dims, origin: Format, storage: Storage) -> str | None:
 
 
 def stored_shape(dims: Dims, origin: Format, storage: Storage | None, dtype: DType) -> Dims:
-    """Extents of the array in which a tensor lies, padding included, outermost first.
+    """Return extents of the array in which a tensor lies, padding included, outermost first.
 
     Args:
         dims: extents of the tensor in `origin`; an open one leaves open what depends on it.
@@ -157,7 +157,7 @@ def stored_shape(dims: Dims, origin: Format, storage: Storage | None, dtype: DTy
 
 
 def lies_like_rows(dims: Dims, storage: Storage | None, dtype: DType) -> bool:
-    """Whether a tensor has the same bytes in `storage` as row by row.
+    """Return True if a tensor has the same bytes in `storage` as row by row.
 
     So do NC1HWC0 of one pixel an image and whole blocks of channels, and FRACTAL_NZ of whole
     fractals one below the other. `dims` are in the order of NCHW; a tensor that cannot lie in
@@ -202,13 +202,13 @@ def _ceil(extent: int | None, size: int) -> int | None:
 
 
 def _product(extents: Sequence[int | None]) -> int | None:
-    """The product as far as it is known: of an open extent and a zero it is zero."""
+    """Return the product as far as it is known: of an open extent and a zero it is zero."""
     known = math.prod(extent for extent in extents if extent is not None)
     return known if known == 0 or None not in extents else None
 
 
 def _as_nchw(dims: Dims, origin: Format) -> Dims:
-    """The extents in the order of NCHW."""
+    """Return the extents in the order of NCHW."""
     if origin is Format.NHWC:
         batch, height, width, channels = dims
         return batch, channels, height, width
@@ -216,7 +216,7 @@ def _as_nchw(dims: Dims, origin: Format) -> Dims:
 
 
 def _feature_map(dims: Dims, origin: Format, _storage: Storage, c0: int) -> Dims:
-    """NC1HWC0: [N, C / C0, H, W, C0]."""
+    """Return NC1HWC0: [N, C / C0, H, W, C0]."""
     batch, channels, height, width = _as_nchw(dims, origin)
     return batch, _ceil(channels, c0), height, width, c0
 
@@ -237,27 +237,27 @@ def _fractal_z(dims: Dims, origin: Format, storage: Storage, c0: int) -> Dims:
 
 
 def _fractal_nz(dims: Dims, _origin: Format, _storage: Storage, c0: int) -> Dims:
-    """FRACTAL_NZ: [..., W / C0, H / 16, 16, C0] of [..., H, W]."""
+    """Return FRACTAL_NZ: [..., W / C0, H / 16, 16, C0] of [..., H, W]."""
     *outer, height, width = dims
     return (*outer, _ceil(width, c0), _ceil(height, FRACTAL_ROWS), FRACTAL_ROWS, c0)
 
 
 def _depthwise(dims: Dims, _origin: Format, storage: Storage, c0: int) -> Dims:
-    """C1HWNCoC0: [C / C0, H, W, N / C, C0, C0] of a filter [N, 1, H, W] of C groups."""
+    """Return C1HWNCoC0: [C / C0, H, W, N / C, C0, C0] of a filter [N, 1, H, W] of C groups."""
     outputs, _, height, width = dims
     multiplier = None if outputs is None else outputs // storage.groups
     return _ceil(storage.groups, c0), height, width, multiplier, c0, c0
 
 
 def _refuse_feature_map(dims: Dims, origin: Format, _storage: Storage) -> str | None:
-    """Images only."""
+    """Return images only."""
     if origin in {Format.NCHW, Format.NHWC}:
         return None
     return f"NC1HWC0 is for NCHW or NHWC, found {origin.value} of {format_shape(dims)}"
 
 
 def _refuse_fractal_z(dims: Dims, origin: Format, storage: Storage) -> str | None:
-    """Filters whose groups are equal, and matrices."""
+    """Return filters whose groups are equal, and matrices."""
     if origin is Format.ND and len(dims) == MATRIX_RANK:
         if storage.groups == 1:
             return None
@@ -271,7 +271,7 @@ def _refuse_fractal_z(dims: Dims, origin: Format, storage: Storage) -> str | Non
 
 
 def _refuse_fractal_nz(dims: Dims, origin: Format, _storage: Storage) -> str | None:
-    """Stacked matrices."""
+    """Return stacked matrices."""
     if origin in BLOCKED_FORMATS or len(dims) < MATRIX_RANK:
         found = f"found {origin.value} of {format_shape(dims)}"
         return f"FRACTAL_NZ is for row-by-row tensors of at least 2 axes, {found}"
@@ -279,7 +279,7 @@ def _refuse_fractal_nz(dims: Dims, origin: Format, _storage: Storage) -> str | N
 
 
 def _refuse_depthwise(dims: Dims, origin: Format, storage: Storage) -> str | None:
-    """Filters with one input channel for each group."""
+    """Return filters with one input channel for each group."""
     if origin is not Format.NCHW or dims[1] not in {1, None}:
         found = f"found {origin.value} of {format_shape(dims)}"
         return f"C1HWNCoC0 is for filters in NCHW with one input channel a group, {found}"
@@ -287,7 +287,7 @@ def _refuse_depthwise(dims: Dims, origin: Format, storage: Storage) -> str | Non
 
 
 def _refuse_outputs(outputs: int | None, groups: int) -> str | None:
-    """Output channels that do not divide among the groups."""
+    """Return output channels that do not divide among the groups."""
     if outputs is None or outputs % groups == 0:
         return None
     return f"{outputs} output channels do not divide into {groups} groups"

@@ -44,7 +44,7 @@ _FACTORS = 4
     ),
 )
 def attr_present(rule: AttrPresent, node: BoundNode) -> Answer:
-    """{attribute} of {op} must be set."""
+    """Return {attribute} of {op} must be set."""
     if not node.has_attribute(rule.attribute) or node.is_set(rule.attribute):
         return HOLDS
     return fails(Words("not set", "未设置"))
@@ -60,7 +60,7 @@ def attr_present(rule: AttrPresent, node: BoundNode) -> Answer:
     ),
 )
 def attr_at_default(rule: AttrAtDefault, node: BoundNode) -> Answer:
-    """{attribute} of {op} is not supported yet and must be left out or at its default."""
+    """Return {attribute} of {op} is not supported yet and must be left out or at its default."""
     row = node.spec.attribute(rule.attribute)
     if row is None or not node.has_attribute(row.name) or not node.is_set(row.name):
         return HOLDS
@@ -78,7 +78,7 @@ def attr_at_default(rule: AttrAtDefault, node: BoundNode) -> Answer:
     ),
 )
 def attr_one_of(rule: AttrOneOf, node: BoundNode) -> Answer:
-    """{attribute} of {op} must be {one_of}."""
+    """Return {attribute} of {op} must be {one_of}."""
     return _each(
         node, rule.attribute, lambda item: any(_same(item, choice) for choice in rule.one_of)
     )
@@ -94,7 +94,7 @@ def attr_one_of(rule: AttrOneOf, node: BoundNode) -> Answer:
     ),
 )
 def attr_in_range(rule: AttrInRange, node: BoundNode) -> Answer:
-    """{attribute} of {op} must be {range}."""
+    """Return {attribute} of {op} must be {range}."""
     return _in_range(rule, node)
 
 
@@ -110,7 +110,7 @@ def attr_in_range(rule: AttrInRange, node: BoundNode) -> Answer:
     ),
 )
 def attr_each_in_range(rule: AttrEachInRange, node: BoundNode) -> Answer:
-    """{attribute} of {op} must have every element {range}."""
+    """Return {attribute} of {op} must have every element {range}."""
     return _in_range(rule, node)
 
 
@@ -124,7 +124,7 @@ def attr_each_in_range(rule: AttrEachInRange, node: BoundNode) -> Answer:
     ),
 )
 def attr_odd(rule: AttrOdd, node: BoundNode) -> Answer:
-    """{attribute} of {op} must be odd."""
+    """Return {attribute} of {op} must be odd."""
     return _each(node, rule.attribute, lambda item: isinstance(item, int) and item % 2 == 1)
 
 
@@ -139,7 +139,7 @@ def attr_odd(rule: AttrOdd, node: BoundNode) -> Answer:
     ),
 )
 def attr_positive(rule: AttrPositive, node: BoundNode) -> Answer:
-    """{attribute} of {op} must be positive and finite."""
+    """Return {attribute} of {op} must be positive and finite."""
     return _each(
         node,
         rule.attribute,
@@ -157,7 +157,7 @@ def attr_positive(rule: AttrPositive, node: BoundNode) -> Answer:
     ),
 )
 def attr_distinct(rule: AttrDistinct, node: BoundNode) -> Answer:
-    """{attribute} of {op} must not have an element twice."""
+    """Return {attribute} of {op} must not have an element twice."""
     value = attribute(node, rule.attribute)
     if value is None:
         return HOLDS
@@ -182,7 +182,7 @@ def attr_distinct(rule: AttrDistinct, node: BoundNode) -> Answer:
     ),
 )
 def attr_length(rule: AttrLength, node: BoundNode) -> Answer:
-    """{attribute} of {op} must have {length} elements."""
+    """Return {attribute} of {op} must have {length} elements."""
     value = attribute(node, rule.attribute)
     if value is None:
         return HOLDS
@@ -204,7 +204,7 @@ def attr_length(rule: AttrLength, node: BoundNode) -> Answer:
     ),
 )
 def product_at_most(rule: ProductAtMost, node: BoundNode) -> Answer:
-    """{attribute} of {op} must multiply to at most {limit}."""
+    """Return {attribute} of {op} must multiply to at most {limit}."""
     value = attribute(node, rule.attribute)
     if value is None:
         return HOLDS
@@ -224,13 +224,13 @@ def product_at_most(rule: ProductAtMost, node: BoundNode) -> Answer:
 
 
 def _product(items: tuple[Any, ...]) -> Words:
-    """The product of a list with the list behind it; of a long one the list alone."""
+    """Return the product of a list with the list behind it; of a long one the list alone."""
     text = shown(items)
     return Words.same(text) if len(items) > _FACTORS else noted(shown(math.prod(items)), text)
 
 
 def _in_range(rule: AttrInRange | AttrEachInRange, node: BoundNode) -> Answer:
-    """Whether an attribute, or each element of a list, lies in the rule's range."""
+    """Return True if an attribute, or each element of a list, lies in the rule's range."""
     least, most = rule.range
     return _each(node, rule.attribute, lambda item: bool(least <= item <= most))
 
@@ -253,7 +253,7 @@ def _each(node: BoundNode, name: str, keeps: Callable[[Any], bool]) -> Answer:
 
 
 def _same(value: Any, other: Any) -> bool:
-    """Whether two values are equal; files carry floats as float32, which moves decimals."""
+    """Return True if two values are equal; files carry floats as float32, which moves decimals."""
     if isinstance(value, tuple) and isinstance(other, tuple):
         return len(value) == len(other) and all(map(_same, value, other))
     if isinstance(value, bool) or isinstance(other, bool):

@@ -64,7 +64,7 @@ class _Axes(NamedTuple):
     ),
 )
 def attr_permutation(rule: AttrPermutation, node: BoundNode) -> Answer:
-    """{attribute} of {op} must name every axis of {tensor} once."""
+    """Return {attribute} of {op} must name every axis of {tensor} once."""
     value = attribute(node, rule.attribute)
     if value is None:
         return HOLDS
@@ -75,7 +75,7 @@ def attr_permutation(rule: AttrPermutation, node: BoundNode) -> Answer:
 
 
 def _has_rank(name: str, tensor: TensorView, items: tuple[int, ...]) -> Answer:
-    """Whether a tensor has an axis for each item."""
+    """Return True if a tensor has an axis for each item."""
     rank = rank_of(tensor)
     if rank is None:
         return unknown(described(name, tensor))
@@ -95,7 +95,7 @@ def _has_rank(name: str, tensor: TensorView, items: tuple[int, ...]) -> Answer:
     ),
 )
 def axis_in_rank(rule: AxisInRank, node: BoundNode) -> Answer:
-    """{attribute} of {op} must lie in [-r, r - 1], r being the rank of {tensor}."""
+    """Return {attribute} of {op} must lie in [-r, r - 1], r being the rank of {tensor}."""
     return _each(node, rule.tensor, _of_attribute(rule.attribute, node), _has_axes)
 
 
@@ -109,12 +109,12 @@ def axis_in_rank(rule: AxisInRank, node: BoundNode) -> Answer:
     ),
 )
 def axes_in_rank(rule: AxesInRank, node: BoundNode) -> Answer:
-    """{axes} of {op} must lie in [-r, r - 1], r being the rank of {tensor}."""
+    """Return {axes} of {op} must lie in [-r, r - 1], r being the rank of {tensor}."""
     return all_of(_each(node, rule.tensor, axes, _has_axes) for axes in _of_input(rule.axes, node))
 
 
 def _has_axes(name: str, tensor: TensorView, axes: _Axes) -> Answer:
-    """Whether a tensor has all the axes."""
+    """Return True if a tensor has all the axes."""
     rank = rank_of(tensor)
     if rank is None:
         return unknown(described(name, tensor)) if axes.numbers else HOLDS
@@ -139,7 +139,7 @@ _RESHAPE = Words(
     help_=_RESHAPE,
 )
 def axis_extent_is_one(rule: AxisExtentIsOne, node: BoundNode) -> Answer:
-    """{tensor} of {op} must have extent 1 on the axes in {attribute}."""
+    """Return {tensor} of {op} must have extent 1 on the axes in {attribute}."""
     return _each(node, rule.tensor, _of_attribute(rule.attribute, node), _has_extent_one)
 
 
@@ -150,14 +150,14 @@ def axis_extent_is_one(rule: AxisExtentIsOne, node: BoundNode) -> Answer:
     help_=_RESHAPE,
 )
 def axes_extent_is_one(rule: AxesExtentIsOne, node: BoundNode) -> Answer:
-    """{tensor} of {op} must have extent 1 on the axes that the values of {axes} name."""
+    """Return {tensor} of {op} must have extent 1 on the axes that the values of {axes} name."""
     return all_of(
         _each(node, rule.tensor, axes, _has_extent_one) for axes in _of_input(rule.axes, node)
     )
 
 
 def _has_extent_one(name: str, tensor: TensorView, axes: _Axes) -> Answer:
-    """Whether a tensor has extent 1 on all those of the axes that it has.
+    """Return True if a tensor has extent 1 on all those of the axes that it has.
 
     An axis that it does not have is another rule's affair.
     """
@@ -239,7 +239,7 @@ def last_step_is_one(rule: LastStepIsOne, node: BoundNode) -> Answer:
 
 
 def _last_step(rule: LastStepIsOne, node: BoundNode, steps: _Axes, tensor: TensorView) -> Answer:
-    """The answer for steps of which some are not 1."""
+    """Return the answer for steps of which some are not 1."""
     rank = rank_of(tensor)
     named = next(_of_input(rule.axes, node), None)
     if isinstance(named, Answer):
@@ -271,7 +271,7 @@ def _each(
 
 
 def _of_attribute(name: str, node: BoundNode) -> _Axes | Answer:
-    """The axes in an attribute, none where it is not there, or why they are none."""
+    """Return the axes in an attribute, none where it is not there, or why they are none."""
     value = attribute(node, name)
     axes = () if value is None else integers(value)
     if axes is None:
@@ -281,7 +281,7 @@ def _of_attribute(name: str, node: BoundNode) -> _Axes | Answer:
 
 
 def _of_input(name: str, node: BoundNode) -> Iterator[_Axes | Answer]:
-    """The axes in each tensor of an operand, or why they are not known or none."""
+    """Yield the axes in each tensor of an operand, or why they are not known or none."""
     for tensor in node.tensors(name):
         data = constant(name, tensor)
         if isinstance(data, Words):

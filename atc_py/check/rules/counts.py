@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     ),
 )
 def count_is_rank(rule: CountIsRank, node: BoundNode) -> Answer:
-    """{tensor} of {op} must have one element for each dimension of {other}."""
+    """Return {tensor} of {op} must have one element for each dimension of {other}."""
     return all_of(
         _count_fits(rule, tensor, other, 1)
         for tensor in node.tensors(rule.tensor)
@@ -59,7 +59,7 @@ def count_is_rank(rule: CountIsRank, node: BoundNode) -> Answer:
     ),
 )
 def count_per_axis(rule: CountPerAxis, node: BoundNode) -> Answer:
-    """{tensor} of {op}, unless empty, must have {count} x rank of {other} elements."""
+    """Return {tensor} of {op}, unless empty, must have {count} x rank of {other} elements."""
     return all_of(
         HOLDS if count_of(dims_of(tensor)) == 0 else _count_fits(rule, tensor, other, rule.count)
         for tensor in node.tensors(rule.tensor)
@@ -70,7 +70,7 @@ def count_per_axis(rule: CountPerAxis, node: BoundNode) -> Answer:
 def _count_fits(
     rule: CountIsRank | CountPerAxis, tensor: TensorView, other: TensorView, per_axis: int
 ) -> Answer:
-    """Whether a tensor has `per_axis` elements for each dimension of another."""
+    """Return True if a tensor has `per_axis` elements for each dimension of another."""
     count, rank = count_of(dims_of(tensor)), rank_of(other)
     if count is None:
         return unknown(described(rule.tensor, tensor))
@@ -99,7 +99,7 @@ def count_is_one_or_extent(rule: CountIsOneOrExtent, node: BoundNode) -> Answer:
 
 
 def _one_or_extent(rule: CountIsOneOrExtent, tensor: TensorView, other: TensorView) -> Answer:
-    """The answer for two tensors."""
+    """Return the answer for two tensors."""
     count, dims = count_of(dims_of(tensor)), dims_of(other)
     if count == 1:
         return HOLDS
@@ -130,7 +130,7 @@ _PARTS = Words(
     help_=_PARTS,
 )
 def attr_sum_is_extent(rule: AttrSumIsExtent, node: BoundNode) -> Answer:
-    """{attribute} of {op} must add up to the extent of {tensor} along {along}."""
+    """Return {attribute} of {op} must add up to the extent of {tensor} along {along}."""
     value = attribute(node, rule.attribute)
     if value is None:
         return HOLDS
@@ -147,7 +147,7 @@ def attr_sum_is_extent(rule: AttrSumIsExtent, node: BoundNode) -> Answer:
     help_=_PARTS,
 )
 def values_sum_is_extent(rule: ValuesSumIsExtent, node: BoundNode) -> Answer:
-    """{tensor} of {op} must add up to the extent of {other} along {along}."""
+    """Return {tensor} of {op} must add up to the extent of {other} along {along}."""
     if not node.tensors(rule.other):
         return HOLDS
     answers = []
@@ -165,7 +165,7 @@ def values_sum_is_extent(rule: ValuesSumIsExtent, node: BoundNode) -> Answer:
 
 
 def _sum_is_extent(total: int, node: BoundNode, name: str, along: Any) -> Answer:
-    """Whether a sum is the extent of operand `name` on axis `along`.
+    """Return True if a sum is the extent of operand `name` on axis `along`.
 
     An axis that is none, or that the tensor does not have, is another rule's affair.
     """
@@ -176,7 +176,7 @@ def _sum_is_extent(total: int, node: BoundNode, name: str, along: Any) -> Answer
 
 
 def _sum_fits(total: int, name: str, tensor: TensorView, axis: int) -> Answer:
-    """Whether a sum is the extent of one tensor on an axis."""
+    """Return True if a sum is the extent of one tensor on an axis."""
     dims = dims_of(tensor)
     if dims is None:
         return unknown(described(name, tensor))
@@ -189,7 +189,7 @@ def _sum_fits(total: int, name: str, tensor: TensorView, axis: int) -> Answer:
 
 
 def _with_extent(count: int, name: str, axis: int, extent: int) -> Words:
-    """A count that does not suit an extent."""
+    """Return a count that does not suit an extent."""
     length = shown(extent)
     return noted(
         shown(count),

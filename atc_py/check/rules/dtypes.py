@@ -36,13 +36,13 @@ _NOT_KNOWN = Words("its dtype is not known", "数据类型未知")
     ),
 )
 def dtype_listed(rule: DtypeListed, node: BoundNode) -> Answer:
-    """{tensor} of {op} must have dtype {dtypes}."""
+    """Return {tensor} of {op} must have dtype {dtypes}."""
     mode = node.conditions.mode
     return all_of(_listed(rule, tensor, mode) for tensor in node.tensors(rule.tensor))
 
 
 def _listed(rule: DtypeListed, tensor: TensorView, mode: PrecisionMode) -> Answer:
-    """Whether one tensor has a dtype listed, or can be given one."""
+    """Return True if one tensor has a dtype listed, or can be given one."""
     if not tensor.element:
         return unknown(_NOT_KNOWN)
     if tensor.dtype is None:
@@ -64,12 +64,12 @@ def _listed(rule: DtypeListed, tensor: TensorView, mode: PrecisionMode) -> Answe
     ),
 )
 def dtype_excluded(rule: DtypeExcluded, node: BoundNode) -> Answer:
-    """{tensor} of {op} must not have dtype {dtypes}."""
+    """Return {tensor} of {op} must not have dtype {dtypes}."""
     return all_of(_excluded(rule, tensor) for tensor in node.tensors(rule.tensor))
 
 
 def _excluded(rule: DtypeExcluded, tensor: TensorView) -> Answer:
-    """Whether one tensor has none of the dtypes."""
+    """Return True if one tensor has none of the dtypes."""
     if not tensor.element:
         return unknown(_NOT_KNOWN)
     return fails(tensor.element) if tensor.dtype in rule.dtypes else HOLDS
@@ -85,7 +85,7 @@ def _excluded(rule: DtypeExcluded, tensor: TensorView) -> Answer:
     ),
 )
 def dtype_same(rule: DtypeSame, node: BoundNode) -> Answer:
-    """{tensor} of {op} must have the dtype of {other}."""
+    """Return {tensor} of {op} must have the dtype of {other}."""
     other = node.tensor(rule.other)
     if other is None or other.dtype is None or is_integer_layer(node):
         return HOLDS  # the rule on its dtypes says what is wrong with it
@@ -93,7 +93,7 @@ def dtype_same(rule: DtypeSame, node: BoundNode) -> Answer:
 
 
 def _same(tensor: TensorView, other: TensorView) -> Answer:
-    """Whether two tensors have one dtype, or can be given one."""
+    """Return True if two tensors have one dtype, or can be given one."""
     if tensor.dtype in {None, other.dtype} or {tensor.dtype, other.dtype} <= _FLOATS:
         return HOLDS
     return fails(

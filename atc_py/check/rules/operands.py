@@ -36,7 +36,7 @@ _RESHAPE = Words(
     ),
 )
 def operand_present(rule: OperandPresent, node: BoundNode) -> Answer:
-    """{op} must have {tensor}."""
+    """Return {op} must have {tensor}."""
     row = node.spec.operand(rule.tensor)
     if row is None or not row.exists_at(node.opset) or node.tensors(rule.tensor):
         return HOLDS
@@ -53,7 +53,7 @@ def operand_present(rule: OperandPresent, node: BoundNode) -> Answer:
     ),
 )
 def operand_absent(rule: OperandAbsent, node: BoundNode) -> Answer:
-    """{tensor} of {op} is not supported yet and must not be used."""
+    """Return {tensor} of {op} is not supported yet and must not be used."""
     found = node.tensor(rule.tensor)
     return HOLDS if found is None else fails(quoted(found.name) if found.name else "")
 
@@ -68,7 +68,7 @@ def operand_absent(rule: OperandAbsent, node: BoundNode) -> Answer:
     help_=_RESHAPE,
 )
 def rank_is(rule: RankIs, node: BoundNode) -> Answer:
-    """{tensor} of {op} must have rank {rank}."""
+    """Return {tensor} of {op} must have rank {rank}."""
     return _rank(node, rule.tensor, lambda rank: rank == rule.rank)
 
 
@@ -79,7 +79,7 @@ def rank_is(rule: RankIs, node: BoundNode) -> Answer:
     help_=_RESHAPE,
 )
 def rank_is_not(rule: RankIsNot, node: BoundNode) -> Answer:
-    """{tensor} of {op} must not have rank {rank}."""
+    """Return {tensor} of {op} must not have rank {rank}."""
     return _rank(node, rule.tensor, lambda rank: rank != rule.rank)
 
 
@@ -90,7 +90,7 @@ def rank_is_not(rule: RankIsNot, node: BoundNode) -> Answer:
     help_=_RESHAPE,
 )
 def rank_in_range(rule: RankInRange, node: BoundNode) -> Answer:
-    """{tensor} of {op} must have a rank {range}."""
+    """Return {tensor} of {op} must have a rank {range}."""
     least, most = rule.range
     return _rank(node, rule.tensor, lambda rank: least <= rank <= most)
 
@@ -145,12 +145,12 @@ def _updates(
 
 
 def _rank(node: BoundNode, name: str, keeps: Callable[[int], bool]) -> Answer:
-    """Whether the rank of each tensor of operand `name` keeps a rule."""
+    """Return True if the rank of each tensor of operand `name` keeps a rule."""
     return all_of(_rank_of(tensor, name, keeps) for tensor in node.tensors(name))
 
 
 def _rank_of(tensor: TensorView, name: str, keeps: Callable[[int], bool]) -> Answer:
-    """Whether the rank of one tensor keeps a rule."""
+    """Return True if the rank of one tensor keeps a rule."""
     rank = rank_of(tensor)
     if rank is None:
         return unknown(described(name, tensor))
@@ -158,5 +158,5 @@ def _rank_of(tensor: TensorView, name: str, keeps: Callable[[int], bool]) -> Ans
 
 
 def _found(rank: int, tensor: TensorView) -> Answer:
-    """A rank at fault, with the shape behind it."""
+    """Return a rank at fault, with the shape behind it."""
     return fails(noted(rank, shape_text(tensor)) if rank else 0)

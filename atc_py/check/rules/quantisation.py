@@ -36,7 +36,7 @@ __all__ = ["is_integer_layer"]
     ),
 )
 def dtype_quantised(rule: DtypeQuantised, node: BoundNode) -> Answer:
-    """{tensor} of {op} must be {dtype} in an integer layer, whose other input is int8."""
+    """Return {tensor} of {op} must be {dtype} in an integer layer, whose other input is int8."""
     if not is_integer_layer(node):
         return HOLDS
     wrong = (each for each in node.tensors(rule.tensor) if each.dtype not in {None, rule.dtype})
@@ -44,7 +44,7 @@ def dtype_quantised(rule: DtypeQuantised, node: BoundNode) -> Answer:
 
 
 def is_integer_layer(node: BoundNode) -> bool:
-    """Whether one of the operands that are int8 in an integer layer is int8."""
+    """Return True if one of the operands that are int8 in an integer layer is int8."""
     decisive = (name for name, dtype in node.spec.quantised.items() if dtype is DType.INT8)
     return any(each.dtype is DType.INT8 for name in decisive for each in node.tensors(name))
 
@@ -69,7 +69,7 @@ def scales_per_channel(rule: ScalesPerChannel, node: BoundNode) -> Answer:
 
 
 def _one_or_channels(rule: ScalesPerChannel, tensor: TensorView, other: TensorView) -> Answer:
-    """The answer for two tensors."""
+    """Return the answer for two tensors."""
     count, dims = count_of(dims_of(tensor)), dims_of(other)
     if count == 1:
         return HOLDS
@@ -103,7 +103,7 @@ def _one_or_channels(rule: ScalesPerChannel, tensor: TensorView, other: TensorVi
     ),
 )
 def scales_positive(rule: ScalesPositive, node: BoundNode) -> Answer:
-    """{tensor} of {op}, where constant, must hold positive factors."""
+    """Return {tensor} of {op}, where constant, must hold positive factors."""
     return all_of(
         _positive(rule.tensor, tensor)
         for tensor in node.tensors(rule.tensor)
@@ -112,7 +112,7 @@ def scales_positive(rule: ScalesPositive, node: BoundNode) -> Answer:
 
 
 def _positive(name: str, tensor: TensorView) -> Answer:
-    """Whether all factors of a constant are positive."""
+    """Return True if all factors of a constant are positive."""
     import numpy as np
 
     data = constant(name, tensor)

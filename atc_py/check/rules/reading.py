@@ -48,7 +48,7 @@ def attribute(node: BoundNode, name: str) -> Any:
 
 
 def elements(node: BoundNode, name: str, value: Any) -> tuple[Any, ...] | None:
-    """The elements of a list, or the one value of another attribute.
+    """Return the elements of a list, or the one value of another attribute.
 
     None where the value is not of the attribute's type.
     """
@@ -61,13 +61,13 @@ def elements(node: BoundNode, name: str, value: Any) -> tuple[Any, ...] | None:
 
 
 def integers(value: Any) -> tuple[int, ...] | None:
-    """An integer or a list of integers as a tuple; None where it is anything else."""
+    """Return an integer or a list of integers as a tuple; None where it is anything else."""
     items: tuple[Any, ...] = value if isinstance(value, tuple) else (value,)
     return items if all(_has_type(item, AttributeType.INT) for item in items) else None
 
 
 def _has_type(value: Any, kind: AttributeType) -> bool:
-    """Whether a value can be one of an attribute of type `kind`; a boolean is no integer."""
+    """Return True if a value can be one of an attribute of type `kind`; a boolean is no integer."""
     if kind is AttributeType.BOOL or isinstance(value, bool):
         return kind is AttributeType.BOOL and isinstance(value, bool)
     if kind is AttributeType.INT:
@@ -81,12 +81,12 @@ def _has_type(value: Any, kind: AttributeType) -> bool:
 
 
 def dims_of(tensor: TensorView) -> tuple[int | None, ...] | None:
-    """Its extents, which of a constant are those of its data."""
+    """Return its extents, which of a constant are those of its data."""
     return tensor.dims if tensor.known is None else tensor.known.shape
 
 
 def rank_of(tensor: TensorView) -> int | None:
-    """Its number of axes where that is known."""
+    """Return its number of axes where that is known."""
     dims = dims_of(tensor)
     return None if dims is None else len(dims)
 
@@ -134,7 +134,7 @@ def may_be_known(node: BoundNode, tensor: TensorView) -> bool:
 
 
 def constant(name: str, tensor: TensorView) -> npt.NDArray[Any] | Words:
-    """The data of a tensor of the operand `name`, or why it is not looked at."""
+    """Return the data of a tensor of the operand `name`, or why it is not looked at."""
     if not is_known(tensor):
         return Words(f"{name} is not constant", f"{name} 不是常量")
     if tensor.known is None:
@@ -150,7 +150,7 @@ def constant(name: str, tensor: TensorView) -> npt.NDArray[Any] | Words:
 
 
 def numbers(data: npt.NDArray[Any]) -> npt.NDArray[Any] | None:
-    """The data as integers or float64, flat; None where it is not numbers."""
+    """Return the data as integers or float64, flat; None where it is not numbers."""
     try:
         dtype = DType.from_numpy(data.dtype)
     except UnknownDTypeError:
@@ -164,7 +164,7 @@ def numbers(data: npt.NDArray[Any]) -> npt.NDArray[Any] | None:
 
 
 def whole_numbers(data: npt.NDArray[Any]) -> tuple[int, ...] | None:
-    """The data as a tuple of integers, row by row; None where it is not integers."""
+    """Return the data as a tuple of integers, row by row; None where it is not integers."""
     found = numbers(data)
     if found is None or (found.size and found.dtype.kind == "f"):
         return None

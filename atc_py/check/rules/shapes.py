@@ -39,7 +39,7 @@ _WITNESSES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
     ),
 )
 def dim_in_range(rule: DimInRange, node: BoundNode) -> Answer:
-    """{tensor} of {op} must have dimension {dim} {range}."""
+    """Return {tensor} of {op} must have dimension {dim} {range}."""
     least, most = rule.range
     return _dim(node, rule.tensor, rule.dim, lambda extent: least <= extent <= most)
 
@@ -60,7 +60,7 @@ def prime_dim_below(rule: PrimeDimBelow, node: BoundNode) -> Answer:
 
 
 def is_prime(number: int) -> bool:
-    """Whether a number below 2**64 is prime, by the Miller-Rabin test.
+    """Return True if a number below 2**64 is prime, by the Miller-Rabin test.
 
     Formula: with number - 1 = d * 2**s and d odd, a prime has, for each base b, b**d = 1 or
     b**(d * 2**i) = -1 for some i < s, all modulo the number.
@@ -92,7 +92,7 @@ def is_prime(number: int) -> bool:
     ),
 )
 def dim_divisible(rule: DimDivisible, node: BoundNode) -> Answer:
-    """{tensor} of {op} must have a dimension {dim} that {attribute} divides."""
+    """Return {tensor} of {op} must have a dimension {dim} that {attribute} divides."""
     value = attribute(node, rule.attribute)
     if value is None:
         return HOLDS
@@ -110,7 +110,7 @@ def dim_divisible(rule: DimDivisible, node: BoundNode) -> Answer:
 
 
 def _divisor(value: Any) -> int | None:
-    """An attribute's value as a positive integer, or None."""
+    """Return an attribute's value as a positive integer, or None."""
     found = None if isinstance(value, tuple) else integers(value)
     return found[0] if found and found[0] > 0 else None
 
@@ -118,7 +118,7 @@ def _divisor(value: Any) -> int | None:
 def _dim(
     node: BoundNode, name: str, dim: str, keeps: Callable[[int], bool], note: str = ""
 ) -> Answer:
-    """Whether dimension `dim` of each tensor of operand `name` keeps a rule.
+    """Return True if dimension `dim` of each tensor of operand `name` keeps a rule.
 
     What is behind the value at fault is `note`, or the tensor's shape.
     """
@@ -141,7 +141,7 @@ def _dim(
     ),
 )
 def element_count_in_range(rule: ElementCountInRange, node: BoundNode) -> Answer:
-    """The number of elements of {tensor} of {op} must be {range}."""
+    """Return the number of elements of {tensor} of {op} must be {range}."""
     return all_of(_count_in_range(rule, tensor) for tensor in node.tensors(rule.tensor))
 
 
@@ -174,7 +174,7 @@ def _count_in_range(rule: ElementCountInRange, tensor: TensorView) -> Answer:
     ),
 )
 def dims_equal(rule: DimsEqual, node: BoundNode) -> Answer:
-    """{tensor} and {other} of {op} must agree in dimension {dims}."""
+    """Return {tensor} and {other} of {op} must agree in dimension {dims}."""
     return all_of(
         _extents_agree(rule, dim, one, two)
         for dim in rule.dims
@@ -189,7 +189,7 @@ def _extents_agree(
     one: tuple[TensorView, int | None],
     two: tuple[TensorView, int | None],
 ) -> Answer:
-    """Whether two tensors have one extent on a dimension."""
+    """Return True if two tensors have one extent on a dimension."""
     (tensor, first), (other, second) = one, two
     if first is None:
         return unknown(described(rule.tensor, tensor))
@@ -216,7 +216,7 @@ def _extents_agree(
     ),
 )
 def shapes_equal(rule: ShapesEqual, node: BoundNode) -> Answer:
-    """{tensor} and {other} of {op} must have one shape."""
+    """Return {tensor} and {other} of {op} must have one shape."""
     return all_of(
         _shapes_agree(rule, one, two)
         for one in node.tensors(rule.tensor)

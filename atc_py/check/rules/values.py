@@ -48,7 +48,7 @@ _NOT_CONSTANT = fails(Words("not constant", "不是常量"))
     ),
 )
 def values_known(rule: ValuesKnown, node: BoundNode) -> Answer:
-    """{tensor} of {op} must be known when the model is compiled."""
+    """Return {tensor} of {op} must be known when the model is compiled."""
     return all_of(
         HOLDS if is_known(tensor) else _not_known(node, tensor)
         for tensor in node.tensors(rule.tensor)
@@ -65,7 +65,7 @@ def values_known(rule: ValuesKnown, node: BoundNode) -> Answer:
     ),
 )
 def values_at_least(rule: ValuesAtLeast, node: BoundNode) -> Answer:
-    """{tensor} of {op} must be constant with values of at least {least}."""
+    """Return {tensor} of {op} must be constant with values of at least {least}."""
     return _constant_values(node, rule.tensor, _at_least(rule.least))
 
 
@@ -80,7 +80,7 @@ def values_at_least(rule: ValuesAtLeast, node: BoundNode) -> Answer:
     ),
 )
 def known_values_at_least(rule: KnownValuesAtLeast, node: BoundNode) -> Answer:
-    """{tensor} of {op}, where constant, must have values of at least {least}."""
+    """Return {tensor} of {op}, where constant, must have values of at least {least}."""
     return _known_values(rule, node, rule.tensor, _at_least(rule.least))
 
 
@@ -94,7 +94,7 @@ def known_values_at_least(rule: KnownValuesAtLeast, node: BoundNode) -> Answer:
     ),
 )
 def values_equal(rule: ValuesEqual, node: BoundNode) -> Answer:
-    """{tensor} of {op} must be constant with every value {value}."""
+    """Return {tensor} of {op} must be constant with every value {value}."""
     return _constant_values(node, rule.tensor, _equal_to(rule.value), flags=True)
 
 
@@ -108,7 +108,7 @@ def values_equal(rule: ValuesEqual, node: BoundNode) -> Answer:
     ),
 )
 def values_exclude(rule: ValuesExclude, node: BoundNode) -> Answer:
-    """{tensor} of {op} must be constant without the value {value}."""
+    """Return {tensor} of {op} must be constant without the value {value}."""
     return _constant_values(node, rule.tensor, _other_than(rule.value))
 
 
@@ -121,7 +121,7 @@ def values_exclude(rule: ValuesExclude, node: BoundNode) -> Answer:
     ),
 )
 def known_values_exclude(rule: KnownValuesExclude, node: BoundNode) -> Answer:
-    """{tensor} of {op}, where constant, must not have the value {value}."""
+    """Return {tensor} of {op}, where constant, must not have the value {value}."""
     return _known_values(rule, node, rule.tensor, _other_than(rule.value))
 
 
@@ -141,7 +141,7 @@ def _other_than(value: Number) -> _Keeps:
 
 
 def _constant_values(node: BoundNode, name: str, keeps: _Keeps, *, flags: bool = False) -> Answer:
-    """Whether operand `name` is constant and all its values keep a rule."""
+    """Return True if operand `name` is constant and all its values keep a rule."""
     return all_of(
         _values(name, tensor, keeps, flags=flags) if is_known(tensor) else _not_known(node, tensor)
         for tensor in node.tensors(name)
@@ -149,12 +149,12 @@ def _constant_values(node: BoundNode, name: str, keeps: _Keeps, *, flags: bool =
 
 
 def _not_known(node: BoundNode, tensor: TensorView) -> Answer:
-    """The answer for a tensor that must be known and is not."""
+    """Return the answer for a tensor that must be known and is not."""
     return unknown(NOT_YET) if may_be_known(node, tensor) else _NOT_CONSTANT
 
 
 def _known_values(rule: Rule, node: BoundNode, name: str, keeps: _Keeps) -> Answer:
-    """Whether the values of operand `name` keep a rule where it is constant.
+    """Return True if the values of operand `name` keep a rule where it is constant.
 
     Values that may be constant with other dims are not decided where they would be an error then.
     """
@@ -170,7 +170,7 @@ def _known_values(rule: Rule, node: BoundNode, name: str, keeps: _Keeps) -> Answ
 
 
 def _values(name: str, tensor: TensorView, keeps: _Keeps, *, flags: bool = False) -> Answer:
-    """Whether all values of a constant keep a rule; what is no number keeps none.
+    """Return True if all values of a constant keep a rule; what is no number keeps none.
 
     With `flags`, false and true are taken for 0 and 1.
     """

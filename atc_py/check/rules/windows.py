@@ -60,7 +60,7 @@ def _within_full(
     wanted: tuple[int, ...],
     pair: tuple[TensorView, TensorView],
 ) -> Answer:
-    """The answer for one tensor and its window."""
+    """Return the answer for one tensor and its window."""
     shapes = []
     for name, tensor in zip((rule.tensor, rule.other), pair, strict=True):
         dims = dims_of(tensor)
@@ -79,7 +79,7 @@ def _within_full(
 
 
 def _compared(wanted: tuple[int, ...], full: list[int | None], seen: Words) -> Answer:
-    """Whether no number exceeds what is covered on its axis."""
+    """Return True if no number exceeds what is covered on its axis."""
     if any(most is not None and asked > most for asked, most in zip(wanted, full, strict=True)):
         covered = "x".join("?" if most is None else shown(most) for most in full)
         return fails(noted(shown(wanted), f"{covered} is covered", f"覆盖 {covered}"))
@@ -119,7 +119,7 @@ def _full(
     ),
 )
 def same_padding_even(rule: SamePaddingEven, node: BoundNode) -> Answer:
-    """{attribute} of {op} must take an even padding on each axis to cover {tensor} whole."""
+    """Return {attribute} of {op} must take an even padding on each axis to cover {tensor} whole."""
     windows = integers(attribute(node, rule.attribute))
     if windows is None:
         return HOLDS
@@ -132,7 +132,7 @@ def same_padding_even(rule: SamePaddingEven, node: BoundNode) -> Answer:
 
 
 def _pads_evenly(name: str, tensor: TensorView, windows: tuple[int, ...], steps: _Steps) -> Answer:
-    """The answer for one tensor.
+    """Return the answer for one tensor.
 
     Formula: the padding is (ceil(extent / stride) - 1) * stride + window - extent, or nothing where
     that is negative, as ONNX has it for SAME_UPPER and SAME_LOWER.
@@ -154,7 +154,7 @@ def _pads_evenly(name: str, tensor: TensorView, windows: tuple[int, ...], steps:
 
 
 def _steps(node: BoundNode, axes: int) -> _Steps | Answer:
-    """The attributes that place the windows, or the one that is no integer for each axis."""
+    """Return the attributes that place the windows, or the one that is no integer for each axis."""
     found = []
     for name, unset in zip(_Steps._fields, _UNSET, strict=True):
         value = attribute(node, name)

@@ -44,7 +44,7 @@ _ROUNDING = 6e-8
 
 
 def shown(value: Any) -> str:
-    """A value as text that reads the same in every language; long ones are cut."""
+    """Return a value as text that reads the same in every language; long ones are cut."""
     if isinstance(value, list | tuple):
         items = [shown(item) for item in value[:_ELEMENTS]]
         more = ["..."] if len(value) > _ELEMENTS else []
@@ -56,7 +56,7 @@ def shown(value: Any) -> str:
 
 
 def _single(value: Any) -> str:
-    """One value, neither list nor tensor, as text."""
+    """Return one value, neither list nor tensor, as text."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int):
@@ -69,7 +69,7 @@ def _single(value: Any) -> str:
 
 
 def quoted(text: str) -> str:
-    """A text of the model in quotes; characters that do not print become escapes."""
+    """Return a text of the model in quotes; characters that do not print become escapes."""
     return f'"{_cut(text)}"'
 
 
@@ -81,7 +81,7 @@ def at_fault(items: Sequence[Any], index: int) -> str:
 
 
 def array_at_fault(data: npt.NDArray[Any], index: int = 0) -> str:
-    """The data of a constant, of which the flat element `index` is at fault."""
+    """Return the data of a constant, of which the flat element `index` is at fault."""
     items = data.ravel()
     if not data.ndim:
         return shown(items.tolist()[0])
@@ -101,12 +101,12 @@ def noted(value: object, en: str, zh: str | None = None) -> Words:
 
 
 def with_rank(text: str, name: str, rank: int) -> Words:
-    """A value that does not suit the rank of the operand `name`."""
+    """Return a value that does not suit the rank of the operand `name`."""
     return noted(text, f"{name} has rank {rank}", f"{name} 的秩为 {rank}")
 
 
 def shape_text(tensor: TensorView) -> str:
-    """`1x3x?x?`; empty for a scalar and where the rank is not known."""
+    """Return `1x3x?x?`; empty for a scalar and where the rank is not known."""
     return _joined(dims_of(tensor) or ())
 
 
@@ -121,13 +121,13 @@ def described(name: str, tensor: TensorView) -> Words:
 
 
 def _joined(dims: Sequence[int | None]) -> str:
-    """Extents with an x between them; of very many only the first."""
+    """Return extents with an x between them; of very many only the first."""
     texts = ["?" if dim is None else _integer(dim) for dim in dims[:_ELEMENTS]]
     return "x".join(texts + (["..."] if len(dims) > _ELEMENTS else []))
 
 
 def _integer(value: int) -> str:
-    """An integer in full unless it is absurdly large."""
+    """Return an integer in full unless it is absurdly large."""
     bits = value.bit_length()
     if bits <= _BITS:
         return str(value)
@@ -142,6 +142,6 @@ def _float(value: float) -> str:
 
 
 def _cut(text: str) -> str:
-    """The beginning of a text, fit to print."""
+    """Return the beginning of a text, fit to print."""
     cut = text if len(text) <= _LETTERS else f"{text[:_LETTERS]}..."
     return cut if cut.isprintable() else ascii(cut)[1:-1]

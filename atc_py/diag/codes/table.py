@@ -27,12 +27,12 @@ def add_code(
 
 
 def all_codes() -> tuple[Code, ...]:
-    """Every row, by number."""
+    """Return every row, by number."""
     return tuple(sorted(_TABLE.values(), key=lambda row: row.id))
 
 
 def find_code(text: str) -> Code | None:
-    """The row with that number (`ATC2001`, `atc2001`, `2001`) or name, or None."""
+    """Return the row with that number (`ATC2001`, `atc2001`, `2001`) or name, or None."""
     wanted = text.strip().lower()
     for row in _TABLE.values():
         if wanted in {row.id.lower(), row.id[3:], row.name}:

@@ -53,7 +53,7 @@ _WORK = 64
 
 
 def _axes(launch: Launch) -> tuple[int, ...]:
-    """The axes that the operator runs along; none named means all of them."""
+    """Return the axes that the operator runs along; none named means all of them."""
     attributes, rank = launch.kernel.attributes, len(launch.inputs[0])
     if launch.kernel.op == "LayerNorm":
         return tuple(range(int(attributes["begin_norm_axis"]) % max(1, rank), rank))  # type: ignore[arg-type]
@@ -80,7 +80,7 @@ def _patterns(kernel: KernelFacts) -> tuple[str, ...]:
 
 
 def room_of(launch: Launch) -> tuple[int, Callable[[int], tuple[Buffer, ...]]]:
-    """Elements that there is room for, and what buffers of a length take."""
+    """Return elements that there is room for, and what buffers of a length take."""
     kernel = launch.kernel
     queued = [(port.name, port.dtype.itemsize) for port in (*kernel.inputs, *kernel.outputs)]
     tensors = _TENSORS + (_PARAMETERS if len(kernel.inputs) > 1 else 0)

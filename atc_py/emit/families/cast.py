@@ -59,7 +59,7 @@ def _chain(source: DType, target: DType) -> tuple[DType, ...]:
 
 
 def _limits(dtype: DType) -> tuple[str, str]:
-    """The smallest and the largest value of an integer dtype, in C++."""
+    """Return the smallest and the largest value of an integer dtype, in C++."""
     bits = 8 * dtype.itemsize
     if dtype.value.startswith("u"):
         return "0", f"{2**bits - 1}u" if bits < 64 else f"{2**bits - 1}ull"  # noqa: PLR2004

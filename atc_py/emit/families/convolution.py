@@ -101,7 +101,7 @@ class _Geometry(ConvGeometry):
         )
 
     def product(self, itemsize: int) -> Product:
-        """The convolution as products of [m, k] x [k, n]."""
+        """Return the convolution as products of [m, k] x [k, n]."""
         channels = self.x[1] // self.groups
         return Product(
             self.y[0] * self.groups,
@@ -120,7 +120,7 @@ class _Geometry(ConvGeometry):
         return min(rows, self.x[2]) * whole(min(columns, self.x[3]), block)
 
     def rectangle(self, most: int, block: int, room: int) -> tuple[int, int]:
-        """Rows and columns of the result's map: at most `most` positions that see `room`."""
+        """Return rows and columns of the result's map: at most `most` positions that see `room`."""
         height, width = self.y[2:]
         columns = max(1, min(width, most))
         while columns > 1 and self.seen(1, columns, block) > room:

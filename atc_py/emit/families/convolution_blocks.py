@@ -116,25 +116,25 @@ class _Geometry(ConvGeometry):
         return cls(x, y, weights[2:], count, inputs, outputs, rows, planes, c0)
 
     def product(self, itemsize: int) -> Product:
-        """The convolution as products of [m, k] x [k, n]."""
+        """Return the convolution as products of [m, k] x [k, n]."""
         depth = self.inputs * prod(self.window) * self.c0
         batch = self.x[0] * self.products
         return Product(batch, prod(self.y[2:]), self.outputs, depth, itemsize)
 
     def rectangle(self, most: int) -> tuple[int, int]:
-        """Rows and columns of the result's map: at most `most` positions."""
+        """Return rows and columns of the result's map: at most `most` positions."""
         height, width = self.y[2:]
         columns = max(1, min(width, most))
         return max(1, min(height, most // columns)) if columns == width else 1, columns
 
 
 def _groups(kernel: KernelFacts) -> int:
-    """Groups of channels of a Conv2D."""
+    """Return groups of channels of a Conv2D."""
     return max(1, cast("int", kernel.attributes["groups"]))
 
 
 def _constants(kernel: KernelFacts, tiling: ConvBlocksTiling) -> tuple[Buffer, ...]:
-    """Padding of images, and rows that fill up squares of int8 where a filter is turned."""
+    """Return padding of images, and rows that fill up squares of int8 where a filter is turned."""
     padding = Buffer("padding", "ub", tiling.padding_length * BLOCK)
     turned = kernel.op == TRANSPOSED and kernel.inputs[0].dtype.itemsize == 1
     return (padding, Buffer("zeros", "ub", FRACTAL_ROWS * BLOCK)) if turned else (padding,)

@@ -23,24 +23,24 @@ _MATRIX, _CHANNELS = 2, 1
 
 
 def _joined(whole: Shape, parts: Iterable[Shape], axis: int) -> Iterable[tuple[Shape, int]]:
-    """(outer, elements of a part's run), and where each part starts in a run of the whole."""
+    """Yield (outer, elements of a part's run), and where each part starts in a run of the whole."""
     runs = [prod(part[axis:]) for part in parts]
     starts = accumulate(runs, initial=0)
     return [((prod(whole[:axis]), run), start) for run, start in zip(runs, starts, strict=False)]
 
 
 def _concat(launch: Launch) -> Iterable[Box]:
-    """A box for each tensor that is joined."""
+    """Yield a box for each tensor that is joined."""
     return _together(launch.outputs[0], launch.inputs, _axis(launch))
 
 
 def _concat_blocks(launch: Launch) -> Iterable[Box]:
-    """The same of tensors as they are stored; the axis is in the same place."""
+    """Yield the same of tensors as they are stored; the axis is in the same place."""
     return _together(launch.stored_outputs[0], launch.stored_inputs, _axis(launch))
 
 
 def _together(whole: Shape, parts: Iterable[Shape], axis: int) -> Iterable[Box]:
-    """A box for each part of a whole."""
+    """Yield a box for each part of a whole."""
     by_run = prod(whole[axis:])
     return [
         Box(extents, (extents[1], 1), (by_run, 1), target_start=start)
@@ -49,17 +49,17 @@ def _together(whole: Shape, parts: Iterable[Shape], axis: int) -> Iterable[Box]:
 
 
 def _split(launch: Launch) -> Iterable[Box]:
-    """A box for each part."""
+    """Yield a box for each part."""
     return _apart(launch.inputs[0], launch.outputs, _axis(launch))
 
 
 def _split_blocks(launch: Launch) -> Iterable[Box]:
-    """The same of tensors as they are stored."""
+    """Yield the same of tensors as they are stored."""
     return _apart(launch.stored_inputs[0], launch.stored_outputs, _axis(launch))
 
 
 def _apart(whole: Shape, parts: Iterable[Shape], axis: int) -> Iterable[Box]:
-    """A box for each part that a whole is cut into."""
+    """Yield a box for each part that a whole is cut into."""
     by_run = prod(whole[axis:])
     return [
         Box(extents, (by_run, 1), (extents[1], 1), source_start=start)
@@ -68,7 +68,7 @@ def _apart(whole: Shape, parts: Iterable[Shape], axis: int) -> Iterable[Box]:
 
 
 def _axis(launch: Launch) -> int:
-    """The axis of the operator, from 0."""
+    """Return the axis of the operator, from 0."""
     attributes = launch.kernel.attributes
     name = "concat_dim" if launch.kernel.op == "ConcatD" else "split_dim"
     return number(attributes[name]) % len(launch.inputs[0])

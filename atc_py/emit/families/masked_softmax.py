@@ -30,7 +30,7 @@ class MaskedTiling(AxesTiling):
 
 
 def _strides(shape: Shape) -> tuple[int, ...]:
-    """Elements between neighbours along each axis of rows."""
+    """Return elements between neighbours along each axis of rows."""
     return tuple(prod(shape[axis + 1 :]) for axis in range(len(shape)))
 
 
@@ -41,7 +41,7 @@ class _MaskedSoftmax(Family):
     operators = frozenset({"ScaledMaskedSoftmax"})
 
     def plan(self, launch: Launch) -> Plan:
-        """Deal out rows of x; dims of 1 stay, so that strides of the mask go with them."""
+        """Return deal out rows of x; dims of 1 stay, so that strides of the mask go with them."""
         shape, mask = launch.inputs
         room, buffers = room_of(launch)
         before = shape[:-1] or (1,)

@@ -64,7 +64,7 @@ class MatMulTiling(ProductTiling):
 
 
 def _turned(kernel: KernelFacts) -> tuple[bool, bool]:
-    """Whether the left and the right operand lie summed extent first."""
+    """Return True if the left and the right operand lie summed extent first."""
     turn = "adj" if kernel.op.startswith("Batch") else "transpose"
     flags = [bool(kernel.attributes[f"{turn}_x{number}"]) for number in (1, 2)]
     return flags[0], not flags[1]
@@ -79,7 +79,7 @@ def _room(kernel: KernelFacts, soc: Soc, *, direct: bool) -> Room:
 
 
 def _stacks(launch: Launch) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
-    """Extents of the stack of results, and how both operands move along them."""
+    """Return extents of the stack of results, and how both operands move along them."""
     stack = launch.outputs[0][:-_MATRIX]
     result = launch.outputs[0]
     linked = [
@@ -93,7 +93,7 @@ def _stacks(launch: Launch) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...
 
 
 def _steps(stack: Shape, rank: int) -> tuple[int, ...]:
-    """Matrices from neighbour to neighbour along each axis, 0 where a stack repeats."""
+    """Return matrices from neighbour to neighbour along each axis, 0 where a stack repeats."""
     padded = (1,) * (rank - len(stack)) + stack
     steps = [prod(padded[axis + 1 :]) if extent != 1 else 0 for axis, extent in enumerate(padded)]
     return tuple(steps) or (0,)

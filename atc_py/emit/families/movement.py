@@ -16,14 +16,14 @@ __all__ = ["FAMILIES"]
 
 
 def _transpose(launch: Launch) -> Iterable[Box]:
-    """The axes of the source in the order of perm."""
+    """Yield the axes of the source in the order of perm."""
     steps = dense(launch.inputs[0])
     order = numbers_of(launch.kernel.attributes["perm"])
     return [view(launch.outputs[0], (steps[axis] for axis in order))]
 
 
 def _expand(launch: Launch) -> Iterable[Box]:
-    """Axes of one element, and those that the source lacks, stand still."""
+    """Yield axes of one element, and those that the source lacks, stand still."""
     source, target = launch.inputs[0], launch.outputs[0]
     missing = len(target) - len(source)
     steps = (0,) * missing + dense(source)
@@ -45,7 +45,7 @@ def _tile(launch: Launch) -> Iterable[Box]:
 
 
 def _slice(launch: Launch) -> Iterable[Box]:
-    """Numpy's slices; an end below 0 of a slice that runs backwards is its first element."""
+    """Yield numpy's slices; an end below 0 of a slice that runs backwards is its first element."""
     shape, attributes = launch.inputs[0], launch.kernel.attributes
     names = ("begin", "end", "strides")
     begins, ends, strides = (numbers_of(attributes[name]) for name in names)
@@ -62,7 +62,7 @@ def _slice(launch: Launch) -> Iterable[Box]:
 
 
 def _depth_to_space(launch: Launch) -> Iterable[Box]:
-    """Channels (block, block, C) or (C, block, block) spread over rows and columns."""
+    """Yield channels (block, block, C) or (C, block, block) spread over rows and columns."""
     images, channels, height, width = launch.inputs[0]
     attributes = launch.kernel.attributes
     block = number(attributes["block_size"])
@@ -76,7 +76,7 @@ def _depth_to_space(launch: Launch) -> Iterable[Box]:
 
 
 def _space_to_depth(launch: Launch) -> Iterable[Box]:
-    """Blocks of rows and columns moved into channels (block, block, C)."""
+    """Yield blocks of rows and columns moved into channels (block, block, C)."""
     images, channels, height, width = launch.inputs[0]
     block = number(launch.kernel.attributes["block_size"])
     extents = (images, block, block, channels, height // block, width // block)

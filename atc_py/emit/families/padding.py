@@ -18,7 +18,7 @@ __all__ = ["FAMILIES"]
 
 
 def _borders(kernel: KernelFacts) -> list[tuple[int, int]]:
-    """(before, after) of each axis; negative ones cut."""
+    """Return (before, after) of each axis; negative ones cut."""
     numbers = numbers_of(kernel.attributes["paddings"])
     return list(zip(numbers[::2], numbers[1::2], strict=True))
 
@@ -31,7 +31,7 @@ def _pad(launch: Launch) -> Iterable[Box]:
 
 
 def _pad_constant(launch: Launch) -> Iterable[Box]:
-    """The inside, and two slabs of constants for every axis that has borders.
+    """Yield the inside, and two slabs of constants for every axis that has borders.
 
     The slabs of an axis run over the inside of the axes before it and the whole of those behind.
     """

@@ -72,7 +72,7 @@ class PickTiling:
 
 
 def _reached(op: str, attributes: Mapping[str, Any], x: Shape, indices: Shape) -> tuple[int, Shape]:
-    """The first axis of x that indices reach into, and the extents of all of them."""
+    """Return the first axis of x that indices reach into, and the extents of all of them."""
     if op == "GatherV2D":
         axis = number(attributes["axis"]) % len(x)
         return axis, (x[axis],)

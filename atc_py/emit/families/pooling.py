@@ -62,7 +62,7 @@ class _Axis:
 
     @property
     def stays_inside(self) -> bool:
-        """Whether no window reaches beyond the input."""
+        """True if no window reaches beyond the input."""
         return not self.before and self.span(self.windows, self.size) <= self.extent
 
 
@@ -108,13 +108,13 @@ class PoolBlocksTiling(PoolTiling):
 
 
 def _pair(value: AttrValue) -> tuple[int, int]:
-    """The spatial elements of an attribute in NCHW order."""
+    """Return the spatial elements of an attribute in NCHW order."""
     _, _, height, width = value if isinstance(value, tuple) else (1, 1, 1, 1)
     return int(height), int(width)
 
 
 def _axes(launch: Launch) -> tuple[_Axis, _Axis]:
-    """The windows of the node over height and width."""
+    """Return the windows of the node over height and width."""
     attributes = launch.kernel.attributes
     extents, windows = launch.inputs[0][2:], launch.outputs[0][2:]
     if attributes["global_pooling"]:
@@ -133,7 +133,7 @@ def _axes(launch: Launch) -> tuple[_Axis, _Axis]:
 
 
 def _pads(attributes: Mapping[str, AttrValue]) -> tuple[tuple[int, int], tuple[int, int]]:
-    """(before, after) along height and width, where they are given."""
+    """Return (before, after) along height and width, where they are given."""
     pads = attributes["pads"]
     if attributes["padding_mode"] != "CALCULATED" or not isinstance(pads, tuple):
         return (0, 0), (0, 0)
@@ -213,7 +213,7 @@ class _Tile:
         return tuple(Buffer(name, "ub", size) for name, size in sizes.items())
 
     def smaller(self) -> _Tile:
-        """A tile that takes less: fewer rows, then columns, then columns of a window."""
+        """Return a tile that takes less: fewer rows, then columns, then columns of a window."""
         if self.rows > 1:
             rows = -(-self.rows // 2)
             needed = self.height.span(rows, self.height.size)
@@ -226,7 +226,7 @@ class _Tile:
 
 
 def _whole(count: int) -> int:
-    """`count` elements rounded up to whole blocks of half."""
+    """Return `count` elements rounded up to whole blocks of half."""
     return -(-count // _PER_BLOCK) * _PER_BLOCK
 
 

@@ -32,7 +32,7 @@ _SHORTS = Scratch("shorts", "int16_t")
 
 
 def _quant(kernel: KernelFacts) -> Formula:
-    """Every step in the dtype that `compute_type` names."""
+    """Return every step in the dtype that `compute_type` names."""
     step = C_TYPES[DType(kernel.attributes["compute_type"])]
     narrow = (_SHORTS, _HALVES) if step == "float" and kernel.outputs[0].ctype == "int8_t" else ()
     context = (
@@ -46,14 +46,14 @@ def _quant(kernel: KernelFacts) -> Formula:
 
 
 def _anti_quant(kernel: KernelFacts) -> Formula:
-    """Every step in float16, whatever dtype the result has."""
+    """Return every step in float16, whatever dtype the result has."""
     scratch = () if kernel.outputs[0].ctype == "half" else (Scratch("values", "half"),)
     context = (("sqrt_mode", kernel.attributes["sqrt_mode"]), ("words", False))
     return Formula("vector", loaded(kernel.inputs), scratch=scratch, context=context)
 
 
 def _dequant(kernel: KernelFacts) -> Formula:
-    """int32 times a factor a channel, from words or in float16."""
+    """Return int32 times a factor a channel, from words or in float16."""
     x, scale = kernel.inputs
     words = scale.dtype is DType.UINT64
     factor = _factor(scale) if words else Loaded("factor", scale, scale.ctype)
@@ -88,7 +88,7 @@ def _requant(kernel: KernelFacts) -> Formula:
 
 
 def _dequant_s16(kernel: KernelFacts) -> Formula:
-    """A shift for each channel: the scalar unit shifts."""
+    """Return a shift for each channel: the scalar unit shifts."""
     x, words, *addend = kernel.inputs
     operands = (
         *loaded((x,)), Loaded("shift", words, "int32_t", "LoadShift"), *loaded(addend)
@@ -103,7 +103,7 @@ def _of_words(kernel: KernelFacts, addend: list[Port]) -> tuple[tuple[str, objec
 
 
 def _factor(words: Port) -> Loaded:
-    """The factors of words, as float32."""
+    """Return the factors of words, as float32."""
     return Loaded("factor", words, "float", "LoadFactor")
 
 

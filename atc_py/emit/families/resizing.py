@@ -84,7 +84,7 @@ class _Tile:
         )
 
     def smaller(self) -> _Tile:
-        """Half the rows; half the columns of one row."""
+        """Return half the rows; half the columns of one row."""
         rows, columns = -(-self.rows // 2), self.columns
         if self.rows == 1:
             columns = -(-self.columns // 2)

@@ -44,7 +44,7 @@ class _Lanes(NamedTuple):
 
     @classmethod
     def of(cls, extent: int, c0: int) -> _Lanes:
-        """The blocks of `extent` elements."""
+        """Return the blocks of `extent` elements."""
         tail = extent % c0
         return cls(c0, extent // c0, tail, c0 - tail if tail else 0, -(-extent // c0))
 
@@ -62,7 +62,7 @@ def _boxes(launch: Launch) -> Iterable[Box]:
 
 
 def _map(shape: Shape, c0: int) -> Iterable[Box]:
-    """NCHW to NC1HWC0: whole blocks, the rest of the channels, the zeros behind them."""
+    """Yield NCHW to NC1HWC0: whole blocks, the rest of the channels, the zeros behind them."""
     (images, channels), pixels = shape[:2], prod(shape[2:])
     lanes = _Lanes.of(channels, c0)
     image, plane = lanes.blocks * pixels * c0, pixels * c0
@@ -83,7 +83,7 @@ def _map(shape: Shape, c0: int) -> Iterable[Box]:
 
 
 def _map_back(shape: Shape, c0: int) -> Iterable[Box]:
-    """NC1HWC0 to NCHW: whole blocks, and the channels of the last one."""
+    """Yield NC1HWC0 to NCHW: whole blocks, and the channels of the last one."""
     (images, channels), pixels = shape[:2], prod(shape[2:])
     lanes = _Lanes.of(channels, c0)
     image, plane = lanes.blocks * pixels * c0, pixels * c0
@@ -103,7 +103,7 @@ def _map_back(shape: Shape, c0: int) -> Iterable[Box]:
 
 
 def _matrices(shape: Shape, c0: int) -> Iterable[Box]:
-    """Rows to FRACTAL_NZ: whole columns of blocks, the rest, zeros on the right and below."""
+    """Yield rows to FRACTAL_NZ: whole columns of blocks, the rest, zeros on the right and below."""
     (height, width), stack = shape[-_MATRIX:], prod(shape[:-_MATRIX])
     lanes = _Lanes.of(width, c0)
     plane = -(-height // FRACTAL_ROWS) * FRACTAL_ROWS * c0
@@ -125,7 +125,7 @@ def _matrices(shape: Shape, c0: int) -> Iterable[Box]:
 
 
 def _matrices_back(shape: Shape, c0: int) -> Iterable[Box]:
-    """FRACTAL_NZ to rows: whole columns of blocks, and the rest."""
+    """Yield FRACTAL_NZ to rows: whole columns of blocks, and the rest."""
     (height, width), stack = shape[-_MATRIX:], prod(shape[:-_MATRIX])
     lanes = _Lanes.of(width, c0)
     plane = -(-height // FRACTAL_ROWS) * FRACTAL_ROWS * c0
@@ -161,14 +161,14 @@ class _Filter(NamedTuple):
 
     @classmethod
     def of(cls, shape: Shape) -> _Filter:
-        """[N, C, H, W], or K x N, whose rows are what is summed up."""
+        """Return [N, C, H, W], or K x N, whose rows are what is summed up."""
         if len(shape) == _MATRIX:
             return cls(shape[1], shape[0], 1, (1, shape[1], 1))
         outputs, inputs, taps = shape[0], shape[1], prod(shape[2:])
         return cls(outputs, inputs, taps, (inputs * taps, taps, 1))
 
     def places(self, c0: int) -> tuple[int, int, int]:
-        """Elements from block to block of channels, and from tap to tap; outputs padded."""
+        """Return elements from block to block of channels, and from tap to tap; outputs padded."""
         outputs = -(-self.outputs // FRACTAL_ROWS) * FRACTAL_ROWS
         return self.taps * outputs * c0, outputs * c0, outputs
 
@@ -196,7 +196,7 @@ def _filter(shape: Shape, c0: int) -> Iterable[Box]:
 
 
 def _filter_back(shape: Shape, c0: int) -> Iterable[Box]:
-    """FRACTAL_Z to rows: whole blocks of channels, and the rest."""
+    """Yield FRACTAL_Z to rows: whole blocks of channels, and the rest."""
     outputs, inputs, taps, (by_output, by_input, by_tap) = extents = _Filter.of(shape)
     block, tap, _ = extents.places(c0)
     lanes = _Lanes.of(inputs, c0)
@@ -212,18 +212,18 @@ def _filter_back(shape: Shape, c0: int) -> Iterable[Box]:
 
 
 def _ordered(axes: list[tuple[int, int, int]], source: int = 0, target: int = 0) -> Box:
-    """A box of (extent, source, target) whose axes are in the target's order."""
+    """Return a box of (extent, source, target) whose axes are in the target's order."""
     extents, froms, tos = zip(*sorted(axes, key=lambda axis: -axis[2]), strict=True)
     return Box(extents, froms, tos, source, target)
 
 
 def _zeros(extents: Shape, target: tuple[int, ...], start: int) -> Box:
-    """Padding."""
+    """Return padding."""
     return Box(extents, (0,) * len(extents), target, 0, start, filled=True)
 
 
 def _storage(kernel: KernelFacts) -> Storage | None:
-    """The storage that one side has, None where both or neither have one."""
+    """Return the storage that one side has, None where both or neither have one."""
     sides = [port.storage for port in (kernel.inputs[0], kernel.outputs[0])]
     found = [each for each in sides if each is not None]
     return found[0] if len(found) == 1 else None

@@ -57,7 +57,7 @@ class _Switches:
         self._made: dict[Value, tuple[Value, ...]] = {}
 
     def side(self, value: Value, side: int) -> Value:
-        """`value`, alive where the condition is `side`."""
+        """Return `value`, alive where the condition is `side`."""
         if value not in self._made:
             outputs = [(f"{value.name}.{word}", value.type) for word in ("else", "then")]
             self._made[value] = self._b.ops("Switch", [value, self._condition], outputs)
@@ -73,7 +73,7 @@ def _lower_branch(b: Builder, branch: SourceBranch, switches: _Switches, side: i
 
 
 def _merge(b: Builder, pair: tuple[Value, ...], position: int) -> Value:
-    """The one of two results that is alive."""
+    """Return the one of two results that is alive."""
     wanted = b.output_type(position)
     dtypes = {value.type.dtype for value in pair}
     if dtypes != {wanted.dtype} or any(value.type.rank != wanted.rank for value in pair):

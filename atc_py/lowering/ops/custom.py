@@ -33,7 +33,7 @@ _COUNT = 3
 
 @lowering("AdaptiveMaxPool2D")
 def lower_adaptive_max_pool(b: Builder) -> Sequence[Value]:
-    """AdaptiveMaxPool2D -> AdaptiveMaxPool2d."""
+    """Return AdaptiveMaxPool2D -> AdaptiveMaxPool2d."""
     outputs = list(zip(("y", "argmax"), _results(b), strict=True))
     size = get_ints(b, "output_size", (), 2)
     return b.ops("AdaptiveMaxPool2d", [b.input(0)], outputs, {"output_size": size})
@@ -41,14 +41,14 @@ def lower_adaptive_max_pool(b: Builder) -> Sequence[Value]:
 
 @lowering("Addcmul")
 def lower_addcmul(b: Builder) -> Sequence[Value]:
-    """Addcmul -> Addcmul."""
+    """Return addcmul -> Addcmul."""
     (result,) = _results(b)
     return [b.op("Addcmul", [b.input(position) for position in range(4)], result)]
 
 
 @lowering("BatchMatMul")
 def lower_batch_mat_mul(b: Builder) -> Sequence[Value]:
-    """BatchMatMul -> BatchMatMul, its attributes obeyed."""
+    """Return BatchMatMul -> BatchMatMul, its attributes obeyed."""
     (result,) = _results(b)
     turned = get_int(b, "adj_x1", 0) != 0, get_int(b, "adj_x2", 0) != 0
     return [_product(b, (b.input(0), b.input(1)), result, turned)]
@@ -56,7 +56,7 @@ def lower_batch_mat_mul(b: Builder) -> Sequence[Value]:
 
 @lowering("AffineGrid")
 def lower_affine_grid(b: Builder) -> Sequence[Value]:
-    """AffineGrid -> a constant grid times theta turned, as CANN's own pass does.
+    """Return AffineGrid -> a constant grid times theta turned, as CANN's own pass does.
 
     The grid has the positions (x, y, 1) or (x, y, z, 1) of all pixels, x fastest; each row of
     theta gives one coordinate.
@@ -105,7 +105,7 @@ def lower_embedding_bag(b: Builder) -> Sequence[Value]:
 
 @lowering("RoiExtractor")
 def lower_roi_extractor(b: Builder) -> Sequence[Value]:
-    """RoiExtractor -> RoiExtractor, the regions in front of the maps."""
+    """Return RoiExtractor -> RoiExtractor, the regions in front of the maps."""
     (result,) = _results(b)
     *maps, rois = (b.input(position) for position in range(len(b.node.inputs)))
     scales = cast("tuple[float, ...]", b.node.attributes.get("spatial_scale", ROI_SCALES))
@@ -126,7 +126,7 @@ def lower_roi_extractor(b: Builder) -> Sequence[Value]:
 
 
 def _results(b: Builder) -> list[TensorType]:
-    """The types of the node's results, held to what the file states of them.
+    """Return the types of the node's results, held to what the file states of them.
 
     An output may have a dtype that the file alone tells: the count of BatchMultiClassNMS.
     """
@@ -142,7 +142,7 @@ def _results(b: Builder) -> list[TensorType]:
 
 
 def _given(source: SourceValue) -> Given:
-    """An input as the rules on results see it."""
+    """Return an input as the rules on results see it."""
     short = source.const is not None and source.dtype.is_integer and source.rank == 1
     numbers = source.const.numpy() if short and source.const is not None else None
     listed = None if numbers is None or numbers.size > MAX_RANK else tuple(map(int, numbers))
@@ -156,13 +156,13 @@ def _product(
     turned: tuple[bool, bool],
     label: str | None = None,
 ) -> Value:
-    """BatchMatMul of two operands, each turned or not."""
+    """Return BatchMatMul of two operands, each turned or not."""
     attributes: dict[str, AttrValue] = {"adj_x1": turned[0], "adj_x2": turned[1]}
     return b.op("BatchMatMul", list(operands), result, attributes, label)
 
 
 def _grid(sizes: Shape, dtype: DType, *, aligned: bool) -> DenseConst:
-    """Positions of pixels [1, pixels, rank + 1] in [-1, 1]; the last coordinate is 1."""
+    """Return positions of pixels [1, pixels, rank + 1] in [-1, 1]; the last coordinate is 1."""
     import numpy as np
 
     axes = []

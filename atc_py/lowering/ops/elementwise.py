@@ -33,7 +33,7 @@ def lower_sum(b: Builder) -> Sequence[Value]:
 
 @lowering("Mean")
 def lower_mean(b: Builder) -> Sequence[Value]:
-    """Mean -> the nodes of a Sum, and Muls by one divided by the number of inputs."""
+    """Return mean -> the nodes of a Sum, and Muls by one divided by the number of inputs."""
     count = len(b.node.inputs)
     if count == 1:
         return [b.input(0)]
@@ -43,19 +43,19 @@ def lower_mean(b: Builder) -> Sequence[Value]:
 
 @lowering("Max")
 def lower_max(b: Builder) -> Sequence[Value]:
-    """Max -> a chain of Maximum; one input alone is handed on."""
+    """Return max -> a chain of Maximum; one input alone is handed on."""
     return [_chain(b, "Maximum", None)]
 
 
 @lowering("Min")
 def lower_min(b: Builder) -> Sequence[Value]:
-    """Min -> a chain of Minimum; one input alone is handed on."""
+    """Return min -> a chain of Minimum; one input alone is handed on."""
     return [_chain(b, "Minimum", None)]
 
 
 @lowering("Mod")
 def lower_mod(b: Builder) -> Sequence[Value]:
-    """Mod -> Mod, of the dividend's sign, with fmod; FloorMod, of the divisor's, without."""
+    """Return mod -> Mod, of the dividend's sign, with fmod; FloorMod, of the divisor's, without."""
     result = b.output_type()
     fmod = get_int(b, "fmod", 0)
     if fmod == 0 and result.dtype.is_float:
@@ -124,7 +124,7 @@ def lower_clip_by_inputs(b: Builder) -> Sequence[Value]:
 
 
 def _sum(b: Builder, label: str | None) -> Value:
-    """The sum of all inputs; called after the node's output where there is no label."""
+    """Return the sum of all inputs; called after the node's output where there is no label."""
     values = [b.input(position) for position in range(len(b.node.inputs))]
     result = b.output_type()
     alike = not result.is_open and all(value.type.dims == result.dims for value in values)
@@ -135,7 +135,7 @@ def _sum(b: Builder, label: str | None) -> Value:
 
 
 def _accumulates(dtype: DType) -> bool:
-    """Whether a kernel sums any number of tensors of a dtype; for float64 none does.
+    """Return True if a kernel sums any number of tensors of a dtype; for float64 none does.
 
     Of a bfloat16 the SoC decides.
     """
@@ -145,7 +145,7 @@ def _accumulates(dtype: DType) -> bool:
 
 
 def _chain(b: Builder, op: str, label: str | None) -> Value:
-    """All inputs put together from the left by a binary operator that broadcasts."""
+    """Return all inputs put together from the left by a binary operator that broadcasts."""
     values = [b.input(position) for position in range(len(b.node.inputs))]
     dtype = b.output_type().dtype
 
@@ -161,7 +161,7 @@ def _chain(b: Builder, op: str, label: str | None) -> Value:
 
 
 def _expanded(b: Builder, x: Value, shape: Shape, label: str | None) -> Value:
-    """`x` broadcast to `shape`."""
+    """Return `x` broadcast to `shape`."""
     if x.type.dims == shape:
         return x
     name = None if label is None else _part(b, label)
@@ -169,12 +169,12 @@ def _expanded(b: Builder, x: Value, shape: Shape, label: str | None) -> Value:
 
 
 def _part(b: Builder, label: str) -> str:
-    """A name for a value on the way to the node's output."""
+    """Return a name for a value on the way to the node's output."""
     return f"{b.node.op_type}.{b.node.index}.{label}"
 
 
 def _finite_range(b: Builder) -> tuple[float, float]:
-    """Lowest and highest finite value of the node's dtype."""
+    """Return lowest and highest finite value of the node's dtype."""
     import ml_dtypes
     import numpy as np
 

@@ -27,7 +27,7 @@ _CROP = "tf_crop_and_resize"
 
 @lowering("Resize")
 def lower_resize_by_scales(b: Builder) -> Sequence[Value]:
-    """Resize before opset 11 -> Resize with asymmetric coordinates.
+    """Return resize before opset 11 -> Resize with asymmetric coordinates.
 
     ONNX leaves open which element is nearest there. onnxruntime rounds down on axes that grow and
     up on axes that shrink, so a node that has both becomes two.
@@ -82,13 +82,13 @@ def _resize(
     scales: npt.NDArray[Any],
     attributes: dict[str, AttrValue],
 ) -> Value:
-    """A node Resize with scales alone."""
+    """Return a node Resize with scales alone."""
     inputs = [x, None, b.const("scales", scales)]
     return b.op("Resize", inputs, TensorType(x.type.dtype, shape), attributes)
 
 
 def _mode(b: Builder) -> str:
-    """The attribute mode, of which the target has two."""
+    """Return the attribute mode, of which the target has two."""
     mode = get_string(b, "mode", "nearest")
     if mode not in _MODES:
         raise b.unsupported(
@@ -100,7 +100,7 @@ def _mode(b: Builder) -> str:
 
 
 def _numbers(b: Builder, position: int, name: str) -> npt.NDArray[Any] | None:
-    """A constant list of numbers; None where it is absent or empty."""
+    """Return a constant list of numbers; None where it is absent or empty."""
     if b.optional_source(position) is None or b.source(position).shape == (0,):
         return None
     numbers = b.constant_input(position, name)
@@ -111,7 +111,7 @@ def _numbers(b: Builder, position: int, name: str) -> npt.NDArray[Any] | None:
 
 
 def _roi(b: Builder) -> Value:
-    """The part of the input to take, in float32."""
+    """Return the part of the input to take, in float32."""
     count = 2 * b.source(0).rank
     roi = b.optional_source(1)
     if roi is None or roi.shape != (count,):
@@ -121,14 +121,14 @@ def _roi(b: Builder) -> Value:
 
 
 def _chosen(chosen: npt.NDArray[np.bool_], shape: Shape, other: Shape) -> Shape:
-    """The extents of `shape` on the chosen axes, those of `other` on the rest."""
+    """Return the extents of `shape` on the chosen axes, those of `other` on the rest."""
     return tuple(
         new if taken else old for taken, new, old in zip(chosen, shape, other, strict=True)
     )
 
 
 def _ones(chosen: npt.NDArray[np.bool_], scales: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """`scales` on the chosen axes, 1 on the rest."""
+    """Return `scales` on the chosen axes, 1 on the rest."""
     import numpy as np
 
     return np.where(chosen, scales, np.ones_like(scales))

@@ -37,7 +37,7 @@ def lower_gather(b: Builder) -> Sequence[Value]:
 
 @lowering("GatherElements")
 def lower_gather_elements(b: Builder) -> Sequence[Value]:
-    """GatherElements -> GatherElements."""
+    """Return GatherElements -> GatherElements."""
     shape = b.source(0).dims
     axis = axis_of(b, get_int(b, "axis", 0), len(shape))
     inputs = [b.input(0), _from_front(b, (shape[axis],))]
@@ -46,7 +46,7 @@ def lower_gather_elements(b: Builder) -> Sequence[Value]:
 
 @lowering("GatherND")
 def lower_gather_nd(b: Builder) -> Sequence[Value]:
-    """GatherND -> GatherNd; constant negative indices are counted from the front."""
+    """Return GatherND -> GatherNd; constant negative indices are counted from the front."""
     batch = get_int(b, "batch_dims", 0)
     indices = _from_front(b, _reached(b, batch))
     attributes = {"batch_dims": batch, "negative_index_support": _may_be_negative(b, indices)}
@@ -55,7 +55,7 @@ def lower_gather_nd(b: Builder) -> Sequence[Value]:
 
 @lowering("ScatterND")
 def lower_scatter_nd(b: Builder) -> Sequence[Value]:
-    """ScatterND -> TensorScatterUpdate."""
+    """Return ScatterND -> TensorScatterUpdate."""
     indices = _from_front(b, _reached(b, 0))
     inputs = [b.input(0), indices, b.input(2)]
     return [b.op("TensorScatterUpdate", inputs, b.output_type())]
@@ -86,7 +86,7 @@ def lower_one_hot(b: Builder) -> Sequence[Value]:
 
 @lowering("NonZero")
 def lower_non_zero(b: Builder) -> Sequence[Value]:
-    """NonZero -> NonZero, which gives ONNX's layout when it transposes."""
+    """Return NonZero -> NonZero, which gives ONNX's layout when it transposes."""
     return [b.op("NonZero", [b.input(0)], b.output_type(), {"transpose": True})]
 
 
@@ -102,7 +102,7 @@ def lower_reverse_sequence(b: Builder) -> Sequence[Value]:
 
 
 def _off_and_on(b: Builder) -> tuple[Value, Value]:
-    """The two elements of the third input."""
+    """Return the two elements of the third input."""
     values = b.source(2)
     if values.const is not None:
         array = values.const.numpy()
@@ -116,7 +116,7 @@ def _off_and_on(b: Builder) -> tuple[Value, Value]:
 
 
 def _reached(b: Builder, batch: int) -> Dims:
-    """The extents of the axes of data that a tuple of indices reaches into."""
+    """Return the extents of the axes of data that a tuple of indices reaches into."""
     data, indices = b.source(0), b.source(1)
     (length,) = closed_shape(indices.dims[-1:]) or (0,)
     if not indices.dims or batch < 0 or batch + length > data.rank:

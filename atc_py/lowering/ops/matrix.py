@@ -55,7 +55,7 @@ def lower_gemm(b: Builder) -> Sequence[Value]:
 
 @lowering("MatMul")
 def lower_matmul(b: Builder) -> Sequence[Value]:
-    """MatMul -> MatMulV2, or BatchMatMulV2 where both are stacks of matrices.
+    """Return MatMul -> MatMulV2, or BatchMatMulV2 where both are stacks of matrices.
 
     A vector on the left is a row, one on the right a column; their axes go from the result. A
     stack times a single matrix is one product: the rows of all its matrices are those of one.
@@ -78,7 +78,7 @@ def lower_matmul(b: Builder) -> Sequence[Value]:
 
 
 def _open_product(b: Builder, left: Value, right: Value) -> Value:
-    """The product of matrices, or of stacks of them, whose extents only the run knows.
+    """Return the product of matrices, or of stacks of them, whose extents only the run knows.
 
     The axis that makes a vector a row or a column goes from the result.
     """
@@ -99,7 +99,7 @@ def _open_product(b: Builder, left: Value, right: Value) -> Value:
 
 
 def _with_axis(b: Builder, vector: Value, axis: int, label: str) -> Value:
-    """A vector as a matrix that has the extent 1 along `axis`."""
+    """Return a vector as a matrix that has the extent 1 along `axis`."""
     (extent,) = vector.type.dims
     dims = (1, extent) if axis == 0 else (extent, 1)
     return b.op(
@@ -108,7 +108,7 @@ def _with_axis(b: Builder, vector: Value, axis: int, label: str) -> Value:
 
 
 def _single(b: Builder, left: Value, right: Value) -> Value:
-    """All matrices of `left` below each other times one matrix."""
+    """Return all matrices of `left` below each other times one matrix."""
     *above, inner = left.type.shape
     rows = prod(above)
     left = _as(b, left, (rows, inner), "A.rows")
@@ -118,7 +118,7 @@ def _single(b: Builder, left: Value, right: Value) -> Value:
 
 
 def _as(b: Builder, value: Value, shape: Shape, label: str | None = None) -> Value:
-    """`value` under `shape`, itself where it has that."""
+    """Return `value` under `shape`, itself where it has that."""
     return value if value.type.shape == shape else b.reshape(value, shape, label)
 
 
@@ -144,7 +144,7 @@ def _check_factors(b: Builder) -> None:
 
 @performs("scale-operands")
 def _with_alpha(b: Builder) -> tuple[list[Value], float]:
-    """The operands of Gemm, one of them times alpha, and the factor that is left."""
+    """Return the operands of Gemm, one of them times alpha, and the factor that is left."""
     operands, alpha = [b.input(0), b.input(1)], get_float(b, "alpha", 1.0)
     constant = next((n for n in (1, 0) if operands[n].const is not None), None)
     if alpha == 1 or (constant is None and abs(alpha) > 1):
@@ -156,7 +156,7 @@ def _with_alpha(b: Builder) -> tuple[list[Value], float]:
 
 
 def _scaled(b: Builder, value: Value | None, factor: float, label: str | None) -> Value | None:
-    """`value` times `factor`; of a constant without a node."""
+    """Return `value` times `factor`; of a constant without a node."""
     if value is None or factor == 1:
         return value
     if value.const is not None and label is not None:
@@ -165,7 +165,7 @@ def _scaled(b: Builder, value: Value | None, factor: float, label: str | None) -
 
 
 def _times(const: ConstData, factor: float) -> ConstData:
-    """A constant times `factor`, worked out when it is written."""
+    """Return a constant times `factor`, worked out when it is written."""
     import numpy as np
 
     def compute(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -177,7 +177,7 @@ def _times(const: ConstData, factor: float) -> ConstData:
 
 
 def _as_row(b: Builder, c: Value, result: Dims) -> Value | None:
-    """`c` as a vector with one element per column, or None where it varies over rows."""
+    """Return `c` as a vector with one element per column, or None where it varies over rows."""
     columns = result[1]
     if columns is None or c.type.is_open:
         return None

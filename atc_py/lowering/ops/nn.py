@@ -97,7 +97,7 @@ def lower_conv_transpose(b: Builder) -> Sequence[Value]:
 
 @lowering("MaxPool")
 def lower_max_pool(b: Builder) -> Sequence[Value]:
-    """MaxPool -> MaxPoolV3; the Indices output has no counterpart."""
+    """Return MaxPool -> MaxPoolV3; the Indices output has no counterpart."""
     if b.wants_output(1):
         raise b.unsupported(
             "output Indices is not available on the device",
@@ -113,7 +113,7 @@ def lower_max_pool(b: Builder) -> Sequence[Value]:
 @lowering("AveragePool")
 @performs("exclude-padding")
 def lower_average_pool(b: Builder) -> Sequence[Value]:
-    """AveragePool -> AvgPoolV2; count_include_pad becomes its opposite, `exclusive`."""
+    """Return AveragePool -> AvgPoolV2; count_include_pad becomes its opposite, `exclusive`."""
     windows = _pool_windows(b)
     if any(window.dilation != 1 for window in windows):
         raise b.unsupported(
@@ -129,7 +129,7 @@ def lower_average_pool(b: Builder) -> Sequence[Value]:
 @lowering("GlobalAveragePool")
 @performs("align-ranks")
 def lower_global_average_pool(b: Builder) -> Sequence[Value]:
-    """GlobalAveragePool -> ReduceMeanD over the spatial axes, as CANN's own pass does."""
+    """Return GlobalAveragePool -> ReduceMeanD over the spatial axes, as CANN's own pass does."""
     axes = tuple(range(2, b.source(0).rank))
     attributes: dict[str, AttrValue] = {"axes": axes, "keep_dims": True}
     return [b.op("ReduceMeanD", [b.input(0)], b.output_type(), attributes)]
@@ -141,7 +141,7 @@ def lower_global_average_pool(b: Builder) -> Sequence[Value]:
 @lowering("BatchNormalization")
 @performs("drop-training-only")
 def lower_batch_normalization(b: Builder) -> Sequence[Value]:
-    """BatchNormalization -> BatchNorm with given statistics; training forms are refused."""
+    """Return BatchNormalization -> BatchNorm with given statistics; training forms are refused."""
     training = get_int(b, "training_mode", 0) != 0
     if training or any(b.wants_output(position) for position in range(1, 5)):
         raise b.unsupported(
@@ -184,7 +184,7 @@ def lower_lrn(b: Builder) -> Sequence[Value]:
 
 @lowering("Dropout")
 def lower_dropout(b: Builder) -> Sequence[Value]:
-    """Dropout -> nothing: at inference it hands its input on, and its mask is all ones."""
+    """Return dropout -> nothing: at inference it hands its input on, and its mask is all ones."""
     training = b.constant_input(2, "training_mode")
     if training is not None and bool(training.any()):
         raise b.unsupported(
@@ -233,7 +233,7 @@ def _check_channels(b: Builder, found: int, wanted: int, outputs: int, group: in
 
 
 def _kernel_shape(b: Builder, w: SourceValue) -> tuple[int, ...]:
-    """Spatial extents of the filter; the attribute must agree when it is set."""
+    """Return spatial extents of the filter; the attribute must agree when it is set."""
     kernel = tuple(w.shape[2:])
     stated = get_optional_ints(b, "kernel_shape")
     if stated is not None and stated != kernel:
@@ -245,7 +245,7 @@ def _kernel_shape(b: Builder, w: SourceValue) -> tuple[int, ...]:
 
 
 def _windows(b: Builder, kernel: tuple[int, ...]) -> list[Window]:
-    """The window along each spatial axis."""
+    """Return the window along each spatial axis."""
     strides = get_ints(b, "strides", (1,) * _AXES, _AXES)
     dilations = get_ints(b, "dilations", (1,) * _AXES, _AXES)
     for name, numbers in (("kernel_shape", kernel), ("strides", strides), ("dilations", dilations)):
@@ -255,7 +255,7 @@ def _windows(b: Builder, kernel: tuple[int, ...]) -> list[Window]:
 
 
 def _pool_windows(b: Builder) -> list[Window]:
-    """The windows of a pool, whose kernel_shape is required."""
+    """Return the windows of a pool, whose kernel_shape is required."""
     _need_rank_4(b, b.source(0), "X")
     kernel = get_ints(b, "kernel_shape", (), _AXES)
     if not kernel:
@@ -264,7 +264,7 @@ def _pool_windows(b: Builder) -> list[Window]:
 
 
 def _pool_attributes(b: Builder, windows: list[Window]) -> dict[str, AttrValue]:
-    """The attributes that both pools have; SAME fixes the output, so ceil_mode is moot."""
+    """Return the attributes that both pools have; SAME fixes the output, so ceil_mode is moot."""
     ceil = _auto_pad(b) not in SAME_PADS and get_int(b, "ceil_mode", 0) != 0
     pads = _pads(b, b.source(0), windows)
     _check_room(b, pads, windows, ceil=ceil)
@@ -294,7 +294,7 @@ def _check_room(
 
 
 def _auto_pad(b: Builder) -> str:
-    """The attribute auto_pad, held against what ONNX defines."""
+    """Return the attribute auto_pad, held against what ONNX defines."""
     auto_pad = get_string(b, "auto_pad", "NOTSET") or "NOTSET"
     if auto_pad not in AUTO_PADS:
         raise b.bad(f"takes {', '.join(AUTO_PADS)}, found {auto_pad!r}", "attribute auto_pad")
@@ -303,7 +303,7 @@ def _auto_pad(b: Builder) -> str:
 
 @performs("explicit-pads")
 def _pads(b: Builder, x: SourceValue, windows: list[Window]) -> list[tuple[int, int]]:
-    """(begin, end) padding per spatial axis in whatever form the node gives it."""
+    """Return (begin, end) padding per spatial axis in whatever form the node gives it."""
     auto_pad = _auto_pad(b)
     if auto_pad == "NOTSET":
         return _explicit_pads(b)
@@ -324,7 +324,7 @@ def _padded_extent(x: SourceValue, axis: int, window: Window, auto_pad: str) -> 
 
 
 def _explicit_pads(b: Builder) -> list[tuple[int, int]]:
-    """The attribute pads, ONNX's [begins..., ends...], per axis."""
+    """Return the attribute pads, ONNX's [begins..., ends...], per axis."""
     pads = get_ints(b, "pads", (0,) * 2 * _AXES, 2 * _AXES)
     if min(pads) < 0:
         raise ATTR_OUT_OF_RANGE.error(
@@ -339,7 +339,7 @@ def _explicit_pads(b: Builder) -> list[tuple[int, int]]:
 def _transposed_pads(
     b: Builder, x: SourceValue, windows: list[Window], output_padding: tuple[int, ...]
 ) -> list[tuple[int, int]]:
-    """(begin, end) padding per spatial axis of a transposed convolution."""
+    """Return (begin, end) padding per spatial axis of a transposed convolution."""
     auto_pad = _auto_pad(b)
     wanted = _output_shape(b)
     if wanted is None and auto_pad == "NOTSET":
@@ -360,13 +360,13 @@ def _transposed_pads(
 
 
 def _output_shape(b: Builder) -> tuple[int, ...] | None:
-    """The spatial part of the attribute output_shape; exporters also write all axes."""
+    """Return the spatial part of the attribute output_shape; exporters also write all axes."""
     shape = get_optional_ints(b, "output_shape")
     return shape[-_AXES:] if shape and element_count(shape[-_AXES:]) > 0 else None
 
 
 def _without_absent_tail(inputs: list[Value | None]) -> list[Value | None]:
-    """`inputs` without absent ones at the end."""
+    """Return `inputs` without absent ones at the end."""
     while inputs and inputs[-1] is None:
         inputs.pop()
     return inputs

@@ -37,14 +37,14 @@ def lower_softmax_of_rows(b: Builder) -> Sequence[Value]:
 @lowering("Softmax", since=13)
 @lowering("LogSoftmax", since=13)
 def lower_softmax_of_axis(b: Builder) -> Sequence[Value]:
-    """Softmax -> SoftmaxV2, LogSoftmax -> LogSoftmaxV2, over one axis."""
+    """Return softmax -> SoftmaxV2, LogSoftmax -> LogSoftmaxV2, over one axis."""
     attributes = {"axes": (_axis(b, -1),)}
     return [b.op(_EXPONENTIALS[b.node.op_type], [b.input(0)], b.output_type(), attributes)]
 
 
 @lowering("Hardmax")
 def lower_hardmax_of_rows(b: Builder) -> Sequence[Value]:
-    """Hardmax before opset 13 -> HardMax of the rows of the matrix that flattening gives."""
+    """Return hardmax before opset 13 -> HardMax of the rows of the matrix that flattening gives."""
     result, axis = b.output_type(), _axis(b, 1)
     if axis == result.rank - 1:
         return _hardmax(b, axis)
@@ -55,24 +55,24 @@ def lower_hardmax_of_rows(b: Builder) -> Sequence[Value]:
 
 
 def _product(dims: Dims) -> int | None:
-    """The product of extents; None where one is open."""
+    """Return the product of extents; None where one is open."""
     return None if None in dims else prod(closed_shape(dims))
 
 
 @lowering("Hardmax", since=13)
 def lower_hardmax_of_axis(b: Builder) -> Sequence[Value]:
-    """Hardmax -> HardMax."""
+    """Return hardmax -> HardMax."""
     return _hardmax(b, _axis(b, -1))
 
 
 def _hardmax(b: Builder, axis: int) -> Sequence[Value]:
-    """HardMax along `axis`."""
+    """Return HardMax along `axis`."""
     return [b.op("HardMax", [b.input(0)], b.output_type(), {"axis": axis})]
 
 
 @lowering("LpNormalization")
 def lower_lp_normalization(b: Builder) -> Sequence[Value]:
-    """LpNormalization -> LpNormalize."""
+    """Return LpNormalization -> LpNormalize."""
     p = get_int(b, "p", 2)
     if p not in {1, 2}:
         raise b.bad(f"takes p 1 or 2, found {p}", "attribute p")
@@ -82,7 +82,7 @@ def lower_lp_normalization(b: Builder) -> Sequence[Value]:
 
 @lowering("MeanVarianceNormalization")
 def lower_mean_variance_normalization(b: Builder) -> Sequence[Value]:
-    """MeanVarianceNormalization -> MVNV2."""
+    """Return MeanVarianceNormalization -> MVNV2."""
     given = get_optional_ints(b, "axes")
     rank = b.output_type().rank
     given = (0, 2, 3) if given is None else given
@@ -94,5 +94,5 @@ def lower_mean_variance_normalization(b: Builder) -> Sequence[Value]:
 
 
 def _axis(b: Builder, default: int) -> int:
-    """The attribute axis from the front."""
+    """Return the attribute axis from the front."""
     return axis_of(b, get_int(b, "axis", default), b.output_type().rank)

@@ -31,7 +31,7 @@ _RESULTS = {dtype.ge: dtype for dtype in (DType.FLOAT32, DType.FLOAT16)}
 
 @lowering("AscendQuant")
 def lower_ascend_quant(b: Builder) -> Sequence[Value]:
-    """AscendQuant -> AscendQuant, dst_type as a dtype."""
+    """Return AscendQuant -> AscendQuant, dst_type as a dtype."""
     x, mode = b.input(0), get_string(b, "round_mode", "Round")
     if mode not in _ROUND_MODES:
         known = ", ".join(_ROUND_MODES)
@@ -64,7 +64,7 @@ def lower_ascend_anti_quant(b: Builder) -> Sequence[Value]:
 
 @lowering("AscendDequant")
 def lower_ascend_dequant(b: Builder) -> Sequence[Value]:
-    """AscendDequant -> AscendDequant."""
+    """Return AscendDequant -> AscendDequant."""
     x, scale = b.input(0), _scale(b)
     sqrt_mode, dtype = _flag(b, "sqrt_mode"), _dtype(b)
     if sqrt_mode and scale.type.dtype is DType.UINT64:
@@ -80,7 +80,7 @@ def lower_ascend_dequant(b: Builder) -> Sequence[Value]:
 
 @lowering("AscendRequant")
 def lower_ascend_requant(b: Builder) -> Sequence[Value]:
-    """AscendRequant -> AscendRequant."""
+    """Return AscendRequant -> AscendRequant."""
     x, scale = b.input(0), _scale(b)
     result = stated(b, 0, TensorType(DType.INT8, x.type.shape))
     return [b.op("AscendRequant", [x, scale], result, {"relu_flag": _flag(b, "relu_flag")})]
@@ -111,7 +111,7 @@ def lower_ascend_requant_s16(b: Builder) -> Sequence[Value]:
 
 @lowering("AscendDequantS16")
 def lower_ascend_dequant_s16(b: Builder) -> Sequence[Value]:
-    """AscendDequantS16 -> AscendDequantS16."""
+    """Return AscendDequantS16 -> AscendDequantS16."""
     x, scale, addend = b.input(0), _scale(b), b.optional_input(2)
     if addend is not None and addend.type.shape != x.type.shape:
         _check_channels(b, x, addend, "x1")
@@ -124,17 +124,17 @@ def lower_ascend_dequant_s16(b: Builder) -> Sequence[Value]:
 
 
 def _present(inputs: list[Value | None]) -> list[Value | None]:
-    """`inputs` without an absent last one."""
+    """Return `inputs` without an absent last one."""
     return inputs if inputs[-1] is not None else inputs[:-1]
 
 
 def _flag(b: Builder, name: str) -> bool:
-    """An attribute that is an integer in a file, false by default."""
+    """Return an attribute that is an integer in a file, false by default."""
     return get_int(b, name, 0) != 0
 
 
 def _scale_and_offset(b: Builder) -> dict[str, float]:
-    """The two numbers that a node must carry."""
+    """Return the two numbers that a node must carry."""
     for name in ("scale", "offset"):
         if name not in b.node.attributes:
             raise b.bad(f"needs the attribute {name}", f"attribute {name}")
@@ -142,7 +142,7 @@ def _scale_and_offset(b: Builder) -> dict[str, float]:
 
 
 def _target(b: Builder) -> DType:
-    """The dtype that dst_type names."""
+    """Return the dtype that dst_type names."""
     name = get_string(b, "dst_type", "INT8")
     if name in _TARGETS:
         return _TARGETS[name]
@@ -151,7 +151,7 @@ def _target(b: Builder) -> DType:
 
 
 def _dtype(b: Builder) -> DType:
-    """The dtype whose number in CANN's graph the attribute `dtype` is."""
+    """Return the dtype whose number in CANN's graph the attribute `dtype` is."""
     number = get_int(b, "dtype", DType.FLOAT32.ge)
     if number not in _RESULTS:
         known = " or ".join(f"{ge} ({dtype.value})" for ge, dtype in _RESULTS.items())
@@ -160,7 +160,7 @@ def _dtype(b: Builder) -> DType:
 
 
 def _scale(b: Builder) -> Value:
-    """The factors or words: one, or one for each channel of the first input."""
+    """Return the factors or words: one, or one for each channel of the first input."""
     scale = b.input(1)
     _check_channels(b, b.input(0), scale, "1")
     return scale

@@ -55,7 +55,7 @@ def lower_reduction(b: Builder) -> Sequence[Value]:
 @lowering("ReduceL1")
 @lowering("ReduceL2")
 def lower_norm(b: Builder) -> Sequence[Value]:
-    """ReduceL1 and ReduceL2 -> LpNorm without the least value that CANN gives a norm."""
+    """Return ReduceL1 and ReduceL2 -> LpNorm without the least value that CANN gives a norm."""
     axes = _axes(b)
     if axes is None:
         return [b.input(0)]
@@ -70,7 +70,7 @@ def lower_norm(b: Builder) -> Sequence[Value]:
 
 @lowering("ReduceSumSquare")
 def lower_reduce_sum_square(b: Builder) -> Sequence[Value]:
-    """ReduceSumSquare -> SquareSumV1."""
+    """Return ReduceSumSquare -> SquareSumV1."""
     axes = _axes(b)
     if axes is None:
         return [b.input(0)]
@@ -80,7 +80,7 @@ def lower_reduce_sum_square(b: Builder) -> Sequence[Value]:
 
 @lowering("GlobalMaxPool")
 def lower_global_max_pool(b: Builder) -> Sequence[Value]:
-    """GlobalMaxPool -> ReduceMaxD over all axes but batch and channel."""
+    """Return GlobalMaxPool -> ReduceMaxD over all axes but batch and channel."""
     axes = tuple(range(2, b.source(0).rank))
     attributes: dict[str, AttrValue] = {"axes": axes, "keep_dims": True}
     return [b.op("ReduceMaxD", [b.input(0)], b.output_type(), attributes)]
@@ -89,7 +89,7 @@ def lower_global_max_pool(b: Builder) -> Sequence[Value]:
 @lowering("ArgMax")
 @lowering("ArgMin")
 def lower_position(b: Builder) -> Sequence[Value]:
-    """ArgMax -> ArgMaxD, ArgMin -> ArgMinD, in int32; then the axis again, and int64."""
+    """Return ArgMax -> ArgMaxD, ArgMin -> ArgMinD, in int32; then the axis again, and int64."""
     if get_int(b, "select_last_index", 0):
         raise b.unsupported(
             "the last of equal values is asked for, the device finds the first",
@@ -112,7 +112,7 @@ def lower_position(b: Builder) -> Sequence[Value]:
 
 @lowering("CumSum")
 def lower_cum_sum(b: Builder) -> Sequence[Value]:
-    """CumSum -> CumsumD; Cumsum where only the run knows the axis."""
+    """Return CumSum -> CumsumD; Cumsum where only the run knows the axis."""
     attributes: dict[str, AttrValue] = {
         "exclusive": get_int(b, "exclusive", 0) != 0,
         "reverse": get_int(b, "reverse", 0) != 0,
@@ -126,18 +126,18 @@ def lower_cum_sum(b: Builder) -> Sequence[Value]:
 
 @lowering("TopK")
 def lower_top_k_by_attribute(b: Builder) -> Sequence[Value]:
-    """TopK before opset 10: k is an attribute."""
+    """Return TopK before opset 10: k is an attribute."""
     return _top_k(b, get_int(b, "k", -1))
 
 
 @lowering("TopK", since=10)
 def lower_top_k_by_input(b: Builder) -> Sequence[Value]:
-    """TopK with the number of elements as an input."""
+    """Return TopK with the number of elements as an input."""
     return _top_k(b, None if b.is_computed(1) else _number(b, 1, "K"))
 
 
 def _top_k(b: Builder, k: int | None) -> Sequence[Value]:
-    """TopK with int32 positions, which then become int64; k None is the second input."""
+    """Return TopK with int32 positions, which then become int64; k None is the second input."""
     import numpy as np
 
     x = b.input(0)
@@ -179,12 +179,12 @@ def _axes(b: Builder) -> tuple[int, ...] | None:
 
 
 def _keeps(b: Builder) -> bool:
-    """Whether reduced axes stay, with extent 1."""
+    """Return True if reduced axes stay, with extent 1."""
     return get_int(b, "keepdims", 1) != 0
 
 
 def _number(b: Builder, position: int, name: str) -> int:
-    """A constant input that is one integer."""
+    """Return a constant input that is one integer."""
     numbers = numbers_of(b, position, name)
     if numbers is None or len(numbers) != 1:
         found = "none" if numbers is None else len(numbers)

@@ -29,7 +29,7 @@ _IOFC_TO_IJFO = (0, 3, 2, 1)
 
 @lowering("LSTM")
 def lower_lstm(b: Builder) -> Sequence[Value]:
-    """LSTM -> DynamicRNN for each direction, as CANN's own pass does; or CommonLSTM.
+    """Return LSTM -> DynamicRNN for each direction, as CANN's own pass does; or CommonLSTM.
 
     DynamicRNN takes constant weights, the usual activations and no clip, peepholes or coupled
     gates. Y of several directions is joined, states are slices of the outputs.
@@ -44,7 +44,7 @@ def lower_lstm(b: Builder) -> Sequence[Value]:
 
 @lowering("GRU")
 def lower_gru(b: Builder) -> Sequence[Value]:
-    """GRU -> DynamicGRUV2 for each direction, as CANN's own pass does; or CommonGRU.
+    """Return GRU -> DynamicGRUV2 for each direction, as CANN's own pass does; or CommonGRU.
 
     DynamicGRUV2 takes constant weights, the usual activations and no clip.
     """
@@ -70,7 +70,7 @@ class _Weights:
 
     @staticmethod
     def of(layer: Layer) -> _Weights:
-        """Those of the layer, which has found them constant."""
+        """Return those of the layer, which has found them constant."""
         w, r, b = (layer.b.optional_source(position) for position in (1, 2, 3))
         if w is None or r is None or w.const is None or r.const is None:
             raise layer.b.bad("needs W and R")
@@ -78,7 +78,7 @@ class _Weights:
 
 
 def _dynamic_rnn(layer: Layer, direction: int) -> tuple[Value, ...]:
-    """`y`, `output_h` and `output_c` of one direction."""
+    """Return `y`, `output_h` and `output_c` of one direction."""
     b, weights, wide = layer.b, _Weights.of(layer), 4 * layer.hidden
     rows = layer.x.type.shape[2] + layer.hidden
     both = DeferredConst(
@@ -104,7 +104,7 @@ def _dynamic_rnn(layer: Layer, direction: int) -> tuple[Value, ...]:
 
 
 def _dynamic_gru(layer: Layer, direction: int, reset_after: bool) -> tuple[Value, ...]:
-    """`y` and `output_h` of one direction."""
+    """Return `y` and `output_h` of one direction."""
     b, weights, wide = layer.b, _Weights.of(layer), 3 * layer.hidden
     sources = ((weights.w, layer.x.type.shape[2]), (weights.r, layer.hidden))
     matrices = [
@@ -137,7 +137,7 @@ def _one_direction(
     operands: tuple[list[Value | None], int],
     attributes: dict[str, AttrValue],
 ) -> tuple[Value, ...]:
-    """The AI Core's layer `op` on inputs and with a number of outputs."""
+    """Return the AI Core's layer `op` on inputs and with a number of outputs."""
     inputs, count = operands
     while inputs[-1] is None:
         inputs = inputs[:-1]
@@ -150,7 +150,7 @@ def _one_direction(
 
 
 def _stacked(direction: int, w: Array, r: Array) -> Array:
-    """W and R [4 hidden, n] turned and on top of each other, gates reordered."""
+    """Return w and R [4 hidden, n] turned and on top of each other, gates reordered."""
     import numpy as np
 
     parts = [_reordered(array[direction].T) for array in (w, r)]
@@ -158,7 +158,7 @@ def _stacked(direction: int, w: Array, r: Array) -> Array:
 
 
 def _reordered(columns: Array) -> Array:
-    """The last axis in the order of DynamicRNN's gates."""
+    """Return the last axis in the order of DynamicRNN's gates."""
     import numpy as np
 
     gates = np.split(columns, 4, axis=-1)
@@ -166,18 +166,18 @@ def _reordered(columns: Array) -> Array:
 
 
 def _summed(direction: int, bias: Array) -> Array:
-    """The biases of input and state together, gates reordered."""
+    """Return the biases of input and state together, gates reordered."""
     total: Array = bias[direction].reshape(2, -1).sum(axis=0, dtype=bias.dtype)
     return _reordered(total)
 
 
 def _turned(direction: int, weights: Array) -> Array:
-    """[n, gates] from [directions, gates, n]."""
+    """Return [n, gates] from [directions, gates, n]."""
     turned: Array = weights[direction].T
     return turned
 
 
 def _half(direction: int, half: int, bias: Array) -> Array:
-    """The bias of the input (0) or of the state (1)."""
+    """Return the bias of the input (0) or of the state (1)."""
     found: Array = bias[direction].reshape(2, -1)[half]
     return found

@@ -69,7 +69,7 @@ def read_activations(b: Builder, usual: tuple[str, ...], directions: int) -> Act
 
 
 def _strings(b: Builder) -> tuple[str, ...]:
-    """The attribute activations, () when it is not set."""
+    """Return the attribute activations, () when it is not set."""
     value = b.node.attributes.get("activations", ())
     names = value if isinstance(value, tuple) else (value,)
     found = tuple(name for name in names if isinstance(name, str))
@@ -79,7 +79,7 @@ def _strings(b: Builder) -> tuple[str, ...]:
 
 
 def _consumed(b: Builder, names: tuple[str, ...], attribute: str, which: int) -> tuple[float, ...]:
-    """The alphas (`which` 0) or betas (1) of the activations: given, else by default."""
+    """Return the alphas (`which` 0) or betas (1) of the activations: given, else by default."""
     value = b.node.attributes.get(attribute, ())
     numbers = (
         [item for item in value if isinstance(item, int | float)]

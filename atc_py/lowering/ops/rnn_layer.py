@@ -71,29 +71,29 @@ class Layer:
                 raise b.bad(f"has {name} of shape {found}", f"input {name}")
 
     def _turned(self, shape: Shape) -> Shape:
-        """A shape of rank 3 with its first two extents in the order of layout 0."""
+        """Return a shape of rank 3 with its first two extents in the order of layout 0."""
         return (shape[1], shape[0], shape[2]) if self.batch_first else shape
 
     def _sequence_first(self, value: Value, perm: tuple[int, ...]) -> Value:
-        """`value` in layout 0."""
+        """Return `value` in layout 0."""
         if not self.batch_first:
             return value
         return _transposed(self.b, value, perm, "sequence_first")
 
     @property
     def is_usual(self) -> bool:
-        """Whether the AI Core's layers can express it, P and input_forget aside."""
+        """True if the AI Core's layers can express it, P and input_forget aside."""
         sources = [self.b.optional_source(position) for position in (1, 2, 3)]
         constant = all(source is None or source.const is not None for source in sources)
         return constant and self.activations.usual and self.clip <= 0 and self.steps > 0
 
     def initial(self, position: int) -> Value | None:
-        """An initial state [directions, batch, hidden], or None."""
+        """Return an initial state [directions, batch, hidden], or None."""
         value = self.b.optional_input(position)
         return None if value is None else self._sequence_first(value, (1, 0, 2))
 
     def initial_of(self, position: int, direction: int) -> Value | None:
-        """An initial state of one direction [1, batch, hidden], or None."""
+        """Return an initial state of one direction [1, batch, hidden], or None."""
         value = self.initial(position)
         if value is None or self.directions == 1:
             return value
@@ -111,7 +111,7 @@ class Layer:
         }
 
     def whole(self, op: str, attributes: dict[str, AttrValue]) -> list[Value]:
-        """The layer as one target operator."""
+        """Return the layer as one target operator."""
         b, names = self.b, _NAMES[self.b.node.op_type]
         inputs = [self.x, *(b.optional_input(position) for position in (1, 2, 3, 4))]
         inputs += [self.initial(position) for position in range(5, min(len(names), 7))]
@@ -140,7 +140,7 @@ class Layer:
         return self._source_layout(joined)
 
     def _source_layout(self, values: list[Value]) -> list[Value]:
-        """Results in the layout that the node asks for."""
+        """Return results in the layout that the node asks for."""
         if not self.batch_first:
             return values
         y, *states = values
@@ -152,14 +152,14 @@ class Layer:
 
 
 def _transposed(b: Builder, value: Value, perm: tuple[int, ...], label: str) -> Value:
-    """`value` with its axes in the order `perm`."""
+    """Return `value` with its axes in the order `perm`."""
     shape = tuple(value.type.shape[axis] for axis in perm)
     type_ = TensorType(value.type.dtype, shape)
     return b.op("TransposeD", [value], type_, {"perm": perm}, label)
 
 
 def _rows(b: Builder, value: Value, row: int, label: str) -> Value:
-    """Row `row` of the first axis, which keeps the extent 1."""
+    """Return row `row` of the first axis, which keeps the extent 1."""
     rest = value.type.shape[1:]
     attributes: dict[str, AttrValue] = {
         "begin": (row, *(0 for _ in rest)),
@@ -172,7 +172,7 @@ def _rows(b: Builder, value: Value, row: int, label: str) -> Value:
 
 
 def _joined(b: Builder, values: list[Value], axis: int) -> Value:
-    """`values`, each of extent 1 along `axis`, joined there; one alone is handed on."""
+    """Return `values`, each of extent 1 along `axis`, joined there; one alone is handed on."""
     if len(values) == 1:
         return values[0]
     first = values[0].type

@@ -75,7 +75,7 @@ def lower_pad_by_inputs(b: Builder) -> Sequence[Value]:
 
 
 def _spread(b: Builder, pads: tuple[int, ...]) -> tuple[int, ...]:
-    """`pads` of chosen axes (opset 18) as pads of all axes."""
+    """Return `pads` of chosen axes (opset 18) as pads of all axes."""
     rank = b.source(0).rank
     axes = numbers_of(b, 3, "axes") or ()
     if len(pads) != 2 * len(axes):
@@ -88,7 +88,7 @@ def _spread(b: Builder, pads: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _pad(b: Builder, pads: tuple[int, ...], fill: float) -> Sequence[Value]:
-    """Crop what negative pads take away, then add what positive pads ask for."""
+    """Return crop what negative pads take away, then add what positive pads ask for."""
     x, mode = b.input(0), get_string(b, "mode", "constant")
     rank = x.type.rank
     check_pad_mode(b, mode)
@@ -126,7 +126,7 @@ def _check_borders(b: Builder, mode: str, x: Value, pairs: list[tuple[int, int]]
 
 
 def _crop(b: Builder, x: Value, pairs: list[tuple[int, int]]) -> Value:
-    """`x` without the elements that negative (begin, end) pads take away.
+    """Return `x` without the elements that negative (begin, end) pads take away.
 
     Where only the run knows the extents, they are pads of a node of their own.
     """
@@ -149,7 +149,7 @@ def _sliced(
     axes: tuple[int, ...],
     steps: tuple[int, ...],
 ) -> Sequence[Value]:
-    """The slice as a range of every axis, counted from the front."""
+    """Return the slice as a range of every axis, counted from the front."""
     if not len(starts) == len(ends) == len(axes) == len(steps):
         counts = [len(numbers) for numbers in (starts, ends, axes, steps)]
         raise b.bad(f"needs starts, ends, axes and steps of one length, found {counts}", "starts")
@@ -177,7 +177,7 @@ def _reached(start: int, end: int, step: int, extent: int) -> range:
 
 @performs("align-ranks")
 def _taken(b: Builder, x: Value, ranges: list[range], label: str | None = None) -> Value:
-    """The elements of `x` that one range for each axis reaches.
+    """Return the elements of `x` that one range for each axis reaches.
 
     The target slices no vectors, and the last axis with a step of 1 alone: a vector becomes a
     matrix of one row for it, and the positions of another step are gathered.
@@ -198,7 +198,7 @@ def _taken(b: Builder, x: Value, ranges: list[range], label: str | None = None) 
 
 
 def _least_step(reached: range) -> range:
-    """`reached` with step 1 where it has no two elements."""
+    """Return `reached` with step 1 where it has no two elements."""
     if not reached:
         return range(0)
     return reached if len(reached) > 1 else range(reached.start, reached.start + 1)
@@ -206,7 +206,7 @@ def _least_step(reached: range) -> range:
 
 @performs("gather-steps")
 def _gathered(b: Builder, x: Value, last: range, label: str | None) -> Value:
-    """`x` at the positions `last` of its last axis."""
+    """Return `x` at the positions `last` of its last axis."""
     import numpy as np
 
     shape = (*x.type.shape[:-1], len(last))
@@ -216,7 +216,7 @@ def _gathered(b: Builder, x: Value, last: range, label: str | None) -> Value:
 
 
 def _strided_slice(b: Builder, x: Value, ranges: list[range], label: str | None) -> Value:
-    """StridedSliceD with one begin, end and stride for every axis.
+    """Return StridedSliceD with one begin, end and stride for every axis.
 
     With a negative stride an end of -1 means that the first element is taken.
     """
@@ -242,7 +242,7 @@ def lower_split_by_input(b: Builder) -> Sequence[Value]:
 
 
 def _split(b: Builder, sizes: tuple[int, ...] | None) -> Sequence[Value]:
-    """SplitVD with the extent of every part; a part alone is the input itself."""
+    """Return SplitVD with the extent of every part; a part alone is the input itself."""
     x, count = b.input(0), len(b.node.outputs)
     shape = x.type.dims
     axis = axis_of(b, get_int(b, "axis", 0), len(shape))
@@ -266,7 +266,7 @@ def _split(b: Builder, sizes: tuple[int, ...] | None) -> Sequence[Value]:
 
 
 def _equal_parts(b: Builder, x: Value, axis: int) -> Sequence[Value]:
-    """Parts of one extent; SplitD where only the run knows it.
+    """Return parts of one extent; SplitD where only the run knows it.
 
     Where the node has num_outputs, the last part may be smaller.
     """

@@ -22,13 +22,13 @@ __all__: list[str] = []
 
 @lowering("Identity")
 def lower_identity(b: Builder) -> Sequence[Value]:
-    """Identity -> nothing: its output is its input."""
+    """Return identity -> nothing: its output is its input."""
     return [b.input(0)]
 
 
 @lowering("Constant")
 def lower_constant(b: Builder) -> Sequence[Value]:
-    """Constants fold in the front end; what is left holds no tensor."""
+    """Return constants fold in the front end; what is left holds no tensor."""
     raise b.unsupported(
         "it holds no dense tensor of numbers",
         None,
@@ -60,7 +60,7 @@ def lower_cast(b: Builder) -> Sequence[Value]:
 
 @lowering("Concat")
 def lower_concat(b: Builder) -> Sequence[Value]:
-    """Concat -> ConcatD; one input alone is handed on."""
+    """Return concat -> ConcatD; one input alone is handed on."""
     values = [b.input(position) for position in range(len(b.node.inputs))]
     if len(values) == 1:
         return values
@@ -107,7 +107,7 @@ def lower_transpose(b: Builder) -> Sequence[Value]:
 
 @lowering("Unsqueeze")
 def lower_unsqueeze(b: Builder) -> Sequence[Value]:
-    """Unsqueeze -> Unsqueeze; axes as attribute, or as input from opset 13 on."""
+    """Return unsqueeze -> Unsqueeze; axes as attribute, or as input from opset 13 on."""
     result = b.output_type()
     axes = _axes(b)
     if axes is None:
@@ -119,7 +119,7 @@ def lower_unsqueeze(b: Builder) -> Sequence[Value]:
 
 @lowering("Squeeze")
 def lower_squeeze(b: Builder) -> Sequence[Value]:
-    """Squeeze -> Squeeze with the axes that go; where none goes, its input is handed on.
+    """Return squeeze -> Squeeze with the axes that go; where none goes, its input is handed on.
 
     SqueezeV3 where only the run knows the axes.
     """
@@ -137,7 +137,7 @@ def lower_squeeze(b: Builder) -> Sequence[Value]:
 
 @lowering("Shape")
 def lower_shape(b: Builder) -> Sequence[Value]:
-    """Shape -> the extents as a constant; Shape where only the run knows them."""
+    """Return shape -> the extents as a constant; Shape where only the run knows them."""
     import numpy as np
 
     x = b.source(0)
@@ -148,7 +148,7 @@ def lower_shape(b: Builder) -> Sequence[Value]:
 
 @lowering("Size")
 def lower_size(b: Builder) -> Sequence[Value]:
-    """Size -> the number of elements as a constant; Size where only the run knows it."""
+    """Return size -> the number of elements as a constant; Size where only the run knows it."""
     result = b.output_type()
     if None in b.source(0).dims:
         return [b.op("Size", [b.input(0)], result)]
@@ -157,7 +157,7 @@ def lower_size(b: Builder) -> Sequence[Value]:
 
 @lowering("Tile")
 def lower_tile(b: Builder) -> Sequence[Value]:
-    """Tile -> TileD; Tile where only the run knows the repeats."""
+    """Return tile -> TileD; Tile where only the run knows the repeats."""
     if b.is_computed(1):
         return [b.op("Tile", [b.input(0), b.input(1)], b.output_type())]
     repeats = numbers_of(b, 1, "repeats") or ()
@@ -167,6 +167,6 @@ def lower_tile(b: Builder) -> Sequence[Value]:
 
 
 def _axes(b: Builder) -> tuple[int, ...] | None:
-    """The axes of Squeeze and Unsqueeze in either form, or None when there are none."""
+    """Return the axes of Squeeze and Unsqueeze in either form, or None when there are none."""
     axes = get_optional_ints(b, "axes")
     return numbers_of(b, 1, "axes") if axes is None else axes

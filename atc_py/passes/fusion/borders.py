@@ -31,7 +31,7 @@ def borders(match: Match) -> tuple[int, ...]:
 
 
 def added_pads(match: Match, node: Node, more: tuple[int, ...]) -> dict[str, AttrValue]:
-    """The padding of `node` with `more` added, within what a kernel takes."""
+    """Return the padding of `node` with `more` added, within what a kernel takes."""
     mode = node.attributes.get("padding_mode", "CALCULATED")
     match.require(mode == "CALCULATED", f"padding_mode must be CALCULATED, found {mode}", node)
     own = ints(node.attributes.get("pads", _LEAD))

@@ -65,7 +65,7 @@ def _require_taken(match: Match, scores: Value) -> None:
 
 
 def _masked(match: Match, node: Node) -> tuple[Value, Mask]:
-    """The scores, and what hides some of them: `node` chooses, or adds what is chosen."""
+    """Return the scores, and what hides some of them: `node` chooses, or adds what is chosen."""
     if node.op == "SelectV2":
         mask = mask_of(match, node)
         return mask.other, mask

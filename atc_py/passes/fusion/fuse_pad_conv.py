@@ -39,5 +39,5 @@ class FusePadConvPass(RewritePass):
 
 
 def _is_int8(pad: Node) -> bool:
-    """Whether the data are quantised."""
+    """Return True if the data are quantised."""
     return pad.output.type.dtype is DType.INT8

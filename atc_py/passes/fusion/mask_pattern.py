@@ -45,7 +45,7 @@ class Mask(NamedTuple):
 
 
 def mask_of(match: Match, node: Node) -> Mask:
-    """The mask that `node` applies; of two constants the lower one is the fill."""
+    """Return the mask that `node` applies; of two constants the lower one is the fill."""
     condition, then, other = node.present_inputs
     numbers = [
         (fill, kept, hides)
@@ -85,7 +85,7 @@ def require_low_fill(match: Match, mask: Mask, dtype: DType) -> None:
 
 
 def inverted(match: Match, mask: Mask) -> Value:
-    """A value that is true where the condition of `mask` is not."""
+    """Return a value that is true where the condition of `mask` is not."""
     condition = mask.condition
     name = f"{condition.name}.masked"
     if condition.const is not None:
@@ -98,14 +98,14 @@ def inverted(match: Match, mask: Mask) -> Value:
 
 
 def _number(value: Value) -> float | None:
-    """The one number that a constant holds, once or over a shape."""
+    """Return the one number that a constant holds, once or over a shape."""
     if isinstance(value.const, SplatConst):
         return float(SplatConst(value.const.value, value.const.dtype, ()).numpy())
     return scalar(value)
 
 
 def _turned(match: Match, condition: Value, *, hides: bool) -> tuple[Value, bool]:
-    """The condition without the LogicalNot in front of it that says when scores stay."""
+    """Return the condition without the LogicalNot in front of it that says when scores stay."""
     node = condition.producer
     source = None if node is None else node.input(0)
     if hides or node is None or source is None or node.op != "LogicalNot":
@@ -115,7 +115,7 @@ def _turned(match: Match, condition: Value, *, hides: bool) -> tuple[Value, bool
 
 
 def _rounded(number: float, dtype: DType) -> float:
-    """`number` as the dtype has it."""
+    """Return `number` as the dtype has it."""
     with np.errstate(over="ignore"):
         return float(np.array(number).astype(dtype.numpy))
 

@@ -56,7 +56,7 @@ class MissError(Exception):
 
 
 def is_close(found: float | None, wanted: float) -> bool:
-    """Whether a constant is the one of a formula, up to what float16 holds of it."""
+    """Return True if a constant is the one of a formula, up to what float16 holds of it."""
     return found is not None and abs(found - wanted) <= _TOLERANCE * abs(wanted)
 
 
@@ -80,7 +80,7 @@ class Match:
         self._context = context
 
     def producer(self, value: Value | None, *ops: str) -> Node:
-        """The node that computes `value`, which must be one of `ops`; it is kept."""
+        """Return the node that computes `value`, which must be one of `ops`; it is kept."""
         node = None if value is None else value.producer
         if value is None or node is None:
             name = "an absent input" if value is None else f"%{value.name}"
@@ -110,7 +110,7 @@ class Match:
         return readers[0] if len(readers) == 1 and readers[0].op in ops else None
 
     def keep(self, node: Node) -> Node:
-        """`node`, kept once."""
+        """Return `node`, kept once."""
         if node not in self.nodes:
             self.nodes.append(node)
         return node
@@ -122,7 +122,7 @@ class Match:
         return node
 
     def other(self, node: Node, value: Value) -> Value:
-        """The operand of `node`, which has two, that is not `value`."""
+        """Return the operand of `node`, which has two, that is not `value`."""
         first, second = node.input(0), node.input(1)
         found = second if first is value else first if second is value else None
         if found is None:
@@ -136,7 +136,7 @@ class Match:
         return value
 
     def ahead(self, node: Node) -> Node:
-        """The last of the nodes that only dress up the result of `node`; they are kept."""
+        """Return the last of the nodes that only dress up the result of `node`; they are kept."""
         while (reader := self.follows(node, "Cast", "ExpandD")) and _only_dresses(reader):
             node = self.keep(reader)
         return node
@@ -256,7 +256,7 @@ class Match:
         self._bury_idle(self.nodes[1:], self.anchor)
 
     def extents(self) -> Value:
-        """The extents of the anchor's result as a constant; its own where it has one."""
+        """Return the extents of the anchor's result as a constant; its own where it has one."""
         node = self.anchor
         given = node.input(1) if node.op == "Reshape" else None
         if given is not None and given.const is not None:
@@ -290,13 +290,13 @@ def listed_readers(readers: Sequence[Node]) -> str:
 
 
 def merged_origins(*nodes: Node) -> tuple[Origin, ...]:
-    """The source nodes that any of `nodes` came from, oldest first."""
+    """Return the source nodes that any of `nodes` came from, oldest first."""
     origins = {origin for node in nodes for origin in node.origins}
     return tuple(sorted(origins, key=lambda origin: origin.index))
 
 
 def scalar(value: Value | None) -> float | None:
-    """The number in a constant of one element, or None."""
+    """Return the number in a constant of one element, or None."""
     if value is None or value.const is None or element_count(value.const.shape) != 1:
         return None
     return float(value.const.numpy().reshape(-1)[0].astype(np.float64))
@@ -333,7 +333,7 @@ class RewritePass(Pass):
         return record.effective - before
 
     def _applied(self, match: Match, record: PassFusions) -> bool:
-        """Whether the rule applied, which the record learns."""
+        """Return True if the rule applied, which the record learns."""
         try:
             self.rewrite(match)
         except MissError as miss:
@@ -346,7 +346,7 @@ class RewritePass(Pass):
 
 
 def _only_dresses(node: Node) -> bool:
-    """Whether a node repeats its input along axes, or casts between floats."""
+    """Return True if a node repeats its input along axes, or casts between floats."""
     if node.op == "ExpandD":
         return True
     x = node.input(0)
@@ -355,6 +355,6 @@ def _only_dresses(node: Node) -> bool:
 
 
 def _either(ops: Sequence[str]) -> str:
-    """`a, b or c`."""
+    """Return `a, b or c`."""
     *rest, last = ops
     return f"{', '.join(rest)} or {last}" if rest else last

@@ -65,7 +65,7 @@ def _key(node: Node) -> tuple[Hashable, ...]:
 
 
 def _operand_key(value: Value) -> Hashable:
-    """A value, or the contents of a small constant."""
+    """Return a value, or the contents of a small constant."""
     if value.const is None or element_count(value.const.shape) > _SMALL:
         return value
     return value.type, value.const.numpy().tobytes()

@@ -65,7 +65,7 @@ class MergePass(Pass):
         return scope - first
 
     def _is_head(self, node: Node) -> bool:
-        """Whether `node` computes one tensor of floats of known extents on the AI Core."""
+        """Return True if `node` computes one tensor of floats of known extents on the AI Core."""
         row = find_operator(node.op)
         if row is None or row.family not in self.families or node.engine is not Engine.AICORE:
             return False
@@ -120,7 +120,7 @@ class MergePass(Pass):
 
 
 def _only_reader(node: Node) -> tuple[str, Node | None]:
-    """The one node that reads the result of `node`; else why there is none."""
+    """Return the one node that reads the result of `node`; else why there is none."""
     value = node.output
     if value.is_output:
         return f"%{value.name} is an output of the model", None
@@ -131,5 +131,5 @@ def _only_reader(node: Node) -> tuple[str, Node | None]:
 
 
 def _any_open(types: list[TensorType]) -> bool:
-    """Whether an extent of one of the types is known to the run alone."""
+    """Return True if an extent of one of the types is known to the run alone."""
     return any(type_.is_open for type_ in types)

@@ -26,7 +26,7 @@ class Root(NamedTuple):
 
 
 def root_of(match: Match) -> Root:
-    """Mean(square) + epsilon, the operand of the anchor."""
+    """Return mean(square) + epsilon, the operand of the anchor."""
     added = match.producer(match.behind(match.anchor.input(0)), "Add")
     epsilon = _constant_of(added)
     if epsilon is None:
@@ -40,7 +40,7 @@ def root_of(match: Match) -> Root:
 
 
 def _constant_of(node: Node) -> tuple[float, Value] | None:
-    """The constant operand of a node that has one of one element."""
+    """Return the constant operand of a node that has one of one element."""
     for value in node.present_inputs:
         number = scalar(value)
         if number is not None:
@@ -59,7 +59,7 @@ def _squared(match: Match, node: Node) -> Value | None:
 
 
 def quotient_of(match: Match) -> tuple[Node, Value]:
-    """The division by the result of the anchor, and what is divided."""
+    """Return the division by the result of the anchor, and what is divided."""
     root = match.ahead(match.anchor)
     reader = match.consumer(root, "RealDiv", "Reciprocal")
     if reader.op == "RealDiv":
@@ -80,12 +80,12 @@ def factor_of(match: Match, node: Node) -> tuple[Value | None, Node]:
 
 
 def addend_of(match: Match, node: Node) -> tuple[Value | None, Node]:
-    """The constant that is added to the result, if one is, and the last node so far."""
+    """Return the constant that is added to the result, if one is, and the last node so far."""
     return _constant_operand(match, node, "Add")
 
 
 def _constant_operand(match: Match, node: Node, op: str) -> tuple[Value | None, Node]:
-    """The constant of the `op` that follows `node`, which then is the last node so far."""
+    """Return the constant of the `op` that follows `node`, which then is the last node so far."""
     reader = match.follows(node, op)
     if reader is None:
         return None, node
@@ -96,7 +96,7 @@ def _constant_operand(match: Match, node: Node, op: str) -> tuple[Value | None, 
 
 
 def first_axis(match: Match, x: Value | None, last: Node, axes: tuple[int, ...]) -> int:
-    """The first of the axes, which must be the last ones of x and have known extents."""
+    """Return the first of the axes, which must be the last ones of x and have known extents."""
     match.require_type_of(x, last)
     rank = last.output.type.rank
     found = sorted(axis % rank for axis in axes)
@@ -110,7 +110,7 @@ def first_axis(match: Match, x: Value | None, last: Node, axes: tuple[int, ...])
 def parameter(
     match: Match, x: Value | None, given: Value | None, axis: int, missing: float
 ) -> Value:
-    """Gamma or beta: what is given, or a constant that changes nothing."""
+    """Return gamma or beta: what is given, or a constant that changes nothing."""
     if x is None:
         raise MissError("x must be there", match.anchor)
     shape = closed_shape(x.type.dims[axis:])

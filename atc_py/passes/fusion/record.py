@@ -57,5 +57,5 @@ class Fusions:
     passes: dict[str, PassFusions] = field(default_factory=dict)
 
     def of(self, name: str) -> PassFusions:
-        """The record of the pass called `name`."""
+        """Return the record of the pass called `name`."""
         return self.passes.setdefault(name, PassFusions())

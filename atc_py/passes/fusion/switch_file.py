@@ -55,7 +55,7 @@ class _Entry:
 
 
 def read_switches(path: Path, passes: Sequence[type[Pass]]) -> Switches:
-    """The switches in the file at `path`, of `passes`.
+    """Return the switches in the file at `path`, of `passes`.
 
     Raises:
         AtcError: as `atc_py.system.input_files.read_text` does; BAD_SWITCH_FILE for every wrong entry.
@@ -71,7 +71,7 @@ def read_switches(path: Path, passes: Sequence[type[Pass]]) -> Switches:
 
 
 def _line_entries(text: str, path: Path, sink: Sink) -> Iterator[_Entry]:
-    """Entries of the form with lines; empty lines and those that begin with # are none."""
+    """Yield entries of the form with lines; empty lines and those that begin with # are none."""
     for number, line in enumerate(text.splitlines(), start=1):
         stripped = line.strip()
         if not stripped or stripped.startswith("#"):
@@ -86,7 +86,7 @@ def _line_entries(text: str, path: Path, sink: Sink) -> Iterator[_Entry]:
 
 
 def _json_entries(text: str, path: Path, sink: Sink) -> Iterator[_Entry]:
-    """Entries of the JSON form."""
+    """Yield entries of the JSON form."""
     try:
         document = json.loads(text)
     except json.JSONDecodeError as error:
@@ -108,7 +108,7 @@ def _json_entries(text: str, path: Path, sink: Sink) -> Iterator[_Entry]:
 
 
 def _object(value: object, name: str, place: Place) -> dict[str, Any]:
-    """A JSON object, by its name."""
+    """Return a JSON object, by its name."""
     if not isinstance(value, dict):
         found = "nothing" if value is None else json.dumps(value)[:40]
         raise BAD_SWITCH_FILE.error(f"{name} must be an object, found {found}", place=place)
@@ -116,7 +116,7 @@ def _object(value: object, name: str, place: Place) -> dict[str, Any]:
 
 
 def _entry(name: str, word: object, section: str, place: Place, sink: Sink) -> Iterator[_Entry]:
-    """An entry, or a finding."""
+    """Yield an entry, or a finding."""
     found = _WORDS.get(word.lower()) if isinstance(word, str) else None
     if found is None:
         message = f"{name} must be on or off, found {word!r}"
@@ -148,7 +148,7 @@ def _switched(entries: Iterable[_Entry], passes: Sequence[type[Pass]]) -> Switch
 
 
 def _is_in(row: type[Pass], section: str) -> bool:
-    """Whether a pass belongs to a section; lines know no sections."""
+    """Return True if a pass belongs to a section; lines know no sections."""
     return not section or row.ub_fusion is (section == _UB)
 
 

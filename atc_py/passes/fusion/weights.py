@@ -81,7 +81,7 @@ def weighted(match: Match, weights: Value, factor: ConstData, axis: int, *, inve
 
 
 def summed(match: Match, bias: Value | None, added: ConstData, channels: int) -> Value:
-    """A bias with a constant per output channel added, rounded once to its dtype."""
+    """Return a bias with a constant per output channel added, rounded once to its dtype."""
     sources = [added]
     if bias is not None:
         if bias.const is None:

@@ -48,7 +48,7 @@ class AssignFormatsPass(Pass):
 
 
 def _seeds(node: Node) -> list[Value]:
-    """The rank-4 values of a node whose operator says that they are images."""
+    """Return the rank-4 values of a node whose operator says that they are images."""
     row = find_operator(node.op)
     if row is None or row.attribute("data_format") is None:
         return []
@@ -56,7 +56,7 @@ def _seeds(node: Node) -> list[Value]:
 
 
 def _neighbours(value: Value) -> Iterator[Value]:
-    """Rank-4 values that share axes with `value` through a node that keeps them."""
+    """Yield Rank-4 values that share axes with `value` through a node that keeps them."""
     nodes = [*value.consumers, *([value.producer] if value.producer is not None else [])]
     for node in nodes:
         if _keeps_axes(node):
@@ -64,7 +64,7 @@ def _neighbours(value: Value) -> Iterator[Value]:
 
 
 def _keeps_axes(node: Node) -> bool:
-    """Whether axis i of each rank-4 operand means the same for all of them."""
+    """Return True if axis i of each rank-4 operand means the same for all of them."""
     row = find_operator(node.op)
     if row is None or row.unit is Unit.LOCAL or row.unit is Unit.CUBE:
         return False
@@ -72,5 +72,5 @@ def _keeps_axes(node: Node) -> bool:
 
 
 def _rank_4(value: Value) -> bool:
-    """Whether the value has the rank of an image."""
+    """Return True if the value has the rank of an image."""
     return value.type.rank == _IMAGE_RANK

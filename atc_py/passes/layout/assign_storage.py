@@ -67,7 +67,7 @@ class AssignStoragePass(Pass):
 
 
 def _asks_for_blocks(node: Node) -> bool:
-    """Whether the operator of `node` takes blocks without being asked."""
+    """Return True if the operator of `node` takes blocks without being asked."""
     row = find_operator(node.op)
     return row is not None and row.layout in _SEEDS and node.engine is Engine.AICORE
 
@@ -122,7 +122,7 @@ class StorageAssignment:
                     self._chosen[node] = free[node]
 
     def _regions(self, free: Collection[Node]) -> Iterator[list[Node]]:
-        """Nodes of `free` that values join, directly or through others of them."""
+        """Yield nodes of `free` that values join, directly or through others of them."""
         seen: set[Node] = set()
         for first in free:
             if first in seen:
@@ -140,7 +140,7 @@ class StorageAssignment:
     def _edges(
         self, members: list[Node], free: dict[Node, StorageChoice], storage: Storage
     ) -> Iterator[Edge]:
-        """The values around `members`, each with its cost if they are not all alike."""
+        """Yield the values around `members`, each with its cost if they are not all alike."""
         points = {node: point for point, node in enumerate(members)}
         values = (v for node in members for v in (*node.present_inputs, *node.outputs))
         for value in dict.fromkeys(values):
@@ -182,14 +182,14 @@ class StorageAssignment:
 
 
 def _ends(value: Value) -> Iterator[Node]:
-    """The nodes that make and use a value."""
+    """Yield the nodes that make and use a value."""
     if value.producer is not None:
         yield value.producer
     yield from value.consumers
 
 
 def _in_one_launch(value: Value) -> bool:
-    """Whether a value may stay inside a launch, so that converting it makes two of one."""
+    """Return True if a value may stay inside a launch, so that converting it makes two of one."""
     users = value.consumers
     if len(users) != 1 or value.producer is None:
         return False

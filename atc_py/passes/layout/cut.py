@@ -28,7 +28,7 @@ _STEPS_PER_ARC = 400
 
 
 def cut_cost(edges: Iterable[Edge], side: Collection[int]) -> int:
-    """Weight of the edges that have points on both sides; `side` is that of SOURCE."""
+    """Return weight of the edges that have points on both sides; `side` is that of SOURCE."""
     total = 0
     for weight, points in edges:
         inside = sum(point == SOURCE or point in side for point in points)
@@ -77,11 +77,11 @@ class _Flow:
                 self._add(leave, end, float("inf"), 0)
 
     def _numbered(self, point: int) -> int:
-        """A point's number in the network."""
+        """Return a point's number in the network."""
         return {SOURCE: self._source, SINK: self._sink}.get(point, point)
 
     def _fresh(self) -> int:
-        """A new point."""
+        """Return a new point."""
         self._arcs.append([])
         return len(self._arcs) - 1
 
@@ -109,7 +109,7 @@ class _Flow:
         return True
 
     def _measure(self) -> bool:
-        """Distances from the source over arcs with room; whether the sink can be reached."""
+        """Return distances from the source over arcs with room; whether the sink can be reached."""
         self._levels = [-1] * len(self._arcs)
         self._levels[self._source] = 0
         pending = deque([self._source])
@@ -140,7 +140,7 @@ class _Flow:
         return path
 
     def _next_arc(self, point: int, at: list[int]) -> int | None:
-        """The next arc from `point` that leads on, or None."""
+        """Return the next arc from `point` that leads on, or None."""
         arcs = self._arcs[point]
         while at[point] < len(arcs):
             arc = arcs[at[point]]
@@ -150,7 +150,7 @@ class _Flow:
         return None
 
     def reached(self) -> list[int]:
-        """The points that the source still reaches, once all flow is pushed."""
+        """Return the points that the source still reaches, once all flow is pushed."""
         return [
             point
             for point, level in enumerate(self._levels)

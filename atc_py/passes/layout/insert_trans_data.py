@@ -51,7 +51,7 @@ def _converted(
     storage: Storage | None,
     made: dict[tuple[Value, Storage | None], Value],
 ) -> Value:
-    """`value` in `storage`, made where it has not been yet."""
+    """Return `value` in `storage`, made where it has not been yet."""
     held = value.type.storage
     if held == storage or value.const is not None:
         return value

@@ -36,7 +36,7 @@ def layout_record(graph: Graph) -> dict[str, object]:
 def _entry(
     node: Node, inputs: Collection[Value], outputs: Mapping[Value, str]
 ) -> dict[str, object]:
-    """A TransData: what it converts and who wants it so."""
+    """Return a TransData: what it converts and who wants it so."""
     source, result = node.present_inputs[0], node.output
     before, after = _stored(source.type), _stored(result.type)
     given, taken = _giver(source, inputs), _takers(result, outputs)
@@ -54,7 +54,7 @@ def _entry(
 
 
 def _stored(kind: TensorType) -> str:
-    """The format in which a tensor is stored."""
+    """Return the format in which a tensor is stored."""
     return kind.format.value if kind.storage is None else str(kind.storage)
 
 

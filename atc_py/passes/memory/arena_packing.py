@@ -56,7 +56,7 @@ _BY_WEIGHT: tuple[_Order, ...] = (
 
 
 def widest(spans: Sequence[Span]) -> int:
-    """Units that are alive at the widest moment; no packing can do with less."""
+    """Return units that are alive at the widest moment; no packing can do with less."""
     alive = most = 0
     for _, change in sorted(_changes(spans)):
         alive += change
@@ -65,14 +65,14 @@ def widest(spans: Sequence[Span]) -> int:
 
 
 def _changes(spans: Sequence[Span]) -> Iterator[tuple[int, int]]:
-    """(moment, units more or less) of every beginning and end."""
+    """Yield (moment, units more or less) of every beginning and end."""
     for span in spans:
         yield span.first, span.size
         yield span.last + 1, -span.size
 
 
 def pack(spans: Sequence[Span]) -> Packing:
-    """The best packing that was found; never a worse one than first-fit in order of time."""
+    """Return the best packing that was found; never a worse one than first-fit in order of time."""
     bound = widest(spans)
     best: Packing | None = None
     for offsets in _attempts(spans, bound):
@@ -85,7 +85,7 @@ def pack(spans: Sequence[Span]) -> Packing:
 
 
 def _attempts(spans: Sequence[Span], bound: int) -> Iterator[Sequence[int]]:
-    """Offsets by one heuristic after another, the cheap ones first."""
+    """Yield offsets by one heuristic after another, the cheap ones first."""
     flipped = [Span(span.size, -span.last, -span.first) for span in spans]
     for sweep in (_sweep_best, _sweep_first):
         yield sweep(spans)
@@ -110,7 +110,7 @@ def _attempts(spans: Sequence[Span], bound: int) -> Iterator[Sequence[int]]:
 def _repaired(
     sizes: Sequence[int], order: list[int], conflicts: Conflicts, bound: int
 ) -> Iterator[Sequence[int]]:
-    """Packings in which the blocks that stuck out before are placed earlier."""
+    """Yield packings in which the blocks that stuck out before are placed earlier."""
     urgency = dict.fromkeys(order, 0)
     ranks = {block: rank for rank, block in enumerate(order)}
     rounds = _WORK // max(1, conflicts.count + len(sizes))
@@ -149,27 +149,27 @@ def _shaken(
 
 
 def _peak(sizes: Sequence[int], offsets: Sequence[int]) -> int:
-    """The end of the highest block."""
+    """Return the end of the highest block."""
     return max((at + size for at, size in zip(offsets, sizes, strict=True)), default=0)
 
 
 def _length(span: Span) -> int:
-    """Moments from first to last."""
+    """Return moments from first to last."""
     return span.last - span.first + 1
 
 
 def _sweep_first(spans: Sequence[Span]) -> list[int]:
-    """First-fit in order of time."""
+    """Return first-fit in order of time."""
     return _sweep(spans, Gaps.take_first)
 
 
 def _sweep_best(spans: Sequence[Span]) -> list[int]:
-    """Best-fit in order of time."""
+    """Return best-fit in order of time."""
     return _sweep(spans, Gaps.take_best)
 
 
 def _sweep(spans: Sequence[Span], take: Callable[[Gaps, int], int]) -> list[int]:
-    """Blocks are placed as they begin and freed when they end."""
+    """Return blocks are placed as they begin and freed when they end."""
     gaps, offsets = Gaps(), [0] * len(spans)
     ending: list[tuple[int, int]] = []
     for block in sorted(range(len(spans)), key=lambda at: spans[at].first):

@@ -47,7 +47,7 @@ class Conflicts:
 
 
 def place(sizes: Sequence[int], order: Sequence[int], conflicts: Conflicts) -> list[int]:
-    """Offsets by block; those of no size are at 0."""
+    """Return offsets by block; those of no size are at 0."""
     offsets = [-1] * len(sizes)
     for block in order:
         size = sizes[block]

@@ -22,11 +22,11 @@ class Gaps:
         self._sizes = array("q")
 
     def take_first(self, size: int) -> int:
-        """The lowest address where `size` units are free; they are then taken."""
+        """Return the lowest address where `size` units are free; they are then taken."""
         return self._take(self._first(size), size)
 
     def take_best(self, size: int) -> int:
-        """The address of the smallest gap of at least `size` units; they are then taken."""
+        """Return the address of the smallest gap of at least `size` units; they are then taken."""
         return self._take(self._smallest(size), size)
 
     def give(self, start: int, size: int) -> None:
@@ -62,7 +62,7 @@ class Gaps:
         return start
 
     def _first(self, size: int) -> int:
-        """The first gap that is large enough, or -1."""
+        """Return the first gap that is large enough, or -1."""
         sizes = self._sizes
         if len(sizes) <= _FEW:
             return next((at for at, room in enumerate(sizes) if room >= size), -1)
@@ -71,7 +71,7 @@ class Gaps:
         return at if fits[at] else -1
 
     def _smallest(self, size: int) -> int:
-        """The first of the smallest gaps that are large enough, or -1."""
+        """Return the first of the smallest gaps that are large enough, or -1."""
         sizes = self._sizes
         if len(sizes) <= _FEW:
             fitting = [(room, at) for at, room in enumerate(sizes) if room >= size]

@@ -79,13 +79,13 @@ def _may_overwrite(
 
 
 def _is_in_place(node: Node) -> bool:
-    """Whether the row of the operator allows it, on the engine that the node runs on."""
+    """Return True if the row of the operator allows it, on the engine that the node runs on."""
     row = find_operator(node.op)
     return row is not None and row.in_place and node.engine is Engine.AICORE
 
 
 def _same_elements(value: Value, result: Value) -> bool:
-    """Whether elements of the same place have the same address."""
+    """Return True if elements of the same place have the same address."""
     one, other = value.type, result.type
     same = (one.stored_dims, one.storage) == (other.stored_dims, other.storage)
     return same and value.type.dtype.itemsize == result.type.dtype.itemsize

@@ -59,7 +59,7 @@ class Liveness:
 
 
 def live_ranges(graph: Graph) -> Liveness:
-    """Blocks of `graph` with their homes; constants and inputs begin at moment 0."""
+    """Return blocks of `graph` with their homes; constants and inputs begin at moment 0."""
     blocks: list[Block] = []
     block_of: dict[Value, Block] = {}
     for values, home in ((graph.inputs, Home.INPUT), (graph.constants(), Home.WEIGHTS)):
@@ -86,7 +86,7 @@ def _read(node: Node, moment: int, block_of: dict[Value, Block]) -> None:
 
 
 def _write(node: Node, moment: int, block_of: dict[Value, Block]) -> list[Block]:
-    """The blocks that begin with a node; a view joins the block of what it shows instead."""
+    """Return the blocks that begin with a node; a view joins the block of what it shows instead."""
     if is_view(node.op) and node.present_inputs:
         shown = block_of[node.present_inputs[0]]
         block_of.update(dict.fromkeys(node.outputs, shown))

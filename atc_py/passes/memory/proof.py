@@ -70,7 +70,7 @@ def _source(value: Value, inputs: set[Value]) -> Home | None:
 
 
 def _placed(node: Node, number: Mapping[Value, int]) -> PlacedNode:
-    """A node with the facts of its row."""
+    """Return a node with the facts of its row."""
     row = find_operator(node.op)
     return PlacedNode(
         node.name,

@@ -123,7 +123,7 @@ class _Assignment:
             yield from wishes(mode, tensors)
 
     def _choose(self, node: Node, row: TargetOp, wish: Wish) -> Choice | None:
-        """The offered column that meets `wish`, or None."""
+        """Return the offered column that meets `wish`, or None."""
         soc = self._context.soc
         wanted = (wish.inputs, wish.outputs)
         choice = choose_column(
@@ -149,7 +149,7 @@ class _Assignment:
         self._record(node, rule, origin)
 
     def _origins(self, node: Node) -> tuple[tuple[DType | None, ...], tuple[DType, ...]]:
-        """The model's own dtypes of the node's inputs and outputs."""
+        """Return the model's own dtypes of the node's inputs and outputs."""
         inputs = tuple(self._origin.get(v, v.type.dtype) if v else None for v in node.inputs)
         return inputs, tuple(self._origin[value] for value in node.outputs)
 

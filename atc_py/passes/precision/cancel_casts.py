@@ -53,13 +53,13 @@ class CancelCastsPass(Pass):
 
 
 def _producers_first(graph: Graph) -> list[Node]:
-    """The casts, each behind those that it reads."""
+    """Return the casts, each behind those that it reads."""
     graph.sort()
     return [node for node in graph.nodes if node.op == "Cast"]
 
 
 def _same_as(node: Node) -> Value | None:
-    """The value of which a Cast gives every element again, or None."""
+    """Return the value of which a Cast gives every element again, or None."""
     source = node.present_inputs[0]
     dtype = node.output.type.dtype
     if source.type.dtype is dtype:
@@ -73,7 +73,7 @@ def _same_as(node: Node) -> Value | None:
 
 
 def _holds(wide: DType, narrow: DType) -> bool:
-    """Whether `wide` has every value of `narrow`."""
+    """Return True if `wide` has every value of `narrow`."""
     if narrow.is_float:
         return narrow in _HOLDS.get(wide, ())
     if narrow is DType.BOOL:
@@ -88,7 +88,7 @@ def _holds(wide: DType, narrow: DType) -> bool:
 
 
 def _is_signed(dtype: DType) -> bool:
-    """Whether an integer dtype has negative numbers."""
+    """Return True if an integer dtype has negative numbers."""
     return str(dtype.value).startswith("int")
 
 

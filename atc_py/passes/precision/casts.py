@@ -28,13 +28,13 @@ _AICORE = frozenset(
 
 
 def cast_engine(node: Node) -> Engine:
-    """The engine of a Cast node, by the dtypes of its input and output."""
+    """Return the engine of a Cast node, by the dtypes of its input and output."""
     dtypes = {value.type.dtype for value in (*node.present_inputs, *node.outputs)}
     return Engine.AICORE if dtypes <= _AICORE else Engine.AICPU
 
 
 def insert_cast(graph: Graph, value: Value, dtype: DType) -> Value:
-    """`value` in another dtype: a new Cast node with the origins of the value's producer."""
+    """Return `value` in another dtype: a new Cast node with the origins of the value's producer."""
     type_ = value.type.with_dtype(dtype)
     origins = value.producer.origins if value.producer is not None else ()
     name = f"{value.name}.{dtype.value}"

@@ -46,7 +46,7 @@ def choose_column(
     falls: Collection[tuple[DType, DType]] = (),
     must: tuple[Sequence[DType], Sequence[DType]] = ((), ()),
 ) -> Choice | None:
-    """The offered column that is nearest to the `wanted` dtypes of inputs and outputs.
+    """Return the offered column that is nearest to the `wanted` dtypes of inputs and outputs.
 
     AI Core comes before AI CPU; among the columns of one engine the one with the fewest changes
     wins, and the row's order decides between equals. `falls` are the pairs of a wanted dtype and
@@ -113,7 +113,7 @@ def _offered(
 
 
 def fits(node: Node, row: TargetOp, soc: Soc) -> bool:
-    """Whether the node's engine and the dtypes of its values are an offered column."""
+    """Return True if the node's engine and the dtypes of its values are an offered column."""
     return any(
         choice.engine is node.engine
         and all(v is None or v.type.dtype is d for v, d in zip(node.inputs, choice.inputs))  # noqa: B905  (same length by construction)
@@ -123,12 +123,12 @@ def fits(node: Node, row: TargetOp, soc: Soc) -> bool:
 
 
 def broken_limit(node: Node, row: TargetOp) -> Limit | None:
-    """The first limit of the AI Core kernel that the node's attributes break, or None."""
+    """Return the first limit of the AI Core kernel that the node's attributes break, or None."""
     return next((limit for limit in row.limits if not _within(node, limit)), None)
 
 
 def _within(node: Node, limit: Limit) -> bool:
-    """Whether the node's attribute lies inside `limit`; an absent attribute does."""
+    """Return True if the node's attribute lies inside `limit`; an absent attribute does."""
     numbers = node.attributes.get(limit.attribute)
     if not isinstance(numbers, tuple):
         return True
@@ -142,31 +142,31 @@ def _within(node: Node, limit: Limit) -> bool:
 
 
 def _spread(engine: Engine, column: Column, counts: tuple[int, int]) -> Choice:
-    """A column with its last dtype repeated for variadic operands."""
+    """Return a column with its last dtype repeated for variadic operands."""
     inputs, outputs = counts
     dtypes = _repeat(column.inputs, inputs), _repeat(column.outputs, outputs)
     return Choice(engine, *dtypes, column.attributes)
 
 
 def _repeat(dtypes: tuple[DType, ...], count: int) -> tuple[DType, ...]:
-    """`dtypes` cut or filled with their last one to `count`."""
+    """Return `dtypes` cut or filled with their last one to `count`."""
     return (dtypes + dtypes[-1:] * count)[:count]
 
 
 def _begins(dtypes: Sequence[DType], first: Sequence[DType]) -> bool:
-    """Whether `dtypes` begin with `first`."""
+    """Return True if `dtypes` begin with `first`."""
     return tuple(dtypes[: len(first)]) == tuple(first)
 
 
 def hands_out_sums(row: TargetOp, choice: Choice) -> bool:
-    """Whether a cube operator leaves the sums of 16-bit products in float32."""
+    """Return True if a cube operator leaves the sums of 16-bit products in float32."""
     return (
         row.unit is Unit.CUBE and choice.inputs[0] in _SHORT and choice.outputs[0] is DType.FLOAT32
     )
 
 
 def _wants_sums(wanted: tuple[Sequence[DType], Sequence[DType]]) -> bool:
-    """Whether 16-bit operands and a float32 result are asked for."""
+    """Return True if 16-bit operands and a float32 result are asked for."""
     return wanted[0][0] in _SHORT and wanted[1][0] is DType.FLOAT32
 
 

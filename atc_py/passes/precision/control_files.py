@@ -93,7 +93,7 @@ class _Reader:
         self.sink = Sink()
 
     def keep(self, path: Path | None) -> tuple[frozenset[str], frozenset[str]]:
-        """Nodes and operators of a --keep-dtype file: one name or `OpType::T` a line."""
+        """Return nodes and operators of a --keep-dtype file: one name or `OpType::T` a line."""
         nodes, types = set(), set()
         for place, line in _lines(path):
             if line.startswith(_TYPE):
@@ -103,7 +103,7 @@ class _Reader:
         return frozenset(nodes), frozenset(types)
 
     def custom(self, path: Path | None) -> tuple[dict[str, Custom], dict[str, Custom]]:
-        """Dtypes by node and by operator of a --customize-dtypes file."""
+        """Return dtypes by node and by operator of a --customize-dtypes file."""
         nodes: dict[str, Custom] = {}
         types: dict[str, Custom] = {}
         for place, line in _lines(path):
@@ -162,7 +162,7 @@ class _Reader:
         return nodes, types
 
     def inputs(self, text: str) -> frozenset[str]:
-        """The inputs that --input-fp16-nodes names."""
+        """Return the inputs that --input-fp16-nodes names."""
         found = frozenset(part.strip() for part in text.split(";") if part.strip())
         for name in sorted(found - set(self._names.inputs)):
             place = Place(field="--input-fp16-nodes")
@@ -170,7 +170,7 @@ class _Reader:
         return found
 
     def outputs(self, text: str) -> dict[str, DType]:
-        """The dtypes that --output-type gives outputs; "" stands for all of them."""
+        """Return the dtypes that --output-type gives outputs; "" stands for all of them."""
         if not text:
             return {}
         if ":" not in text:
@@ -209,20 +209,20 @@ class _Reader:
             self.sink.add(NOT_IN_MODEL.diagnostic(f"no {kind} is called {name!r}", place=place))
 
     def _node(self, name: str, place: Place) -> str:
-        """`name`, held against the model's nodes."""
+        """Return `name`, held against the model's nodes."""
         if name not in self._names.nodes:
             self._add_unknown("node", name, self._names.nodes, place)
         return name
 
     def _type(self, name: str, place: Place) -> str:
-        """`name`, held against the operators."""
+        """Return `name`, held against the operators."""
         if name not in self._names.types:
             self._add_unknown("operator", name, sorted(self._names.types), place)
         return name
 
 
 def _acl_dtype(name: str) -> DType:
-    """The dtype that `--output-type` calls `name`."""
+    """Return the dtype that `--output-type` calls `name`."""
     found = _ACL.get(name.strip().upper())
     if found is None:
         raise BAD_OPTION.error(
@@ -234,7 +234,7 @@ def _acl_dtype(name: str) -> DType:
 
 
 def _custom(text: str, place: Place) -> Custom:
-    """The dtypes of `InputDtype:float16,float32,OutputDtype:float16`."""
+    """Return the dtypes of `InputDtype:float16,float32,OutputDtype:float16`."""
     found: dict[str, list[DType]] = {_INPUT: [], _OUTPUT: []}
     side = ""
     for part in text.split(","):
@@ -250,7 +250,7 @@ def _custom(text: str, place: Place) -> Custom:
 
 
 def _mixlist_entries(document: Any, path: Path) -> Iterator[tuple[MixList, str, str]]:
-    """(list, `to-add` or `to-remove`, operator) of every entry; what is added comes last."""
+    """Yield (list, `to-add` or `to-remove`, operator) of every entry; what is added comes last."""
     lists = {"white-list": MixList.WHITE, "black-list": MixList.BLACK}
     if not isinstance(document, dict):
         raise _bad(Place(str(path)), "the file must hold one object")
@@ -268,7 +268,7 @@ def _mixlist_entries(document: Any, path: Path) -> Iterator[tuple[MixList, str, 
 
 
 def _mixlist(path: Path) -> Any:
-    """The JSON of a file."""
+    """Return the JSON of a file."""
     try:
         return json.loads(read_text(path, _MOST_BYTES))
     except (RecursionError, ValueError) as error:
@@ -276,7 +276,7 @@ def _mixlist(path: Path) -> Any:
 
 
 def _lines(path: Path | None) -> Iterator[tuple[Place, str]]:
-    """The lines of a file that are not empty or comments, with their places."""
+    """Yield the lines of a file that are not empty or comments, with their places."""
     if path is None:
         return
     lines = read_text(path, _MOST_BYTES).splitlines()
@@ -290,5 +290,5 @@ def _lines(path: Path | None) -> Iterator[tuple[Place, str]]:
 
 
 def _bad(place: Place, message: str) -> Exception:
-    """A file that does not follow its format."""
+    """Return a file that does not follow its format."""
     return BAD_CONTROL_FILE.error(message, place=place)

@@ -60,29 +60,29 @@ class Controls:
 
     @property
     def concern_nodes(self) -> bool:
-        """Whether they choose dtypes of single nodes or operators."""
+        """True if they choose dtypes of single nodes or operators."""
         named = (self.keep_nodes, self.keep_types, self.custom_nodes, self.custom_types)
         return any(named)
 
     def keeps(self, node: Node) -> bool:
-        """Whether `node` keeps the model's dtypes."""
+        """Return True if `node` keeps the model's dtypes."""
         by_name = any(origin.name in self.keep_nodes for origin in node.origins if origin.name)
         return by_name or not self.keep_types.isdisjoint(_types(node))
 
     def custom_of(self, node: Node) -> Custom | None:
-        """The dtypes that the user gave for `node`, or None."""
+        """Return the dtypes that the user gave for `node`, or None."""
         return _of(node, self.custom_nodes, self.custom_types)
 
     def implementation_of(self, node: Node) -> str | None:
-        """The implementation mode that the user gave for `node`, or None."""
+        """Return the implementation mode that the user gave for `node`, or None."""
         return _of(node, self.implementation_nodes, self.implementation_types)
 
     def list_of(self, op: str) -> MixList:
-        """The list that operator `op` is on."""
+        """Return the list that operator `op` is on."""
         return self.lists.get(op) or default_list(op)
 
     def output_dtype(self, name: str) -> DType | None:
-        """The dtype that the user gave for output `name`, or None."""
+        """Return the dtype that the user gave for output `name`, or None."""
         return self.outputs.get(name) or self.outputs.get("")
 
 
@@ -94,5 +94,5 @@ def _of(node: Node, by_node: Mapping[str, _T], by_type: Mapping[str, _T]) -> _T 
 
 
 def _types(node: Node) -> tuple[str, ...]:
-    """The operator of a node, and those that it came from."""
+    """Return the operator of a node, and those that it came from."""
     return (node.op, *(origin.op_type for origin in node.origins))

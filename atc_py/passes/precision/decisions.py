@@ -48,7 +48,7 @@ class Decisions:
         self.nodes[name] = replace(made, rule=f"{made.rule}; op-precision-mode: {mode}")
 
     def as_json(self, graph: Graph) -> dict[str, object]:
-        """The nodes that `graph` still has, in its order, as JSON values."""
+        """Return the nodes that `graph` still has, in its order, as JSON values."""
         nodes = [
             _node_json(node, self.nodes[node.name])
             for node in graph.nodes
@@ -63,7 +63,7 @@ class Decisions:
 
 
 def _node_json(node: Node, decision: Decision) -> dict[str, object]:
-    """One node as JSON values."""
+    """Return one node as JSON values."""
     return {
         "name": node.name,
         "op": node.op,
@@ -76,7 +76,7 @@ def _node_json(node: Node, decision: Decision) -> dict[str, object]:
 
 
 def _dtypes(sides: tuple[tuple[DType | None, ...], tuple[DType, ...]]) -> dict[str, object]:
-    """Dtypes of inputs and outputs as JSON values."""
+    """Return dtypes of inputs and outputs as JSON values."""
     return {
         "inputs": [each.value if each else None for each in sides[0]],
         "outputs": [each.value for each in sides[1]],
@@ -84,7 +84,7 @@ def _dtypes(sides: tuple[tuple[DType | None, ...], tuple[DType, ...]]) -> dict[s
 
 
 def _cast_json(node: Node, reason: str) -> dict[str, object]:
-    """One Cast as JSON values."""
+    """Return one Cast as JSON values."""
     source = node.present_inputs[0]
     return {
         "name": node.name,

@@ -37,6 +37,6 @@ class FoldConstantCastsPass(Pass):
 
 
 def _is_constant_cast(node: Node) -> bool:
-    """Whether `node` casts a constant."""
+    """Return True if `node` casts a constant."""
     value = node.input(0)
     return node.op == "Cast" and value is not None and value.const is not None

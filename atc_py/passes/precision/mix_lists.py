@@ -37,7 +37,7 @@ _BLACK = frozenset({"ReverseSequence"})
 
 
 def default_list(op: str) -> MixList:
-    """The list that operator `op` is on when no user moved it."""
+    """Return the list that operator `op` is on when no user moved it."""
     if op in CUBE_LIST:
         return MixList.WHITE
     return MixList.BLACK if op in _BLACK else MixList.GREY

@@ -46,7 +46,7 @@ class ModelNames:
         file_nodes: Iterable[tuple[str, Sequence[str]]],
         outputs: Iterable[str],
     ) -> ModelNames:
-        """The names of a model.
+        """Return the names of a model.
 
         Args:
             view: what folding leaves of it.
@@ -61,7 +61,7 @@ class ModelNames:
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str], place: Place) -> Diagnostic:
-    """That no `kind` is called `name`, with the nearest names that there are."""
+    """Return that no `kind` is called `name`, with the nearest names that there are."""
     near = nearest_of_many(name, known, _NEAREST)
     offered = ", ".join(map(repr, near))
     return NOT_IN_MODEL.diagnostic(

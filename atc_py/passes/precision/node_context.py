@@ -21,7 +21,7 @@ __all__ = ["tensors_of"]
 def tensors_of(
     node: Node, row: TargetOp, origin: Mapping[Value, DType], controls: Controls
 ) -> Tensors:
-    """The facts about `node`; `origin` has the dtypes of the model."""
+    """Return the facts about `node`; `origin` has the dtypes of the model."""
     return Tensors(
         node.op,
         tuple(origin.get(value, value.type.dtype) if value else None for value in node.inputs),
@@ -42,7 +42,7 @@ def _before(node: Node, controls: Controls) -> tuple[str, DType] | None:
 
 
 def _behind_casts(value: Value, controls: Controls) -> Value:
-    """The value that a Cast off the black list reads, where a node computes it as floats."""
+    """Return the value that a Cast off the black list reads, where a node computes it as floats."""
     while value.producer is not None and value.producer.op == "Cast":
         source = value.producer.present_inputs[0]
         black = controls.list_of("Cast") is MixList.BLACK

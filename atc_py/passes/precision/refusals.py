@@ -48,7 +48,7 @@ class Refusal:
     rule: str
 
     def diagnostic(self) -> Diagnostic:
-        """NO_KERNEL at the node's place."""
+        """Return NO_KERNEL at the node's place."""
         where = f" on {self.soc}" if self.soc else ""
         with_ = f" with {self.rule}" if self.rule else ""
         message = f"{self.lack.en}{where}{with_}"
@@ -77,7 +77,7 @@ def refusal_of(
 
 
 def _meets(node: Node, row: TargetOp, soc: Soc, wish: Wish) -> bool:
-    """Whether a column of `soc` meets a wish."""
+    """Return True if a column of `soc` meets a wish."""
     wanted, must = (wish.inputs, wish.outputs), (wish.exact_inputs, wish.exact_outputs)
     return choose_column(node, row, soc, wanted, falls=wish.falls, must=must) is not None
 

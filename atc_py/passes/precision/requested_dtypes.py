@@ -55,7 +55,7 @@ class Tensors:
 
     @property
     def floats_alone(self) -> bool:
-        """Whether all tensors that a mode may change are floats."""
+        """True if all tensors that a mode may change are floats."""
         data = [each for position, each in enumerate(self.inputs) if position not in self.fixed]
         return all(each is None or each.is_float for each in (*data, *self.outputs))
 
@@ -102,7 +102,7 @@ def wishes(mode: PrecisionMode, node: Tensors) -> Iterator[Wish]:
 
 
 def kept(node: Tensors, rule: str, falls: frozenset[tuple[DType, DType]] = frozenset()) -> Wish:
-    """The dtypes of the model."""
+    """Return the dtypes of the model."""
     return _wish(node, lambda dtype: dtype, rule, falls)
 
 
@@ -132,7 +132,7 @@ def customised(node: Tensors, asked: Custom, otherwise: Wish) -> Wish:
 def _given(
     first: tuple[DType, ...], own: Sequence[DType | None], others: tuple[DType, ...]
 ) -> tuple[DType, ...]:
-    """`first` where the model's own dtypes can become them, then the rest of `others`."""
+    """Return `first` where the model's own dtypes can become them, then the rest of `others`."""
     given = [
         want if mine is None or {want, mine} <= _CHANGED else mine
         for want, mine in zip(first, own, strict=False)
@@ -143,12 +143,12 @@ def _given(
 def _all(
     node: Tensors, dtype: DType, rule: str, falls: frozenset[tuple[DType, DType]] = frozenset()
 ) -> Wish:
-    """One dtype for every float that a mode may change."""
+    """Return one dtype for every float that a mode may change."""
     return _wish(node, lambda each: dtype if each in _CHANGED else each, rule, falls)
 
 
 def _allow_fp16(node: Tensors, mode: str) -> Wish:
-    """float32 becomes float16 on the cube; elsewhere it does where there is nothing else."""
+    """Return float32 becomes float16 on the cube; elsewhere it does where there is nothing else."""
     if node.op in CUBE_LIST:
         rule = f"{mode}: float16 on the cube"
         return _wish(node, lambda dtype: F16 if dtype is F32 else dtype, rule, _TO_F16)
@@ -199,7 +199,7 @@ def _wish(
     rule: str,
     falls: frozenset[tuple[DType, DType]],
 ) -> Wish:
-    """`change` for all tensors but those that are fixed."""
+    """Return `change` for all tensors but those that are fixed."""
     inputs: Sequence[DType] = [
         F32 if each is None else each if position in node.fixed else change(each)
         for position, each in enumerate(node.inputs)

@@ -75,7 +75,7 @@ class ApplyOffsetWPass(Pass):
 
 
 def _has_offsets(words: npt.NDArray[np.uint64]) -> bool:
-    """Whether graph words carry offsets of weights."""
+    """Return True if graph words carry offsets of weights."""
     parts = decode_graph(words)
     if not parts.offset_w.any():
         return False
@@ -125,7 +125,7 @@ def _layer_of(dequant: Node, count: int) -> Node | None:
 
 
 def _takes_offsets(layer: Node, axis: int | None) -> bool:
-    """Whether a layer of int8 has no offsets yet, and counts its channels along `axis`."""
+    """Return True if a layer of int8 has no offsets yet, and counts its channels along `axis`."""
     if any(v is None or v.type.dtype is not DType.INT8 for v in (layer.input(0), layer.input(1))):
         return False
     if layer.input(_OFFSET_W) is not None:
@@ -151,7 +151,7 @@ def _data_of(node: Node) -> Value | None:
 
 
 def _axis_before(node: Node, x: Value, axis: int) -> int | None:
-    """The axis of `x` whose elements lie along `axis` of the result of `node`, or None."""
+    """Return the axis of `x` whose elements lie along `axis` of the result of `node`, or None."""
     if node.op == "Add":
         return axis if x.type.dims == node.output.type.dims else None
     if node.op == "TransposeD":

@@ -28,7 +28,7 @@ class CancelQuantPairsPass(Pass):
     summary = "Removes AscendQuant behind AscendAntiQuant where the two give back what was there."
 
     def run(self, graph: Graph, context: PassContext) -> int:
-        """Cancel every match; returns how many."""
+        """Return cancel every match; returns how many."""
         single = context.soc.quant_float32
         matches = [node for node in graph.nodes if _gives_back(node, single=single)]
         gone = list(matches)
@@ -48,7 +48,7 @@ class CancelQuantPairsPass(Pass):
 
 
 def _gives_back(quant: Node, *, single: bool) -> bool:
-    """Whether `quant` undoes an AscendAntiQuant before it; `single` where it has float32."""
+    """Return True if `quant` undoes an AscendAntiQuant before it; `single` where it has float32."""
     floats = quant.input(0)
     anti = floats.producer if floats is not None else None
     if quant.op != "AscendQuant" or anti is None or anti.op != "AscendAntiQuant":
@@ -67,7 +67,7 @@ def _gives_back(quant: Node, *, single: bool) -> bool:
 
 
 def _anti_quantised(anti: Node, numbers: npt.NDArray[Any]) -> npt.NDArray[np.float16]:
-    """(x + offset) * scale, with sqrt_mode times scale once more, all in float16."""
+    """Return (x + offset) * scale, with sqrt_mode times scale once more, all in float16."""
     import numpy as np
 
     scale, offset = _scale_and_offset(anti)
@@ -96,6 +96,6 @@ def _before_rounding(
 
 
 def _scale_and_offset(node: Node) -> tuple[float, float]:
-    """The two numbers of a node."""
+    """Return the two numbers of a node."""
     scale, offset = (node.attributes[name] for name in ("scale", "offset"))
     return float(scale), float(offset)  # type: ignore[arg-type]  # verified: floats

@@ -28,6 +28,6 @@ def constant_words(value: Value | None) -> npt.NDArray[np.uint64] | None:
 
 
 def constant_like(graph: Graph, old: Value | None, suffix: str, array: npt.NDArray[Any]) -> Value:
-    """A constant of `array` that is named after `old`."""
+    """Return a constant of `array` that is named after `old`."""
     name = suffix if old is None else f"{old.name}.{suffix}"
     return graph.constant(name, DenseConst(array))

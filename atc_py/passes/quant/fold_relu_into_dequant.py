@@ -41,7 +41,7 @@ class FoldReluIntoDequantPass(Pass):
 
 
 def _dequant_before(relu: Node) -> Node | None:
-    """The dequantisation whose results `relu` alone reads, or None."""
+    """Return the dequantisation whose results `relu` alone reads, or None."""
     x = relu.input(0)
     dequant = x.producer if x is not None else None
     if relu.op != "Relu" or x is None or dequant is None or dequant.op != "AscendDequant":
@@ -54,7 +54,7 @@ def _dequant_before(relu: Node) -> Node | None:
 
 
 def _is_positive(dequant: Node) -> bool:
-    """Whether all factors are known to be above 0 and finite."""
+    """Return True if all factors are known to be above 0 and finite."""
     scale = dequant.input(1)
     if scale is None or scale.const is None or isinstance(scale.const, OpaqueConst):
         return False

@@ -72,7 +72,7 @@ class _Chain:
 
     @property
     def relu(self) -> bool:
-        """Whether negative values are cleared on the way."""
+        """True if negative values are cleared on the way."""
         flag = self.dequant.attributes.get("relu_flag", False) is True
         return flag or any(node.op == "Relu" for node in self.between)
 
@@ -83,7 +83,7 @@ class _Chain:
 
 
 def _chain_to(quant: Node) -> _Chain | None:
-    """The chain that ends in `quant`, or None where none begins with a dequantisation."""
+    """Return the chain that ends in `quant`, or None where none begins with a dequantisation."""
     between: list[Node] = []
     node: Node | None = quant
     while node is not None:
@@ -98,7 +98,7 @@ def _chain_to(quant: Node) -> _Chain | None:
 
 
 def _requant_words(chain: _Chain) -> Words | None:
-    """Hardware words that do what the chain does, or None where there are none."""
+    """Return hardware words that do what the chain does, or None where there are none."""
     old = constant_words(chain.dequant.input(1))
     attributes = chain.quant.attributes
     scale, offset = attributes["scale"], attributes["offset"]
@@ -164,7 +164,7 @@ def _fuse(graph: Graph, chain: _Chain, words: Words) -> list[Node]:
 
 
 def _moved(graph: Graph, move: Node, value: Value) -> Value:
-    """`value` moved as `move` does."""
+    """Return `value` moved as `move` does."""
     name = f"{move.output.name}.{DType.INT8.value}"
     type_ = move.output.type.with_dtype(DType.INT8)
     inputs = [value, *move.inputs[1:]]

@@ -21,7 +21,7 @@ __all__ = ["advice_of", "advise", "with_shapes"]
 
 
 def advise(file: OnnxFile, shapes: Mapping[str, Shape], judge: Judge) -> ShapeAdvice:
-    """Shapes for the inputs that `shapes` leaves open, tried on the model.
+    """Return shapes for the inputs that `shapes` leaves open, tried on the model.
 
     Shapes that contradict the model's own are passed over.
     """
@@ -37,7 +37,7 @@ def advise(file: OnnxFile, shapes: Mapping[str, Shape], judge: Judge) -> ShapeAd
 
 
 def with_shapes(file: OnnxFile, shapes: Mapping[str, Shape]) -> OnnxFile:
-    """`file` as if its inputs stated the shapes that are given."""
+    """Return `file` as if its inputs stated the shapes that are given."""
     inputs = (
         replace(each, dims=shapes[each.name]) if each.name in shapes else each
         for each in file.inputs

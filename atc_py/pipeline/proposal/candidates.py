@@ -32,7 +32,7 @@ _CHANNEL_AXIS = {"Conv": 1, "Gemm": 1, "GRU": 2, "LSTM": 2, "MatMul": -1, "RNN":
 
 
 def values_for(dim: OpenDim, told: Mapping[OpenDim, int]) -> tuple[int, ...]:
-    """Values to try for one dim.
+    """Return values to try for one dim.
 
     Args:
         dim: the dim.
@@ -62,7 +62,7 @@ def first_values(
 
 
 def _is_channel(dim: OpenDim) -> bool:
-    """Whether it is the number of channels of an image."""
+    """Return True if it is the number of channels of an image."""
     return dim.rank >= _IMAGE_RANK and any(axis == 1 for _, axis in dim.places)
 
 
@@ -77,7 +77,7 @@ def hints(view: ModelView, dims: Sequence[OpenDim]) -> dict[OpenDim, int]:
 
 
 def _told(node: NodeView) -> tuple[tuple[str, int], int] | None:
-    """An axis of what the node reads, and how long its weights say that it is."""
+    """Return an axis of what the node reads, and how long its weights say that it is."""
     axis = None if node.domain else _CHANNEL_AXIS.get(node.op_type)
     if axis is None or len(node.inputs) < 2:  # noqa: PLR2004
         return None
@@ -89,7 +89,7 @@ def _told(node: NodeView) -> tuple[tuple[str, int], int] | None:
 
 
 def _extent(node: NodeView, weights: TensorView) -> int | None:
-    """The extent of the weights that the first input must share, or None."""
+    """Return the extent of the weights that the first input must share, or None."""
     dims = weights.dims or ()
     if node.op_type == "Conv" and len(dims) > 1 and dims[1] is not None:
         group = node.attributes.get("group", 1)

@@ -50,12 +50,12 @@ class Judgement:
         return self.view.faults
 
     def of(self, standing: Standing) -> dict[Hashable, Finding]:
-        """The findings of one standing, by what tells them apart."""
+        """Return the findings of one standing, by what tells them apart."""
         found = self.checked.check.findings
         return {key_of(each): each for each in found if each.standing is standing}
 
     def faults_beyond(self, known: Collection[Diagnostic]) -> list[Diagnostic]:
-        """Faults at places where `known` has none."""
+        """Return faults at places where `known` has none."""
         places = {_place_of(each) for each in known}
         return [each for each in self.faults if _place_of(each) not in places]
 

@@ -63,7 +63,7 @@ def misfits_explained(file: OnnxFile, shapes: Mapping[str, Shape], judge: Judge)
 def find_misfit(
     file: OnnxFile, shapes: Mapping[str, Shape], judge: Judge, fault: Diagnostic
 ) -> Misfit | None:
-    """The user's dims as the reason for a fault; None where they are not.
+    """Return the user's dims as the reason for a fault; None where they are not.
 
     They are the reason where the model is sound with these dims open, and with others that are
     near, or that a search finds.
@@ -109,7 +109,7 @@ def _diagnostic(
 
 
 def _with_ranks(file: OnnxFile, shapes: Mapping[str, Shape]) -> OnnxFile:
-    """The file with as many open dims for inputs of unknown rank as the user gave."""
+    """Return the file with as many open dims for inputs of unknown rank as the user gave."""
     inputs = (
         replace(each, dims=("",) * len(shapes[each.name]))
         if each.dims is None and each.name in shapes
@@ -120,12 +120,12 @@ def _with_ranks(file: OnnxFile, shapes: Mapping[str, Shape]) -> OnnxFile:
 
 
 def _place_of(fault: Diagnostic) -> object:
-    """The node where a fault shows."""
+    """Return the node where a fault shows."""
     return fault.place and fault.place.node
 
 
 def _fitting(search: Search, values: Mapping[OpenDim, int]) -> list[Tried]:
-    """Choices near `values` that fit: the next smaller one and the next larger one."""
+    """Return choices near `values` that fit: the next smaller one and the next larger one."""
     same = search.at(values)
     if not same.faults:
         return [same]  # dims of one name were given different values
@@ -159,5 +159,5 @@ def _nearest(search: Search, values: Mapping[OpenDim, int], *, upwards: bool) ->
 
 
 def _rounded(value: int, multiple: int, *, upwards: bool) -> int:
-    """The nearest multiple that is not smaller, or not larger; at least one multiple."""
+    """Return the nearest multiple that is not smaller, or not larger; at least one multiple."""
     return max(1, (value + multiple - 1) // multiple if upwards else value // multiple) * multiple

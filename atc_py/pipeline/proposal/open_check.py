@@ -40,7 +40,7 @@ def open_check(
     advice: ShapeAdvice,
     refused: Callable[[Judgement], list[Finding]],
 ) -> ModelCheck:
-    """The check with open dims, with what the dims that were tried say against it.
+    """Return the check with open dims, with what the dims that were tried say against it.
 
     Args:
         known: the judgement with open dims.
@@ -81,7 +81,7 @@ def _certain(
 
 
 def _held_against(known: Judgement, witness: Judgement, text: str) -> ModelCheck:
-    """The check without errors that a choice of dims refutes: they are not decided."""
+    """Return the check without errors that a choice of dims refutes: they are not decided."""
     there = witness.of(Standing.ERROR)
     refuted = {key: each for key, each in known.of(Standing.ERROR).items() if key not in there}
     gone = known.faults_beyond(witness.faults)

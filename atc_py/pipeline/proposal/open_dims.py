@@ -40,12 +40,12 @@ def open_dims(inputs: Iterable[DeclaredInput]) -> tuple[OpenDim, ...]:
 
 
 def _terms(name: str) -> list[str]:
-    """The terms of a sum; the name itself where it is none."""
+    """Return the terms of a sum; the name itself where it is none."""
     return [term.strip() for term in name.split("+")] if _SUM.fullmatch(name) else [name]
 
 
 def _is_sum(name: str, names: Iterable[str]) -> bool:
-    """Whether a name is a sum of numbers and of names of other dims."""
+    """Return True if a name is a sum of numbers and of names of other dims."""
     terms = _terms(name)
     return len(terms) > 1 and all(term.isdecimal() or term in names for term in terms)
 
@@ -61,7 +61,7 @@ def chosen(file: OnnxFile, values: Mapping[OpenDim, int]) -> OnnxFile:
 def _with_values(
     declared: DeclaredInput, by_place: Mapping[tuple[str, int], int], by_name: Mapping[str, int]
 ) -> DeclaredInput:
-    """An input with the values chosen."""
+    """Return an input with the values chosen."""
     if declared.dims is None:
         return declared
     dims = tuple(
@@ -72,7 +72,7 @@ def _with_values(
 
 
 def _sum(name: str, by_name: Mapping[str, int]) -> int | str:
-    """The value of a sum, or the name where a term is open or it is none."""
+    """Return the value of a sum, or the name where a term is open or it is none."""
     terms = _terms(name)
     found = [int(term) if term.isdecimal() else by_name.get(term) for term in terms]
     known = [term for term in found if term is not None]
@@ -80,7 +80,7 @@ def _sum(name: str, by_name: Mapping[str, int]) -> int | str:
 
 
 def shapes_of(file: OnnxFile, names: Iterable[str]) -> dict[str, Shape]:
-    """The shapes of those of the named inputs that are fixed."""
+    """Return the shapes of those of the named inputs that are fixed."""
     wanted = set(names)
     return {
         each.name: tuple(int(dim) for dim in each.dims)
@@ -92,7 +92,7 @@ def shapes_of(file: OnnxFile, names: Iterable[str]) -> dict[str, Shape]:
 
 
 def given_dims(inputs: Sequence[DeclaredInput], shapes: Mapping[str, Shape]) -> dict[OpenDim, int]:
-    """The values that `shapes` give open dims; a dim with two values has its first."""
+    """Return the values that `shapes` give open dims; a dim with two values has its first."""
     values: dict[OpenDim, int] = {}
     for dim in open_dims(inputs):
         for name, axis in dim.places:
@@ -113,7 +113,7 @@ def open_form(inputs: Iterable[DeclaredInput], shapes: Mapping[str, Shape]) -> s
 
 
 def _labels(declared: DeclaredInput, shapes: Mapping[str, Shape]) -> Iterator[str]:
-    """The dims of one input as text; three dots for an unknown rank."""
+    """Yield the dims of one input as text; three dots for an unknown rank."""
     if declared.name in shapes:
         yield from map(str, shapes[declared.name])
     elif declared.dims is None:

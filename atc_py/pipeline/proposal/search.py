@@ -49,7 +49,7 @@ class Tried:
 
     @property
     def fits(self) -> bool:
-        """Whether nothing is wrong that is not wrong anyway."""
+        """True if nothing is wrong that is not wrong anyway."""
         return not (self.faults or self.errors)
 
     @property
@@ -94,11 +94,11 @@ class Search:
 
     @property
     def may_go_on(self) -> bool:
-        """Whether one more choice may be tried."""
+        """True if one more choice may be tried."""
         return len(self._tried) < self._limit
 
     def propose(self) -> Proposal:
-        """The first choice that fits, or the best of those tried."""
+        """Return the first choice that fits, or the best of those tried."""
         told = hints(self._known.view, self.dims)
         best: Tried | None = None
         for values in first_values(self.dims, told):
@@ -115,7 +115,7 @@ class Search:
         return Proposal(best, len(self._tried))
 
     def _along_each(self, best: Tried, told: Mapping[OpenDim, int]) -> Tried:
-        """The best choice that differs in one dim after the other."""
+        """Return the best choice that differs in one dim after the other."""
         for dim in self.dims:
             for value in values_for(dim, told):
                 if best.fits or not self.may_go_on:
@@ -124,7 +124,7 @@ class Search:
         return best
 
     def _better(self, values: Mapping[OpenDim, int], best: Tried | None) -> Tried:
-        """The better one of a choice and the best before it."""
+        """Return the better one of a choice and the best before it."""
         found = self.at(values)
         return found if best is None or found.rank < best.rank else best
 
@@ -133,7 +133,7 @@ class Search:
         return values[-max(1, self._limit // 2) :]
 
     def at(self, values: Mapping[OpenDim, int]) -> Tried:
-        """One choice, which may leave dims open; each is judged once."""
+        """Return one choice, which may leave dims open; each is judged once."""
         key = tuple(values.get(dim) for dim in self.dims)
         if key not in self._tried:
             judgement = self._judge(chosen(self._file, values))
@@ -143,7 +143,7 @@ class Search:
         return self._tried[key]
 
     def leaving_open(self, best: Tried, dim: OpenDim) -> Judgement:
-        """The judgement with one dim open and the others as chosen."""
+        """Return the judgement with one dim open and the others as chosen."""
         values = {each: value for each, value in best.values.items() if each != dim}
         return self._judge(chosen(self._file, values))
 
@@ -162,7 +162,7 @@ def _ranked(
 
 
 def _with_rank(file: OnnxFile, position: int, rank: int) -> OnnxFile:
-    """The file with so many open dims for one of its inputs."""
+    """Return the file with so many open dims for one of its inputs."""
     inputs: list[DeclaredInput] = list(file.inputs)
     inputs[position] = replace(inputs[position], dims=("",) * rank)
     return replace(file, inputs=tuple(inputs))

@@ -30,14 +30,14 @@ _REPEATED = Words("another node has the same name", "与其他节点重名")
 
 
 def check_atc(document: Document) -> str:
-    """The object for one model, a list of objects for several."""
+    """Return the object for one model, a list of objects for several."""
     models = [_model(model, document.lang) for model in document.models]
     whole = models[0] if len(models) == 1 else models
     return escaped(json.dumps(whole, indent=2, ensure_ascii=False)) + "\n"
 
 
 def _model(model: Model, language: str) -> Json:
-    """One network and its nodes."""
+    """Return one network and its nodes."""
     causes = _causes(model)
     names = Counter((row.scope, row.name) for row in model.network if row.name)
     rows = []
@@ -59,7 +59,7 @@ def _model(model: Model, language: str) -> Json:
 
 
 def _causes(model: Model) -> Mapping[_Key, list[Json]]:
-    """Errors by node."""
+    """Return errors by node."""
     causes: dict[_Key, list[Json]] = defaultdict(list)
     for found in model.all_findings:
         if found.level != Standing.ERROR.value or found.node is None:
@@ -75,17 +75,17 @@ def _key(index: int, found: Found) -> _Key:
 
 
 def _key_of_row(row: Node) -> _Key:
-    """The same of a row of the network."""
+    """Return the same of a row of the network."""
     return row.index, row.scope, row.name, row.type.rpartition("::")[2]
 
 
 def _cause(number: int, message: str) -> Json:
-    """One reason."""
+    """Return one reason."""
     return {"code": number, "message": message}
 
 
 def _node(row: Node, causes: list[Json]) -> Json:
-    """One node; without causes it has no such key."""
+    """Return one node; without causes it has no such key."""
     whole: Json = {
         "name": row.name,
         "type": row.type,

@@ -68,7 +68,7 @@ class Baseline:
         self._new = 0
 
     def recognises(self, path: str, fingerprint: str) -> bool:
-        """Whether the baseline has the finding once more; it is used up then."""
+        """Return True if the baseline has the finding once more; it is used up then."""
         if path not in self._files:
             self._files[path] = self._nearest(PurePath(path).parts)
         key = (self._files[path], fingerprint)
@@ -80,7 +80,7 @@ class Baseline:
         return True
 
     def _nearest(self, parts: tuple[str, ...]) -> str:
-        """The baseline's file that the one at `parts` is; "" where none has its name."""
+        """Return the baseline's file that the one at `parts` is; "" where none has its name."""
         alike = {path: _common_tail(parts, other) for path, other in self._paths.items()}
         best = max(alike, key=lambda path: alike[path], default="")
         return best if best and alike[best] else ""
@@ -98,7 +98,7 @@ def _common_tail(parts: tuple[str, ...], others: tuple[str, ...]) -> int:
 
 
 def read_baseline(path: Path) -> Baseline:
-    """The findings of the report in a JSON file.
+    """Return the findings of the report in a JSON file.
 
     Raises:
         AtcError: as `atc_py.system.input_files.read_bytes` does; BAD_BASELINE where it is another file.
@@ -115,7 +115,7 @@ def read_baseline(path: Path) -> Baseline:
 
 
 def _decoded(path: Path) -> _Report:
-    """The parts of the file that matter."""
+    """Return the parts of the file that matter."""
     data = read_bytes(path, _MOST_BYTES).removeprefix(BOM_UTF8)
     try:
         return msgspec.json.decode(data, type=_Report)
@@ -126,7 +126,7 @@ def _decoded(path: Path) -> _Report:
 
 
 def _bad(path: Path, reason: str) -> AtcError:
-    """The diagnostic for a file that is no report."""
+    """Return the diagnostic for a file that is no report."""
     return BAD_BASELINE.error(
         f"the baseline {path} is not a report of a check: {reason}",
         place=Place(str(path)),

@@ -23,7 +23,7 @@ _FORMULA = ("=", "+", "-", "@")
 
 
 def check_csv(document: Document) -> str:
-    """The findings as RFC 4180 has it: a heading, commas, CR LF.
+    """Return the findings as RFC 4180 has it: a heading, commas, CR LF.
 
     Every finding is one line: control characters are escapes. A cell that a spreadsheet would
     take to be a formula begins with an apostrophe.
@@ -38,7 +38,7 @@ def check_csv(document: Document) -> str:
 
 
 def _row(model: Model, found: Found) -> list[str]:
-    """The cells of one finding."""
+    """Return the cells of one finding."""
     cells = {
         "model": model.path,
         "node": "" if found.node is None else str(found.node),
@@ -48,6 +48,6 @@ def _row(model: Model, found: Found) -> list[str]:
 
 
 def _cell(text: str) -> str:
-    """`text` as a cell that is only text."""
+    """Return `text` as a cell that is only text."""
     shown = visible(text)
     return f"'{shown}" if shown.lstrip().startswith(_FORMULA) else shown

@@ -21,7 +21,7 @@ FORMATS = ("text", "json", "sarif", "junit", "html", "csv")
 
 
 def render_check(name: str, document: Document, fail_on: Standing, *, verbose: bool = False) -> str:
-    """The report as text of the format `name`, one of FORMATS.
+    """Return the report as text of the format `name`, one of FORMATS.
 
     Args:
         name: the format.

@@ -43,7 +43,7 @@ class Group:
     sightings: tuple[Sighting, ...]
 
     def headline(self, language: str) -> str:
-        """The rule's sentence with its conditions, or a fault's message."""
+        """Return the rule's sentence with its conditions, or a fault's message."""
         allowed, when = Words.same(self.first.allowed), Words.same(self.first.when)
         demand = with_condition(allowed, when).in_language(language)
         return demand if self.first.allowed else self.first.message
@@ -55,7 +55,7 @@ class Group:
 
 
 def groups(findings: Iterable[Found]) -> list[Group]:
-    """The findings gathered, the worst level first, then in the order of the network."""
+    """Return the findings gathered, the worst level first, then in the order of the network."""
     gathered: dict[tuple[str, ...], dict[str, list[Found]]] = {}
     for found in findings:
         gathered.setdefault(_key(found), {}).setdefault(found.observed, []).append(found)
@@ -79,6 +79,6 @@ def _key(found: Found) -> tuple[str, ...]:
 
 
 def _group(values: dict[str, list[Found]]) -> Group:
-    """A group from its findings by observed value."""
+    """Return a group from its findings by observed value."""
     sightings = tuple(Sighting(observed, tuple(found)) for observed, found in values.items())
     return Group(sightings[0].findings[0], sightings)

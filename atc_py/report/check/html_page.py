@@ -33,7 +33,7 @@ _OPEN_GROUPS, _OPEN_FINDINGS = 10, 40
 
 
 def check_html(document: Document) -> str:
-    """The report as a page: verdicts, operators, and findings that can be filtered.
+    """Return the report as a page: verdicts, operators, and findings that can be filtered.
 
     Raises:
         AtcError: BAD_TEMPLATE where the template is missing or does not render.
@@ -51,18 +51,18 @@ def check_html(document: Document) -> str:
 
 
 def _by_name(table: dict[Standing, Any], language: str) -> dict[str, str]:
-    """A table of words by the standings' names."""
+    """Return a table of words by the standings' names."""
     return {standing.value: words.in_language(language) for standing, words in table.items()}
 
 
 def _operators(document: Document) -> list[str]:
-    """Operators that findings name, for the filter."""
+    """Return operators that findings name, for the filter."""
     found = {each.op for model in document.models for each in model.all_findings if each.op}
     return sorted(found, key=str.lower)
 
 
 def _page(document: Document, model: Model) -> dict[str, Any]:
-    """All that the page says of one model."""
+    """Return all that the page says of one model."""
     rows = groups(model.all_findings)
     return {
         "model": model,
@@ -78,7 +78,7 @@ def _page(document: Document, model: Model) -> dict[str, Any]:
 
 
 def _bar(model: Model) -> Iterator[dict[str, Any]]:
-    """Parts of the bar that shows the nodes by verdict, the best first; in percent."""
+    """Yield parts of the bar that shows the nodes by verdict, the best first; in percent."""
     start = 0.0
     for standing in COLUMNS:
         count = model.node_counts.get(standing.value, 0)
@@ -89,7 +89,7 @@ def _bar(model: Model) -> Iterator[dict[str, Any]]:
 
 
 def _group(document: Document, group: Group, *, unfolded: bool) -> dict[str, Any]:
-    """A rule and its nodes."""
+    """Return a rule and its nodes."""
     first = group.first
     findings = group.findings
     return {

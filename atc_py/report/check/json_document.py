@@ -36,7 +36,7 @@ __all__ = ["check_document", "check_json", "check_json_schema"]
 def check_document(
     report: CheckReport, language: str = "en", baseline: Baseline | None = None
 ) -> Document:
-    """The report in one language.
+    """Return the report in one language.
 
     Args:
         report: what was found.
@@ -62,12 +62,12 @@ def check_document(
 
 
 def check_json(document: Document) -> str:
-    """The document as JSON, indented."""
+    """Return the document as JSON, indented."""
     return format_json(document)
 
 
 def check_json_schema() -> str:
-    """The JSON schema of what `check_json` gives."""
+    """Return the JSON schema of what `check_json` gives."""
     schema = msgspec.json.schema(Document)
     for part in schema["$defs"].values():
         # Python 3.13 takes the indentation off docstrings, older ones leave it.
@@ -77,17 +77,17 @@ def check_json_schema() -> str:
 
 
 def _text(text: str) -> str:
-    """`text` without what UTF-8 cannot carry: bytes of file names become escapes."""
+    """Return `text` without what UTF-8 cannot carry: bytes of file names become escapes."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _counts(counts: Mapping[Standing, int]) -> dict[str, int]:
-    """Counts by the standings' names."""
+    """Return counts by the standings' names."""
     return {standing.value: count for standing, count in counts.items()}
 
 
 def _model(check: ModelCheck, language: str, baseline: Baseline | None) -> Model:
-    """One model."""
+    """Return one model."""
     faults = [_fault(fault) for fault in check.faults]
     findings = [_finding(finding, language) for finding in check.findings]
     path = _text(check.path)
@@ -140,14 +140,14 @@ def _biases(check: ModelCheck, language: str) -> Biases | None:
 
 
 def _recognised(found: Found, path: str, baseline: Baseline | None) -> Found:
-    """The finding, marked where the baseline has it."""
+    """Return the finding, marked where the baseline has it."""
     if baseline is None or not baseline.recognises(path, found.fingerprint):
         return found
     return msgspec.structs.replace(found, known=True)
 
 
 def _finding(finding: Finding, language: str) -> Found:
-    """A finding about a node."""
+    """Return a finding about a node."""
     place = finding.place
     return Found(
         fingerprint=finding.fingerprint,

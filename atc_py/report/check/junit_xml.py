@@ -27,7 +27,7 @@ _KINDS = ("failure", "error", "skipped")
 
 
 def check_junit(document: Document, fail_on: Standing) -> str:
-    """The report as XML.
+    """Return the report as XML.
 
     Args:
         document: the report.
@@ -43,7 +43,7 @@ def check_junit(document: Document, fail_on: Standing) -> str:
 
 
 def _suite(document: Document, model: Model, fail_on: Standing) -> ET.Element:
-    """A model's cases."""
+    """Return a model's cases."""
     suite = ET.Element("testsuite", name=visible(model.path))
     properties = ET.SubElement(suite, "properties")
     values = {
@@ -66,13 +66,13 @@ def _suite(document: Document, model: Model, fail_on: Standing) -> ET.Element:
 
 
 def _new_case(suite: ET.Element, model: Model, name: str) -> ET.Element:
-    """A case that passes."""
+    """Return a case that passes."""
     place = {"name": visible(name), "classname": visible(model.path)}
     return ET.SubElement(suite, "testcase", place)
 
 
 def _case(document: Document, model: Model, group: Group, fail_on: Standing) -> ET.Element:
-    """A case for one rule."""
+    """Return a case for one rule."""
     first, headline = group.first, group.headline(document.lang)
     place = {
         "name": visible(f"{first.op or 'model'}: {headline}"),
@@ -102,7 +102,7 @@ def _kind(group: Group, fail_on: Standing) -> str | None:
 
 
 def _lines(group: Group, language: str) -> list[str]:
-    """Every node with its value, the rule and the way out."""
+    """Return every node with its value, the rule and the way out."""
     lines = [visible(_line(found, language)) for found in group.findings]
     if group.first.source:
         lines.append(f"rule: {visible(group.first.source)}")
@@ -110,7 +110,7 @@ def _lines(group: Group, language: str) -> list[str]:
 
 
 def _line(found: Found, language: str) -> str:
-    """`error: node 17 "conv2": strides of Conv must be in [1, 63], found 64`."""
+    """Return `error: node 17 "conv2": strides of Conv must be in [1, 63], found 64`."""
     known = "known" if found.known else ""
     return ": ".join(
         part for part in (known, found.level, node_text(found, language), found.message) if part

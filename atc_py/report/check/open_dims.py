@@ -47,7 +47,7 @@ def deciding_text(model: Model, language: str) -> str:
 
 
 def _dims(axes: Sequence[OpenAxis]) -> list[list[OpenAxis]]:
-    """The axes by the dims that they have; one without a name is a dim of its own."""
+    """Return the axes by the dims that they have; one without a name is a dim of its own."""
     dims: dict[str | tuple[str, int], list[OpenAxis]] = {}
     for each in axes:
         dims.setdefault(each.name or (each.input, each.axis), []).append(each)
@@ -55,12 +55,12 @@ def _dims(axes: Sequence[OpenAxis]) -> list[list[OpenAxis]]:
 
 
 def _label(axis: OpenAxis) -> Words:
-    """A dim by its name, else by its axis."""
+    """Return a dim by its name, else by its axis."""
     return Words.same(axis.name) if axis.name else Words(f"axis {axis.axis}", f"轴 {axis.axis}")
 
 
 def _of_inputs(inputs: Sequence[str], labels: Sequence[Words]) -> Words:
-    """`height and width of images`."""
+    """Return `height and width of images`."""
     named, names = _listed([each.en for each in labels]), _listed(inputs)
     return Words(
         f"{named} of {names}", f" {'、'.join(inputs)} 的 {'、'.join(each.zh for each in labels)}"
@@ -68,6 +68,6 @@ def _of_inputs(inputs: Sequence[str], labels: Sequence[Words]) -> Words:
 
 
 def _listed(texts: Sequence[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
+    """Return `a`, `a and b`, `a, b and c`."""
     *most, last = texts
     return f"{', '.join(most)} and {last}" if most else last

@@ -39,7 +39,7 @@ _FINGERPRINT = "atcFinding/v1"
 
 
 def check_sarif(document: Document) -> str:
-    """The report as one SARIF run, indented."""
+    """Return the report as one SARIF run, indented."""
     found = [each for model in document.models for each in model.all_findings]
     rules = _numbered(each.code for each in found)
     uris = {model.path: _uri(model.path) for model in document.models}
@@ -66,12 +66,12 @@ def check_sarif(document: Document) -> str:
 
 
 def _numbered(names: Iterable[str]) -> dict[str, int]:
-    """Each name once with its position, in order."""
+    """Return each name once with its position, in order."""
     return {name: position for position, name in enumerate(dict.fromkeys(names))}
 
 
 def _driver(document: Document, codes: Iterable[str]) -> Json:
-    """The tool and the rules that it found broken."""
+    """Return the tool and the rules that it found broken."""
     return {
         "name": document.tool.name,
         "version": document.tool.version,
@@ -82,7 +82,7 @@ def _driver(document: Document, codes: Iterable[str]) -> Json:
 
 
 def _rule(code_id: str) -> Json:
-    """One row of the table of codes."""
+    """Return one row of the table of codes."""
     code = find_code(code_id)
     if code is None:
         return {"id": code_id}
@@ -98,7 +98,7 @@ def _rule(code_id: str) -> Json:
 
 
 def _artifact(uri: str) -> Json:
-    """A model's file."""
+    """Return a model's file."""
     return {
         "location": {"uri": uri},
         "roles": ["analysisTarget"],
@@ -107,7 +107,7 @@ def _artifact(uri: str) -> Json:
 
 
 def _result(document: Document, found: Found, rule: int, location: Json) -> Json:
-    """A finding."""
+    """Return a finding."""
     result: Json = {
         "ruleId": found.code,
         "ruleIndex": rule,
@@ -132,13 +132,13 @@ def _result(document: Document, found: Found, rule: int, location: Json) -> Json
 
 
 def _sentence(found: Found, language: str) -> str:
-    """`node 17 "conv2": strides of Conv ...`; viewers show the message alone."""
+    """Return `node 17 "conv2": strides of Conv ...`; viewers show the message alone."""
     subject = node_text(found, language) if found.node is not None else ""
     return COLON.in_language(language).join(part for part in (subject, found.message) if part)
 
 
 def _location(model: Model, found: Found, file: Json) -> Json:
-    """The model's file, and the node in it."""
+    """Return the model's file, and the node in it."""
     # A model is no text; viewers that want a line get its first.
     location: Json = {"physicalLocation": {"artifactLocation": file, "region": {"startLine": 1}}}
     if found.node is not None:
@@ -164,7 +164,7 @@ def _spec_location(found: Found) -> Json:
 
 
 def _uri(path: str) -> str:
-    """A relative URI where the file lies below the current folder, else a file URI."""
+    """Return a relative URI where the file lies below the current folder, else a file URI."""
     given = PurePath(path)
     relative = PurePath(os.path.normpath(given))
     if given.is_absolute():
@@ -177,16 +177,16 @@ def _uri(path: str) -> str:
 
 
 def _rooted(path: str) -> str:
-    """`path` with a slash before a drive's letter."""
+    """Return `path` with a slash before a drive's letter."""
     return path if path.startswith("/") else f"/{path}"
 
 
 def _message(text: str) -> str:
-    """`text` as SARIF's messages have it: braces and links have a meaning there."""
+    """Return `text` as SARIF's messages have it: braces and links have a meaning there."""
     return text.replace("{", "{{").replace("}", "}}").replace("](", "] (")
 
 
 def _unread(found: Iterable[Found]) -> bool:
-    """Whether a file could not be read."""
+    """Return True if a file could not be read."""
     codes = (find_code(each.code) for each in found)
     return any(code is not None and code.exit is ExitCode.FILE for code in codes)

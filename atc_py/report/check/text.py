@@ -42,7 +42,7 @@ _MOST_NODES = 4
 
 
 def check_blocks(document: Document, *, verbose: bool = False) -> Iterator[Block]:
-    """Lines and tables of the report, in order.
+    """Yield lines and tables of the report, in order.
 
     Args:
         document: the report.
@@ -63,7 +63,7 @@ def check_blocks(document: Document, *, verbose: bool = False) -> Iterator[Block
 
 
 def check_text(document: Document, *, verbose: bool = False) -> str:
-    """The report in plain text, for a file."""
+    """Return the report in plain text, for a file."""
     lines: list[str] = []
     for block in check_blocks(document, verbose=verbose):
         lines += [block] if isinstance(block, str) else plain_lines(block)
@@ -71,20 +71,20 @@ def check_text(document: Document, *, verbose: bool = False) -> str:
 
 
 def verdict_lines(document: Document) -> list[str]:
-    """One line a model, and one on the baseline."""
+    """Return one line a model, and one on the baseline."""
     lines = [_verdict(document, model) for model in document.models]
     return [*lines, *([baseline_text(document)] if document.baseline is not None else [])]
 
 
 def _headline(group: Group, language: str) -> str:
-    """`error[ATC4012 attr-out-of-range]: strides of Conv must be in [1, 63]`."""
+    """Return `error[ATC4012 attr-out-of-range]: strides of Conv must be in [1, 63]`."""
     first = group.first
     level = LEVELS[Standing(first.level)].in_language(language)
     return f"{level}[{first.code} {first.name}]: {clipped(group.headline(language))}"
 
 
 def finding_lines(model: Model, language: str, *, verbose: bool = False) -> Iterator[str]:
-    """The findings of a model by rule, an empty line before each rule."""
+    """Yield the findings of a model by rule, an empty line before each rule."""
     shown = [found for found in model.all_findings if verbose or not found.known]
     gathered = groups(shown)
     most = len(gathered) if verbose else _MOST_GROUPS
@@ -97,7 +97,7 @@ def finding_lines(model: Model, language: str, *, verbose: bool = False) -> Iter
 
 
 def _model(document: Document, model: Model, *, verbose: bool) -> Iterator[Block]:
-    """Everything about one model."""
+    """Yield everything about one model."""
     language = document.lang
     yield _verdict(document, model)
     yield from finding_lines(model, language, verbose=verbose)
@@ -115,13 +115,13 @@ def _model(document: Document, model: Model, *, verbose: bool) -> Iterator[Block
 
 
 def _verdict(document: Document, model: Model) -> str:
-    """`resnet.onnx: supported: all 71 nodes`."""
+    """Return `resnet.onnx: supported: all 71 nodes`."""
     verdict = verdict_text(model, document.lang)
     return f"{visible(model.path)}{COLON.in_language(document.lang)}{verdict}"
 
 
 def _group_lines(group: Group, language: str, *, verbose: bool) -> Iterator[str]:
-    """The headline, the nodes, the rule and the way out."""
+    """Yield the headline, the nodes, the rule and the way out."""
     yield _headline(group, language)
     most = len(group.sightings) if verbose else _MOST_LINES
     for sighting in group.sightings[:most]:
@@ -138,7 +138,7 @@ def _group_lines(group: Group, language: str, *, verbose: bool) -> Iterator[str]
 
 
 def _sighting_line(sighting: Sighting, language: str, *, verbose: bool) -> str:
-    """`node 17 "conv2", node 20 "conv5" and 3 more: found [1, 64]`."""
+    """Return `node 17 "conv2", node 20 "conv5" and 3 more: found [1, 64]`."""
     findings = sighting.findings
     most = len(findings) if verbose else _MOST_NODES
     # A line that would leave one node out may as well name it.
@@ -171,7 +171,7 @@ def _more_line(count: int, language: str) -> str:
 
 
 def _operators(model: Model, language: str, *, verbose: bool) -> Table:
-    """Operators with their nodes by verdict."""
+    """Return operators with their nodes by verdict."""
     mark = HEADINGS["not_listed"].in_language(language)
     standings = _standings([model])
     most = len(model.operators) if verbose else _MOST_GROUPS
@@ -195,7 +195,7 @@ def _operators(model: Model, language: str, *, verbose: bool) -> Table:
 
 
 def _summary(document: Document) -> Table:
-    """Models with their verdicts and nodes, and a total."""
+    """Return models with their verdicts and nodes, and a total."""
     language, standings = document.lang, _standings(document.models)
     total: Counter[str] = Counter()
     for model in document.models:
@@ -222,19 +222,19 @@ def _summary(document: Document) -> Table:
 
 
 def _standings(models: Sequence[Model]) -> list[Standing]:
-    """Verdicts that get a column: the two plain ones, and those that a node has."""
+    """Return verdicts that get a column: the two plain ones, and those that a node has."""
     busy = {name for model in models for name in model.node_counts}
     plain = {Standing.SUPPORTED, Standing.ERROR}
     return [each for each in COLUMNS if each in plain or each.value in busy]
 
 
 def _columns(first: tuple[str, ...], standings: list[Standing], language: str) -> tuple[str, ...]:
-    """Headings: `first` in words, then counts of nodes, which are aligned to the right."""
+    """Return headings: `first` in words, then counts of nodes, which are aligned to the right."""
     heads = [HEADINGS[key].in_language(language) for key in first]
     counts = [HEADINGS["network"], *(COLUMNS[each] for each in standings)]
     return (*heads, *(f"{words.in_language(language)}>" for words in counts))
 
 
 def _cells(counts: Mapping[str, int], standings: list[Standing]) -> list[str]:
-    """Counts of nodes by verdict; a row of zeros would hide the others."""
+    """Return counts of nodes by verdict; a row of zeros would hide the others."""
     return [str(counts.get(each.value) or "-") for each in standings]

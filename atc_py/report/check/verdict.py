@@ -15,7 +15,7 @@ __all__ = ["exit_status"]
 
 
 def exit_status(document: Document, fail_on: Standing) -> int:
-    """0, or the worst status of a finding that counts.
+    """Return 0, or the worst status of a finding that counts.
 
     Findings as bad as `fail_on` or worse count unless a baseline knows them; what could not be
     read counts always.
@@ -30,7 +30,7 @@ def exit_status(document: Document, fail_on: Standing) -> int:
 
 
 def _status(found: Found, fail_on: Standing, *, fault: bool) -> int:
-    """The exit status that one finding leads to."""
+    """Return the exit status that one finding leads to."""
     code = find_code(found.code)
     status = ExitCode.MODEL if code is None or not fault else code.exit
     if status not in {ExitCode.DONE, ExitCode.MODEL}:

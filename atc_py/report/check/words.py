@@ -89,7 +89,7 @@ _TAILS = {
 
 
 def verdict_text(model: Model, language: str) -> str:
-    """`not supported: 3 errors in 2 of 71 nodes; 4 rewritten, 1 on the AI CPU`."""
+    """Return `not supported: 3 errors in 2 of 71 nodes; 4 rewritten, 1 on the AI CPU`."""
     verdict = Standing(model.verdict)
     counts = {Standing(name): count for name, count in model.node_counts.items()}
     head = _head(model, verdict, counts).in_language(language)
@@ -105,7 +105,7 @@ def verdict_text(model: Model, language: str) -> str:
 
 
 def baseline_text(document: Document) -> str:
-    """`12 known, 1 new`, with what is gone; empty without a baseline."""
+    """Return `12 known, 1 new`, with what is gone; empty without a baseline."""
     count = document.baseline
     if count is None:
         return ""
@@ -120,7 +120,7 @@ def baseline_text(document: Document) -> str:
 
 
 def node_text(found: Found, language: str) -> str:
-    """`node 17 "conv2" in then_branch of "choose"`; empty where it is no node's."""
+    """Return `node 17 "conv2" in then_branch of "choose"`; empty where it is no node's."""
     if found.node is None:
         return " ".join(part for part in (_quoted(found.node_name), found.field) if part)
     node = HEADINGS["node"].in_language(language)
@@ -132,7 +132,7 @@ def node_text(found: Found, language: str) -> str:
 
 
 def observed_text(found: Found, language: str) -> str:
-    """`found [1, 64]` or `not decided: X is ?x3x8x8`; empty where nothing was observed."""
+    """Return `found [1, 64]` or `not decided: X is ?x3x8x8`; empty where nothing was observed."""
     if not found.observed:
         return ""
     if found.level == Standing.UNKNOWN.value:
@@ -141,19 +141,19 @@ def observed_text(found: Found, language: str) -> str:
 
 
 def shape_option(hint: str) -> str:
-    """`--input-shape "x:1,3,224,224"`, in quotes that shells leave alone."""
+    """Return `--input-shape "x:1,3,224,224"`, in quotes that shells leave alone."""
     shown = visible(hint)
     text = shlex.quote(shown) if set(shown) & set('"$`\\!') else f'"{shown}"'
     return f"--input-shape {text}"
 
 
 def _quoted(name: str) -> str:
-    """The name in quotes; nothing where it is empty."""
+    """Return the name in quotes; nothing where it is empty."""
     return f'"{name}"' if name else ""
 
 
 def _head(model: Model, verdict: Standing, counts: dict[Standing, int]) -> Words:
-    """The verdict without what else is to say."""
+    """Return the verdict without what else is to say."""
     total, faults = model.nodes, len(model.faults)
     if faults and not total:
         return Words(f"not checked: {_faults(faults)}", f"未检查：文件有 {faults} 处问题")
@@ -173,7 +173,7 @@ def _head(model: Model, verdict: Standing, counts: dict[Standing, int]) -> Words
 
 
 def _not_supported(model: Model) -> Words:
-    """Faults, and errors with their nodes."""
+    """Return faults, and errors with their nodes."""
     total = model.nodes
     misfits = sum(found.code == BAD_INPUT_SHAPE.id for found in model.faults)
     faults = len(model.faults) - misfits
@@ -200,10 +200,10 @@ def _not_supported(model: Model) -> Words:
 
 
 def _faults(count: int) -> str:
-    """`1 fault` or `2 faults`."""
+    """Return `1 fault` or `2 faults`."""
     return f"{count} fault" if count == 1 else f"{count} faults"
 
 
 def _nodes(count: int) -> str:
-    """`1 node` or `2 nodes`."""
+    """Return `1 node` or `2 nodes`."""
     return f"{count} node" if count == 1 else f"{count} nodes"

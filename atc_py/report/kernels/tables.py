@@ -34,7 +34,7 @@ _CODES = {
 
 
 def summary(listed: KernelList) -> str:
-    """`24 kernels for sim, 18 complete; they serve 312 nodes`."""
+    """Return `24 kernels for sim, 18 complete; they serve 312 nodes`."""
     complete = sum(each["complete"] for each in listed.kernels)
     nodes = sum(len(row["nodes"]) for each in listed.kernels for row in each["rows"])
     count = len(listed.kernels)
@@ -42,7 +42,7 @@ def summary(listed: KernelList) -> str:
 
 
 def kernel_tables(listed: KernelList) -> list[Table]:
-    """One line a kernel, then one a set of shapes."""
+    """Return one line a kernel, then one a set of shapes."""
     if not listed.kernels:
         return []
     head = ("kernel", "operator", "family", "state", "nodes>", "lines>")
@@ -81,7 +81,7 @@ def _state(kernel: Mapping[str, Any]) -> str:
 
 
 def _shapes(shapes: Sequence[Sequence[int | None]]) -> str:
-    """`2x3, 3 -> 2x3` without names: the operands in the kernel's order."""
+    """Return `2x3, 3 -> 2x3` without names: the operands in the kernel's order."""
     return ", ".join(
         "x".join("?" if extent is None else str(extent) for extent in shape) or "scalar"
         for shape in shapes
@@ -93,12 +93,12 @@ _TOLD = ("tile_count", "tile_rows", "tile_length", "chunk_length", "tile_m", "ti
 
 
 def _plan(tiling: Mapping[str, Any]) -> str:
-    """`tile_count 8, chunk_length 1024`."""
+    """Return `tile_count 8, chunk_length 1024`."""
     return ", ".join(f"{name} {tiling[name]}" for name in _TOLD if name in tiling)
 
 
 def _buffers(used: Sequence[Mapping[str, Any]], sizes: Mapping[str, int]) -> str:
-    """`ub 18.0 KiB of 256.0 KiB (7%)`."""
+    """Return `ub 18.0 KiB of 256.0 KiB (7%)`."""
     total: Counter[str] = Counter()
     for each in used:
         total[each["storage"]] += each["bytes"]
@@ -109,7 +109,7 @@ def _buffers(used: Sequence[Mapping[str, Any]], sizes: Mapping[str, int]) -> str
 
 
 def verified_tables(checked: Sequence[Checked]) -> list[Table]:
-    """One line for each kernel and set of shapes."""
+    """Return one line for each kernel and set of shapes."""
     head = ("kernel", "shapes", "result", "ulps>", "")
     rows = tuple(
         (
@@ -125,14 +125,14 @@ def verified_tables(checked: Sequence[Checked]) -> list[Table]:
 
 
 def verified_summary(checked: Sequence[Checked]) -> str:
-    """`21 equal, 2 close, 4 skeleton`."""
+    """Return `21 equal, 2 close, 4 skeleton`."""
     counts = Counter(each.verdict for each in checked)
     listed = [f"{counts[verdict]} {verdict.value}" for verdict in Verdict if counts[verdict]]
     return ", ".join(listed) or "the model has no kernels"
 
 
 def verified_json(checked: Sequence[Checked], found: Iterable[Diagnostic] = ()) -> dict[str, Any]:
-    """The results as JSON, with what was found wrong."""
+    """Return the results as JSON, with what was found wrong."""
     return {
         "kernels": [
             {
@@ -150,7 +150,7 @@ def verified_json(checked: Sequence[Checked], found: Iterable[Diagnostic] = ()) 
 
 
 def findings(checked: Sequence[Checked]) -> list[Diagnostic]:
-    """A diagnostic for each kernel that is wrong."""
+    """Return a diagnostic for each kernel that is wrong."""
     return [
         _CODES[each.verdict].diagnostic(
             f"{each.kernel['name']}: {each.text}",

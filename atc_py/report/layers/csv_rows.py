@@ -54,7 +54,7 @@ def layers_csv(done: LayerComparison) -> str:
 
 
 def _row(done: LayerComparison, layer: Layer) -> list[str]:
-    """The cells of a layer, in the order of the columns."""
+    """Return the cells of a layer, in the order of the columns."""
     figures = layer.figures
     shape = ",".join("?" if extent is None else str(extent) for extent in layer.shape)
     numbers = (
@@ -106,6 +106,6 @@ def _as_output(done: LayerComparison, at: int) -> list[str]:
 
 
 def _cell(text: str) -> str:
-    """`text` as a cell that is only text."""
+    """Return `text` as a cell that is only text."""
     shown = visible(text)
     return f"'{shown}" if shown.lstrip().startswith(_FORMULA) else shown

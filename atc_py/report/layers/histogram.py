@@ -59,7 +59,7 @@ class Drawing:
 
 
 def drawing(histogram: Histogram) -> Drawing:
-    """Places and extents of all parts of the picture, WIDTH by HEIGHT."""
+    """Return places and extents of all parts of the picture, WIDTH by HEIGHT."""
     low, high = histogram.low, histogram.high
     inner = WIDTH - 2 * _EDGE
     count = len(histogram.original)
@@ -95,7 +95,7 @@ def drawing(histogram: Histogram) -> Drawing:
 
 
 def _bar(each: tuple[float, float, float, float, str], unit: float) -> Bar:
-    """A bar of the original, whose title has the device's share as well."""
+    """Return a bar of the original, whose title has the device's share as well."""
     x, width, ours, theirs, what = each
     title = f"{what}original {ours:.2%}, device {theirs:.2%}"
     return Bar(
@@ -104,7 +104,7 @@ def _bar(each: tuple[float, float, float, float, str], unit: float) -> Bar:
 
 
 def _steps(bins: list[tuple[float, float, float]], unit: float) -> str:
-    """The outline of bars that stand side by side."""
+    """Return the outline of bars that stand side by side."""
     points = [(bins[0][0], HEIGHT)]
     for x, width, share in bins:
         points += [(x, HEIGHT - share * unit), (x + width, HEIGHT - share * unit)]
@@ -113,12 +113,12 @@ def _steps(bins: list[tuple[float, float, float]], unit: float) -> str:
 
 
 def _ticks(histogram: Histogram, place: Callable[[float], float]) -> list[Mark]:
-    """About five powers of two, evenly spaced."""
+    """Return about five powers of two, evenly spaced."""
     first, last = int(histogram.low), int(histogram.high)
     step = max((last - first) // 5, 1)
     return [Mark(f"{place(at):.1f}", f"2^{at}") for at in range(first, last + 1, step)]
 
 
 def _limit(name: str, x: float) -> Mark:
-    """A limit of the dtype; its label stands inside the picture."""
+    """Return a limit of the dtype; its label stands inside the picture."""
     return Mark(f"{x:.1f}", name, "end" if x > WIDTH / 2 else "start")

@@ -22,7 +22,7 @@ _DECADES = 8
 
 
 def layers_html(done: LayerComparison) -> str:
-    """The report as a page: the verdict, error along the network, and a table to sort.
+    """Return the report as a page: the verdict, error along the network, and a table to sort.
 
     Raises:
         AtcError: BAD_TEMPLATE where the template is missing or does not render.
@@ -58,7 +58,7 @@ def _height(error: float) -> str:
 
 
 def _point(done: LayerComparison, at: int) -> dict[str, str]:
-    """A layer in the picture."""
+    """Return a layer in the picture."""
     layer = done.layers[at]
     kind = "bad" if layer.faults else "born" if layer.root == at else "good"
     return {
@@ -70,7 +70,7 @@ def _point(done: LayerComparison, at: int) -> dict[str, str]:
 
 
 def _row(done: LayerComparison, layer: Layer) -> dict[str, object]:
-    """A layer in the table; numbers beside the text that shows them, for sorting."""
+    """Return a layer in the table; numbers beside the text that shows them, for sorting."""
     figures = layer.figures
     numbers = (
         *layer.judged, figures.max_absolute,

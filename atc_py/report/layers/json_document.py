@@ -131,7 +131,7 @@ def _finite(numbers: Mapping[str, object]) -> dict[str, object]:
 
 
 def suggestion_json(found: Suggestion) -> dict[str, object]:
-    """The suggestion as JSON values."""
+    """Return the suggestion as JSON values."""
     return {
         "target": found.target,
         "needed": found.needed,
@@ -149,6 +149,6 @@ def suggestion_json(found: Suggestion) -> dict[str, object]:
 
 
 def _outputs_json(done: LayerComparison) -> dict[str, object]:
-    """Figures of the outputs by name."""
+    """Return figures of the outputs by name."""
     outputs = {name: output_json(done, name) for name in done.outputs}
     return {"stopped": done.stopped or None, "outputs": outputs}

@@ -18,7 +18,7 @@ _SHOWN = 20
 
 
 def suggestion_lines(found: Suggestion) -> list[str]:
-    """The suggestion line by line: a verdict, what to keep, errors before and after."""
+    """Return the suggestion line by line: a verdict, what to keep, errors before and after."""
     lines = [visible(f"suggestion: {_verdict(found)}")]
     lines += [f"  {visible(line)}" for line in _remarks(found)]
     tables = [_kept(found)] if found.kept else []
@@ -30,7 +30,7 @@ def suggestion_lines(found: Suggestion) -> list[str]:
 
 
 def _verdict(found: Suggestion) -> str:
-    """One sentence."""
+    """Return one sentence."""
     if not found.needed:
         return f"nothing to keep: the target ({found.target}) is reached as it is"
     if found.reached:
@@ -87,13 +87,13 @@ def _remarks(found: Suggestion) -> list[str]:
 
 
 def _some(names: list[str], most: int = 5) -> str:
-    """The first names, and how many more there are."""
+    """Return the first names, and how many more there are."""
     left = len(names) - most
     return ", ".join(names[:most]) + (f" and {left} more" if left > 0 else "")
 
 
 def _kept(found: Suggestion) -> Table:
-    """The lines of the file."""
+    """Return the lines of the file."""
     rows = [(each.line, each.op, str(each.nodes), each.engine) for each in found.kept[:_SHOWN]]
     left = len(found.kept) - _SHOWN
     if left > 0:
@@ -102,7 +102,7 @@ def _kept(found: Suggestion) -> Table:
 
 
 def _errors(found: Suggestion) -> Table:
-    """Errors of the outputs before and after."""
+    """Return errors of the outputs before and after."""
     title = "Outputs with the suggestion"
     if found.out_of_reach:
         title = "Outputs with all candidates kept"
@@ -115,7 +115,7 @@ def _errors(found: Suggestion) -> Table:
 
 
 def _numbers(done: LayerComparison, name: str) -> tuple[str, ...]:
-    """The numbers of an output."""
+    """Return the numbers of an output."""
     if name not in done.outputs:
         return ("not reached", "", "", "", "")
     layer = done.layers[done.outputs[name]]

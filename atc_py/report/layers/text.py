@@ -31,7 +31,7 @@ _COLUMNS = ("layer", "from", "dtype", "cosine>", "distance>", "SNR dB>", "max ab
 
 
 def layers_text(done: LayerComparison) -> str:
-    """The whole report in plain text."""
+    """Return the whole report in plain text."""
     return "\n".join(layer_lines(done)) + "\n"
 
 
@@ -48,14 +48,14 @@ def layer_lines(done: LayerComparison) -> list[str]:
 
 
 def number_text(value: float) -> str:
-    """A figure as it is shown."""
+    """Return a figure as it is shown."""
     if math.isnan(value):
         return "NaN"
     return f"{value:.4g}" if math.isfinite(value) else ("inf" if value > 0 else "-inf")
 
 
 def origin_text(done: LayerComparison, layer: Layer) -> str:
-    """Whether the error was born in the layer, or where it came from."""
+    """Return True if the error was born in the layer, or where it came from."""
     root = done.root_of(layer)
     if layer.birth is Birth.PASSED_ON and root is not None:
         text = f"passed on from {root.source}"
@@ -165,7 +165,7 @@ def _against_targets(done: LayerComparison) -> list[str]:
 
 
 def _title(layer: Layer) -> str:
-    """The original's node and, in brackets, what runs it."""
+    """Return the original's node and, in brackets, what runs it."""
     source = f"{layer.source} ({layer.source_op or 'input'})"
     return f"{source}, {layer.op} in {layer.dtype} on the device"
 
@@ -197,7 +197,7 @@ def _ranking(done: LayerComparison, name: str) -> tuple[str, str]:
 
 
 def _worst(done: LayerComparison) -> Table:
-    """The layers with the largest errors."""
+    """Return the layers with the largest errors."""
     shown = done.worst()[:_SHOWN]
     rows = tuple(
         (
@@ -215,7 +215,7 @@ def _worst(done: LayerComparison) -> Table:
 
 
 def _figures(layer: Layer) -> tuple[str, ...]:
-    """The numbers of a layer."""
+    """Return the numbers of a layer."""
     figures, judged = layer.figures, layer.judged
     cosine = "NaN" if math.isnan(judged.cosine) else f"{judged.cosine:.6f}"
     numbers = (judged.distance, judged.snr, figures.max_absolute, figures.max_relative)
@@ -253,7 +253,7 @@ def _cost(done: LayerComparison) -> list[str]:
 
 
 def _visible(text: str) -> str:
-    """`text` without what could command a terminal."""
+    """Return `text` without what could command a terminal."""
     from atc_py.report.escape import visible
 
     return visible(text)

@@ -30,7 +30,7 @@ def comparison_table(comparisons: Iterable[Comparison]) -> Table:
 
 
 def _compared(row: Comparison) -> tuple[str, ...]:
-    """One output in the table."""
+    """Return one output in the table."""
     if row.other_shapes is not None:
         return row.name, "FAILED", "-", "-", "-", "-", "-"
     return (

@@ -20,19 +20,19 @@ __all__ = ["conversion_tables"]
 
 
 def conversion_tables(done: Conversion) -> list[Table]:
-    """The tables that `convert` prints."""
+    """Return the tables that `convert` prints."""
     return [_stages(done), _operators(done.facts), _summary(done)]
 
 
 def _stages(done: Conversion) -> Table:
-    """Stages with their times."""
+    """Return stages with their times."""
     rows = [(stage.name, format_seconds(stage.seconds)) for stage in done.stages]
     rows.append(("total", format_seconds(sum(stage.seconds for stage in done.stages))))
     return Table("Stages", ("stage", "time>"), tuple(rows))
 
 
 def _operators(facts: Facts) -> Table:
-    """ONNX operators beside target operators, both sorted by count."""
+    """Return ONNX operators beside target operators, both sorted by count."""
     before, after = _ranked(facts.source_operators), _ranked(facts.target_operators)
     height = max(len(before), len(after))
     blank = ("", "")
@@ -50,7 +50,7 @@ def _operators(facts: Facts) -> Table:
 
 
 def _ranked(counts: Mapping[str, int]) -> list[tuple[str, str]]:
-    """Operators and counts, the most frequent first."""
+    """Return operators and counts, the most frequent first."""
     ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return [(name, str(count)) for name, count in ranked]
 
@@ -80,7 +80,7 @@ def _summary(done: Conversion) -> Table:
 
 
 def _launches_text(facts: Facts) -> str:
-    """Kernel launches of a run, beside the nodes that they execute."""
+    """Return kernel launches of a run, beside the nodes that they execute."""
     nodes = sum(count for engine, count in facts.engines.items() if engine != "local")
     text = f"{facts.launches} for {nodes} nodes" if facts.launches != nodes else str(nodes)
     return f"{text}; {facts.launches_unfused} kernels before any pass"

@@ -35,7 +35,7 @@ class LayoutRecord(TypedDict):
 
 
 def layout_json(report: Mapping[str, object], file: str) -> LayoutRecord:
-    """The record of layout in an offline model's report.
+    """Return the record of layout in an offline model's report.
 
     Raises:
         AtcError: OM_CONTENT where the report has none, or one that does not follow its schema.
@@ -44,7 +44,7 @@ def layout_json(report: Mapping[str, object], file: str) -> LayoutRecord:
 
 
 def layout_tables(found: LayoutRecord) -> list[Table]:
-    """The record as tables: formats with how many values have them, then TransData."""
+    """Return the record as tables: formats with how many values have them, then TransData."""
     values = tuple((name, str(count)) for name, count in found["values"].items())
     rows = tuple(
         (
@@ -63,5 +63,5 @@ def layout_tables(found: LayoutRecord) -> list[Table]:
 
 
 def conversions_text(operators: Mapping[str, int]) -> str:
-    """The conversions among target operators, counted, for a summary."""
+    """Return the conversions among target operators, counted, for a summary."""
     return f"{operators.get('TransData', 0)} TransData, {operators.get('Cast', 0)} Cast"

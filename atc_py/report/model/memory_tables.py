@@ -16,14 +16,14 @@ _SHOWN = 12
 
 
 def memory_row(facts: MemoryFacts | None) -> tuple[tuple[str, str], ...]:
-    """The row of a summary; none without a plan."""
+    """Return the row of a summary; none without a plan."""
     if facts is None:
         return ()
     return (("memory", f"{format_bytes(facts.total)}; {_arena_text(facts)}"),)
 
 
 def memory_tables(facts: MemoryFacts | None) -> list[Table]:
-    """The section on memory; empty without a plan."""
+    """Return the section on memory; empty without a plan."""
     if facts is None:
         return []
     rows = [
@@ -42,12 +42,12 @@ def memory_tables(facts: MemoryFacts | None) -> list[Table]:
 
 
 def _grows(facts: MemoryFacts) -> bool:
-    """Whether the run takes memory that nobody can size before."""
+    """Return True if the run takes memory that nobody can size before."""
     return facts.at_run > 0
 
 
 def _arena_text(facts: MemoryFacts) -> str:
-    """The arena beside its bound."""
+    """Return the arena beside its bound."""
     if not facts.arena:
         return "arena empty"
     text = f"arena {format_bytes(facts.arena)}, {facts.ratio:.2f} x the lower bound"
@@ -63,7 +63,7 @@ def _values_text(facts: MemoryFacts) -> str:
 
 
 def _widest(facts: MemoryFacts) -> Table:
-    """The tensors of the widest moment."""
+    """Return the tensors of the widest moment."""
     rows = [
         (tensor.name, tensor.type, str(tensor.offset), format_bytes(tensor.nbytes))
         for tensor in facts.tensors[:_SHOWN]

@@ -21,7 +21,7 @@ __all__ = ["model_json", "model_tables"]
 def model_tables(
     description: OmModel, file_bytes: int, report: Mapping[str, object]
 ) -> list[Table]:
-    """Summary, inputs and outputs, operators, memory of an offline model."""
+    """Return summary, inputs and outputs, operators, memory of an offline model."""
     return [
         _summary(description, file_bytes, report),
         _ports(description),
@@ -31,7 +31,7 @@ def model_tables(
 
 
 def model_json(description: OmModel, file_bytes: int, report: Mapping[str, object]) -> object:
-    """The same as JSON values, with the compilation's own report."""
+    """Return the same as JSON values, with the compilation's own report."""
     memory = memory_facts(description)
     return {
         "name": description.name,
@@ -71,7 +71,7 @@ def _summary(description: OmModel, file_bytes: int, report: Mapping[str, object]
 
 
 def _ports(description: OmModel) -> Table:
-    """Inputs and outputs with their types."""
+    """Return inputs and outputs with their types."""
     rows = [
         (kind, port.name, *_type(description, port))
         for kind, ports in (("input", description.inputs), ("output", description.outputs))
@@ -81,7 +81,7 @@ def _ports(description: OmModel) -> Table:
 
 
 def _type(description: OmModel, port: OmPort) -> tuple[str, str, str]:
-    """dtype, shape and format of a port as text."""
+    """Return dtype, shape and format of a port as text."""
     tensor = description.tensors[port.tensor]
     return (
         tensor.dtype,
@@ -91,7 +91,7 @@ def _type(description: OmModel, port: OmPort) -> tuple[str, str, str]:
 
 
 def _port_json(description: OmModel, port: OmPort) -> dict[str, object]:
-    """A port as JSON values."""
+    """Return a port as JSON values."""
     tensor = description.tensors[port.tensor]
     return {
         "name": port.name,
@@ -102,7 +102,7 @@ def _port_json(description: OmModel, port: OmPort) -> dict[str, object]:
 
 
 def _operators(description: OmModel) -> Table:
-    """Operators with engine and count, the most frequent first."""
+    """Return operators with engine and count, the most frequent first."""
     counts = Counter((node.op, node.engine) for node in description.nodes)
     ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     rows = tuple((op, engine, str(count)) for (op, engine), count in ranked)

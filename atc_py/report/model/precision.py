@@ -44,7 +44,7 @@ class PrecisionRecord(TypedDict):
 
 
 def precision_json(report: Mapping[str, object], file: str) -> PrecisionRecord:
-    """The record of precision in an offline model's report.
+    """Return the record of precision in an offline model's report.
 
     Raises:
         AtcError: OM_CONTENT where the report has none, or one that does not follow its schema.
@@ -53,7 +53,7 @@ def precision_json(report: Mapping[str, object], file: str) -> PrecisionRecord:
 
 
 def precision_tables(found: PrecisionRecord) -> list[Table]:
-    """The record as tables: nodes, then casts."""
+    """Return the record as tables: nodes, then casts."""
     nodes = tuple(
         (
             each["name"],
@@ -77,11 +77,11 @@ def precision_tables(found: PrecisionRecord) -> list[Table]:
 
 
 def _dtypes(sides: _Dtypes) -> str:
-    """`float32,float32 > float32`; a dtype that all of a side have stands once."""
+    """Return `float32,float32 > float32`; a dtype that all of a side have stands once."""
     return f"{_side(sides['inputs'])} > {_side(sides['outputs'])}"
 
 
 def _side(dtypes: list[str | None]) -> str:
-    """The dtypes of inputs or of outputs."""
+    """Return the dtypes of inputs or of outputs."""
     present = [each for each in dtypes if each is not None]
     return ",".join(dict.fromkeys(present) if len(set(present)) == 1 else present) or "-"

@@ -16,7 +16,7 @@ _OUTCOMES = {Outcome.FLOAT: "in floats", Outcome.KEPT: "left as it is"}
 
 
 def quantisation_tables(done: Quantisation) -> list[Table]:
-    """The tables that `quantize` prints."""
+    """Return the tables that `quantize` prints."""
     before, after = format_bytes(done.bytes_before), format_bytes(done.bytes_after)
     rows = [
         ("layers on int8", f"{done.integer_layers} of {done.layers}"),

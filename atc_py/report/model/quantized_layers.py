@@ -12,7 +12,7 @@ __all__ = ["quantised_rows"]
 
 
 def quantised_rows(check: ModelCheck) -> list[tuple[str, str]]:
-    """The line of the summary; none for models without quantisation."""
+    """Return the line of the summary; none for models without quantisation."""
     if not check.layers:
         return []
     reasons = Counter(each.reason.en for each in check.layers if each.reason)

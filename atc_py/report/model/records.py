@@ -20,7 +20,7 @@ Record = TypeVar("Record")
 
 
 def read_record(report: Mapping[str, object], name: str, schema: type[Record], file: str) -> Record:
-    """The record called `name`, held against its schema.
+    """Return the record called `name`, held against its schema.
 
     Args:
         report: of the offline model, decoded.
@@ -43,7 +43,7 @@ def read_record(report: Mapping[str, object], name: str, schema: type[Record], f
 
 
 def _unusable(message: str, file: str) -> AtcError:
-    """A report without a record that can be shown."""
+    """Return a report without a record that can be shown."""
     return OM_CONTENT.error(
         message,
         place=Place(file, field="report.json"),

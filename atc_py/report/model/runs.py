@@ -21,7 +21,7 @@ __all__ = ["run_json", "run_tables"]
 
 
 def run_tables(done: Run) -> list[Table]:
-    """The tables that `run` prints."""
+    """Return the tables that `run` prints."""
     tables = [_outputs(done)]
     if done.nodes:
         tables.append(_times(done.nodes))
@@ -31,7 +31,7 @@ def run_tables(done: Run) -> list[Table]:
 
 
 def run_json(done: Run, findings: Iterable[Diagnostic] = ()) -> dict[str, object]:
-    """The run and its `findings` as JSON values; the arrays themselves are left out."""
+    """Return the run and its `findings` as JSON values; the arrays themselves are left out."""
     return {
         "seconds": done.seconds,
         "outputs": {
@@ -52,7 +52,7 @@ def run_json(done: Run, findings: Iterable[Diagnostic] = ()) -> dict[str, object
 
 
 def _outputs(done: Run) -> Table:
-    """Outputs with type, range and file."""
+    """Return outputs with type, range and file."""
     rows = tuple(
         (
             name,
@@ -68,7 +68,7 @@ def _outputs(done: Run) -> Table:
 
 
 def _range(array: npt.NDArray[np.generic]) -> tuple[str, str, str]:
-    """Smallest and largest value and the flat position of the largest, as text."""
+    """Return smallest and largest value and the flat position of the largest, as text."""
     import numpy as np
 
     if not array.size:

@@ -44,7 +44,7 @@ class OperatorDiff:
 
     @property
     def is_same(self) -> bool:
-        """Whether both opsets have one version."""
+        """True if both opsets have one version."""
         return self.before.since_version == self.after.since_version
 
 
@@ -71,7 +71,7 @@ def operator_diff(name: str, first: str, second: str, history: OnnxHistory) -> O
 
 
 def diff_lines(diff: OperatorDiff, language: str = "en") -> list[str]:
-    """The difference in words."""
+    """Return the difference in words."""
 
     def said(words: Words) -> str:
         return words.in_language(language)
@@ -88,7 +88,7 @@ def diff_lines(diff: OperatorDiff, language: str = "en") -> list[str]:
 
 
 def diff_json(diff: OperatorDiff) -> dict[str, object]:
-    """The difference as JSON values, in both languages."""
+    """Return the difference as JSON values, in both languages."""
     versions = (diff.before.since_version, diff.after.since_version)
     return {
         "op": diff.before.op,
@@ -115,7 +115,7 @@ def _versions(diff: OperatorDiff) -> Words:
 
 
 def _named(name: str, history: OnnxHistory) -> str:
-    """The operator that people mean by `name`."""
+    """Return the operator that people mean by `name`."""
     if history.versions(name):
         return name
     names = {folded(each): each for each in history.names}
@@ -128,7 +128,7 @@ def _named(name: str, history: OnnxHistory) -> str:
 
 
 def _opset(text: str, history: OnnxHistory) -> int:
-    """The opset that `text` is."""
+    """Return the opset that `text` is."""
     newest = history.newest_opset
     if _NUMBER.fullmatch(text) and 1 <= int(text) <= newest:
         return int(text)
@@ -138,7 +138,7 @@ def _opset(text: str, history: OnnxHistory) -> int:
 
 
 def _at(op: str, opset: int, history: OnnxHistory) -> OperatorSchema:
-    """The definition in force at an opset."""
+    """Return the definition in force at an opset."""
     found = history.at(op, opset)
     if found is None:
         numbers = ", ".join(str(row.since_version) for row in history.versions(op))

@@ -43,7 +43,7 @@ class Step:
 
 
 def steps(spec: OpSpec, history: SchemaHistory) -> tuple[Step, ...]:
-    """The versions of an operator, oldest first; none where ONNX does not have it."""
+    """Return the versions of an operator, oldest first; none where ONNX does not have it."""
     versions = () if spec.custom else history.versions(spec.op)
     if not versions:
         return ()
@@ -60,7 +60,7 @@ def steps(spec: OpSpec, history: SchemaHistory) -> tuple[Step, ...]:
 
 
 def history_rows(spec: OpSpec, history: SchemaHistory) -> list[tuple[str, Words]]:
-    """Each version's number and what it changed, with the listed opsets."""
+    """Return each version's number and what it changed, with the listed opsets."""
     found = steps(spec, history)
     first = next((step.version for step in found if step.version), 0)
     rows: list[tuple[str, Words]] = []
@@ -82,7 +82,7 @@ def history_rows(spec: OpSpec, history: SchemaHistory) -> list[tuple[str, Words]
 
 
 def history_json(spec: OpSpec, history: SchemaHistory) -> list[dict[str, object]]:
-    """The same as JSON values; the time before the operator existed is left out."""
+    """Return the same as JSON values; the time before the operator existed is left out."""
     return [
         {
             "version": step.version,
@@ -95,7 +95,7 @@ def history_json(spec: OpSpec, history: SchemaHistory) -> list[dict[str, object]
 
 
 def _opsets(spec: OpSpec, versions: Sequence[OperatorSchema], position: int) -> tuple[int, ...]:
-    """The listed opsets at which the version at `position` is in force."""
+    """Return the listed opsets at which the version at `position` is in force."""
     start = versions[position].since_version
     later = versions[position + 1 : position + 2]
     return tuple(

@@ -60,7 +60,7 @@ class Selection:
 
 
 def selected(specs: Sequence[OpSpec], selection: Selection) -> list[OpSpec]:
-    """The specifications that a selection leaves.
+    """Return the specifications that a selection leaves.
 
     Raises:
         AtcError: BAD_OPTION with the ones known for a group or dtype that there is not.
@@ -112,7 +112,7 @@ def operator_list_lines(
 
 
 def operator_list_json(specs: Sequence[OpSpec], compiles: Compiles) -> list[dict[str, object]]:
-    """The same as JSON values, with dtypes spelt out and both summaries."""
+    """Return the same as JSON values, with dtypes spelt out and both summaries."""
     return [
         {
             "op": spec.op,
@@ -129,7 +129,7 @@ def operator_list_json(specs: Sequence[OpSpec], compiles: Compiles) -> list[dict
 
 
 def find_named_spec(name: str, known: Library | None = None) -> OpSpec:
-    """The specification that people mean by `name`: any case, or the list's spelling.
+    """Return the specification that people mean by `name`: any case, or the list's spelling.
 
     Args:
         name: the operator.
@@ -149,7 +149,7 @@ def find_named_spec(name: str, known: Library | None = None) -> OpSpec:
 
 
 def lint_line(result: LintResult) -> str:
-    """`131 specifications, no fault, 14 warnings`, for a result without errors."""
+    """Return `131 specifications, no fault, 14 warnings`, for a result without errors."""
     noun = "specification" if result.count == 1 else "specifications"
     count = len(result.findings)
     warnings = f", {count} {'warning' if count == 1 else 'warnings'}" if count else ""
@@ -164,7 +164,7 @@ def first_dtypes(spec: OpSpec) -> list[str] | None:
 
 
 def _dtype(name: str) -> DType:
-    """The dtype called `name`."""
+    """Return the dtype called `name`."""
     try:
         return DType.parse(name)
     except UnknownDTypeError:
@@ -173,7 +173,7 @@ def _dtype(name: str) -> DType:
 
 
 def _takes(spec: OpSpec, dtype: DType) -> bool:
-    """Whether the first input may have that dtype."""
+    """Return True if the first input may have that dtype."""
     if not spec.inputs:
         return False
     dtypes = spec.dtypes_of(spec.inputs[0])
@@ -181,7 +181,7 @@ def _takes(spec: OpSpec, dtype: DType) -> bool:
 
 
 def _first_input(spec: OpSpec) -> str:
-    """Dtypes of the first input, short: `f16 f32 +4`; `-` without inputs."""
+    """Return dtypes of the first input, short: `f16 f32 +4`; `-` without inputs."""
     dtypes = first_dtypes(spec)
     if not spec.inputs:
         return "-"
@@ -193,6 +193,6 @@ def _first_input(spec: OpSpec) -> str:
 
 
 def _short(dtype: str) -> str:
-    """`f16` for float16."""
+    """Return `f16` for float16."""
     kind = dtype.rstrip("0123456789")
     return _SHORT.get(kind, kind) + dtype[len(kind) :]

@@ -38,7 +38,7 @@ _TITLES = {
 
 
 def operator_lines(spec: OpSpec, history: SchemaHistory, language: str = "en") -> list[str]:
-    """Everything about an operator, in at most 100 columns.
+    """Return everything about an operator, in at most 100 columns.
 
     Args:
         spec: the operator.
@@ -67,13 +67,13 @@ def operator_lines(spec: OpSpec, history: SchemaHistory, language: str = "en") -
 
 
 def operator_json(spec: OpSpec, history: SchemaHistory) -> dict[str, object]:
-    """Everything about an operator as JSON values, in both languages."""
+    """Return everything about an operator as JSON values, in both languages."""
     versions = history_json(spec, history)
     return {**spec_json(spec), **({"versions": versions} if versions else {})}
 
 
 def _sections(spec: OpSpec, history: SchemaHistory) -> Mapping[str, Sequence[tuple[str, Words]]]:
-    """The lists that a page is made of, each a name and a text a line."""
+    """Return the lists that a page is made of, each a name and a text a line."""
     return {
         "inputs": [(row.name, operand_words(spec, row)) for row in spec.inputs],
         "outputs": [(row.name, operand_words(spec, row)) for row in spec.outputs],
@@ -86,7 +86,7 @@ def _sections(spec: OpSpec, history: SchemaHistory) -> Mapping[str, Sequence[tup
 
 
 def _target(spec: OpSpec) -> list[tuple[str, Words]]:
-    """The target operator of a one-to-one lowering."""
+    """Return the target operator of a one-to-one lowering."""
     if spec.target is None:
         return []
     renamed = [f"{theirs} = {ours}" for theirs, ours in spec.target.attributes.items()]
@@ -94,7 +94,7 @@ def _target(spec: OpSpec) -> list[tuple[str, Words]]:
 
 
 def _example(spec: OpSpec) -> list[tuple[str, Words]]:
-    """The inputs and attributes of a node that keeps every rule."""
+    """Return the inputs and attributes of a node that keeps every rule."""
     example = spec.example
     rows = []
     for name, shape in example.inputs.items():
@@ -115,7 +115,7 @@ def _example(spec: OpSpec) -> list[tuple[str, Words]]:
 
 
 def _section(title: str, rows: Sequence[tuple[str, str]]) -> list[str]:
-    """A titled list of names and texts, nothing where there are none."""
+    """Return a titled list of names and texts, nothing where there are none."""
     if not rows:
         return []
     column = max(columns(name) for name, _ in rows) + 2
@@ -127,5 +127,5 @@ def _section(title: str, rows: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def _paragraph(text: str) -> list[str]:
-    """Running text, indented."""
+    """Return running text, indented."""
     return wrap(text, _INDENT, _INDENT)

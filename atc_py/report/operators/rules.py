@@ -26,7 +26,7 @@ _NOTHING: tuple[object, ...] = (None, (), [], {})
 
 
 def operand_words(spec: OpSpec, operand: Operand) -> Words:
-    """Everything about an input or output but its name."""
+    """Return everything about an input or output but its name."""
     dtypes = spec.dtypes_of(operand)
     if operand.same_as is not None:
         text = Words(f"dtype of {operand.same_as}", f"类型同 {operand.same_as}")
@@ -47,7 +47,7 @@ def operand_words(spec: OpSpec, operand: Operand) -> Words:
 
 
 def attribute_words(row: Attribute) -> Words:
-    """Everything about an attribute but its name."""
+    """Return everything about an attribute but its name."""
     facts = [Words.same(row.type.value)]
     if row.listed_as is not None:
         facts.append(Words(f"listed as {row.listed_as}", f"清单写作 {row.listed_as}"))
@@ -62,7 +62,7 @@ def attribute_words(row: Attribute) -> Words:
 
 
 def rule_words(spec: OpSpec, rule: Rule) -> Words:
-    """A rule as a sentence, with its conditions, what follows otherwise, and its place."""
+    """Return a rule as a sentence, with its conditions, what follows otherwise, and its place."""
     text = sentence(spec, rule)
     if rule.when is not None:
         text = with_condition(text, when_words(rule.when))
@@ -82,7 +82,7 @@ def _consequence(level: Level, rewrite: str | None) -> Words:
 
 
 def spec_json(spec: OpSpec) -> dict[str, object]:
-    """A specification as JSON values, without keys that say nothing."""
+    """Return a specification as JSON values, without keys that say nothing."""
     whole: dict[str, object] = msgspec.to_builtins(spec)
     kept = {key: _plain(value) for key, value in whole.items() if _says(key, value)}
     rules = [_rule_json(spec, rule) for rule in rules_of(spec)]
@@ -90,7 +90,7 @@ def spec_json(spec: OpSpec) -> dict[str, object]:
 
 
 def _rule_json(spec: OpSpec, rule: Rule) -> dict[str, object]:
-    """A rule in sentences of both languages."""
+    """Return a rule in sentences of both languages."""
     text = sentence(spec, rule)
     found: dict[str, object] = {
         "rule": rule.name,
@@ -109,7 +109,7 @@ def _rule_json(spec: OpSpec, rule: Rule) -> dict[str, object]:
 
 
 def _plain(value: object) -> object:
-    """A part of a specification as JSON has it: infinity is text, `@line` is `line`."""
+    """Return a part of a specification as JSON has it: infinity is text, `@line` is `line`."""
     if isinstance(value, dict):
         return {k.lstrip("@"): _plain(v) for k, v in value.items() if v not in _NOTHING}
     if isinstance(value, list | tuple):
@@ -118,12 +118,12 @@ def _plain(value: object) -> object:
 
 
 def _says(key: str, value: object) -> bool:
-    """Whether a top-level key belongs into JSON: the loader's own do not."""
+    """Return True if a top-level key belongs into JSON: the loader's own do not."""
     return not key.startswith("@") and value not in _NOTHING
 
 
 def _defaults(row: Attribute) -> list[Words]:
-    """The defaults of an attribute."""
+    """Return the defaults of an attribute."""
     facts: list[Words] = []
     if row.default is not None:
         value = _value(row.default)
@@ -140,7 +140,7 @@ def _defaults(row: Attribute) -> list[Words]:
 
 
 def _bounds(row: Attribute) -> list[Words]:
-    """The values that an attribute may have."""
+    """Return the values that an attribute may have."""
     facts: list[Words] = []
     if row.one_of:
         facts.append(Words("one of ", "取值 ") + Words.same(_value(row.one_of)))
@@ -167,7 +167,7 @@ def _standing(row: Attribute | Operand) -> list[Words]:
 
 
 def _value(value: object) -> str:
-    """A value as the file writes it."""
+    """Return a value as the file writes it."""
     if isinstance(value, tuple):
         return f"[{', '.join(_value(item) for item in value)}]"
     return str(value.value) if isinstance(value, Enum) else str(value)

@@ -18,7 +18,7 @@ __all__ = ["PROFILE_FORMATS", "render_profile"]
 
 
 def _text(done: Profile) -> str:
-    """Tables with an empty line between them."""
+    """Return tables with an empty line between them."""
     return "\n\n".join("\n".join(plain_lines(table)) for table in profile_tables(done)) + "\n"
 
 
@@ -31,5 +31,5 @@ PROFILE_FORMATS: dict[str, Callable[[Profile], str]] = {
 
 
 def render_profile(form: str, done: Profile) -> str:
-    """The profile in the form of that name, one of `PROFILE_FORMATS`."""
+    """Return the profile in the form of that name, one of `PROFILE_FORMATS`."""
     return PROFILE_FORMATS[form](done)

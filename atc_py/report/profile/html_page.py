@@ -77,7 +77,7 @@ def profile_html(done: Profile) -> str:
 
 
 def _section(cost: NetworkCost) -> _Section:
-    """One SoC."""
+    """Return one SoC."""
     return _Section(
         cost.soc.name, time_text(cost.time), summary_rows(cost), operator_rows(cost),
         [_row(cost, at, kernel) for at, kernel in enumerate(cost.kernels)],
@@ -86,7 +86,7 @@ def _section(cost: NetworkCost) -> _Section:
 
 
 def _row(cost: NetworkCost, at: int, kernel: Kernel) -> dict[str, object]:
-    """A kernel's row in the table: texts, and the numbers that it is sorted by."""
+    """Return a kernel's row in the table: texts, and the numbers that it is sorted by."""
     span = kernel.cost
     share = span.expected / cost.time.expected
     moved = span.read + span.written

@@ -25,7 +25,7 @@ _HEAD = (
 
 
 def profile_json(done: Profile) -> str:
-    """The profile as a JSON document; times are seconds."""
+    """Return the profile as a JSON document; times are seconds."""
     document = {
         "model": str(done.model),
         "calibration": None if done.calibration is None else calibration_json(done.calibration),
@@ -35,7 +35,7 @@ def profile_json(done: Profile) -> str:
 
 
 def calibration_json(done: Calibration) -> dict[str, object]:
-    """Refitted factors and their errors; errors are natural logarithms."""
+    """Return refitted factors and their errors; errors are natural logarithms."""
     return {
         "soc": done.soc,
         "measurements": done.count,
@@ -50,7 +50,7 @@ def calibration_json(done: Calibration) -> dict[str, object]:
 
 
 def _soc(each: SocProfile) -> dict[str, object]:
-    """One SoC."""
+    """Return one SoC."""
     refusals = [found.as_json() for found in each.refusals]
     if each.cost is None:
         return {"soc": each.soc, "compiles": False, "verdict": each.verdict, "refusals": refusals}
@@ -80,7 +80,7 @@ def _soc(each: SocProfile) -> dict[str, object]:
 
 
 def _operator(cost: NetworkCost, op: str, kernels: list[Kernel]) -> dict[str, object]:
-    """One kind of kernel."""
+    """Return one kind of kernel."""
     seconds = sum(kernel.cost.expected for kernel in kernels)
     return {
         "op": op,
@@ -93,7 +93,7 @@ def _operator(cost: NetworkCost, op: str, kernels: list[Kernel]) -> dict[str, ob
 
 
 def _kernel(cost: NetworkCost, kernel: Kernel) -> dict[str, object]:
-    """One kernel."""
+    """Return one kernel."""
     span = kernel.cost
     return {
         "name": kernel.name,
@@ -121,7 +121,7 @@ def _kernel(cost: NetworkCost, kernel: Kernel) -> dict[str, object]:
 
 
 def profile_csv(done: Profile) -> str:
-    """The kernels of all SoCs as CSV; times are microseconds."""
+    """Return the kernels of all SoCs as CSV; times are microseconds."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(_HEAD)
@@ -141,5 +141,5 @@ def profile_csv(done: Profile) -> str:
 
 
 def _cell(text: str) -> str:
-    """A text that no spreadsheet takes for a formula, and no terminal for a command."""
+    """Return a text that no spreadsheet takes for a formula, and no terminal for a command."""
     return f"'{visible(text)}" if text[:1] in {"=", "+", "-", "@", "\t", "\r"} else visible(text)

@@ -91,7 +91,7 @@ def _title(kernel: Kernel) -> str:
 
 
 def graph_of(cost: NetworkCost) -> Picture:
-    """Kernels from left to right: behind those whose results they read."""
+    """Return kernels from left to right: behind those whose results they read."""
     depths: list[int] = []
     taken: dict[int, int] = {}
     boxes, lines = [], []
@@ -120,7 +120,7 @@ def graph_of(cost: NetworkCost) -> Picture:
 
 
 def timeline_of(cost: NetworkCost) -> Picture:
-    """Kernels over time, and below them the pipes of the busiest core."""
+    """Return kernels over time, and below them the pipes of the busiest core."""
     whole = cost.time.expected or 1.0
     boxes = []
     for kernel in cost.kernels:
@@ -139,13 +139,13 @@ def timeline_of(cost: NetworkCost) -> Picture:
 
 
 def _bar(lane: int, when: tuple[float, float], whole: float, kind: str, title: str) -> Box:
-    """A slice of time in a lane."""
+    """Return a slice of time in a lane."""
     x, width = WIDTH * when[0] / whole, WIDTH * when[1] / whole
     return Box(x, lane * _LANE, max(width, _LEAST_WIDTH), _LANE - 4, kind, "", title)
 
 
 def _ticks(cost: NetworkCost) -> tuple[Lane, ...]:
-    """Times below a picture."""
+    """Return times below a picture."""
     whole = cost.time.expected
     return tuple(
         Lane(WIDTH * at / _TICKS, format_time(whole * at / _TICKS)) for at in range(_TICKS + 1)
@@ -153,7 +153,7 @@ def _ticks(cost: NetworkCost) -> tuple[Lane, ...]:
 
 
 def memory_of(cost: NetworkCost) -> Picture:
-    """Bytes of results over time, as a line of steps."""
+    """Return bytes of results over time, as a line of steps."""
     memory = cost.footprint
     most = max(memory.arena, *memory.results, 1)
     whole = cost.time.expected or 1.0
@@ -189,12 +189,12 @@ class _Scale:
         return self.length * min(1.0, max(0.0, share))
 
     def decades(self) -> range:
-        """Powers of ten on the axis."""
+        """Return powers of ten on the axis."""
         return range(math.ceil(self.low), math.floor(self.high) + 1)
 
 
 def roofline_of(cost: NetworkCost) -> Picture:
-    """Kernels by operations for each byte and operations in a second, under their roofs."""
+    """Return kernels by operations for each byte and operations in a second, under their roofs."""
     soc, hertz = cost.soc, cost.soc.mhz * 1e6
     cube = 2 * 16 * 16 * cube_depth(DType.FLOAT16) * soc.aicores * hertz
     vector = 128 * vector_cores(soc) * hertz
@@ -234,7 +234,7 @@ def roofline_of(cost: NetworkCost) -> Picture:
 
 
 def _power(exponent: int) -> str:
-    """A rate of operations as text: 1 G, 100 G, 10 T."""
+    """Return a rate of operations as text: 1 G, 100 G, 10 T."""
     for unit, power in (("T", 12), ("G", 9), ("M", 6), ("k", 3)):
         if exponent >= power:
             return f"{10 ** (exponent - power)} {unit}/s"
@@ -242,7 +242,7 @@ def _power(exponent: int) -> str:
 
 
 def _point(kernel: Kernel) -> tuple[float, int, float, Kernel] | None:
-    """(operations, bytes, seconds, kernel); None for one that only moves data."""
+    """Return (operations, bytes, seconds, kernel); None for one that only moves data."""
     cost = kernel.cost
     ops = 2.0 * cost.macs if cost.macs else float(cost.vector_elements)
     moved = cost.read + cost.written

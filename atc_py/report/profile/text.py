@@ -44,7 +44,7 @@ PIPE_NAMES = {
 
 
 def format_time(seconds: float) -> str:
-    """`4.25 ms` or `12.3 µs`: a time with the unit that keeps it readable."""
+    """Return `4.25 ms` or `12.3 µs`: a time with the unit that keeps it readable."""
     if seconds >= 1:
         return f"{seconds:.2f} s"
     if seconds >= _MILLI:
@@ -53,13 +53,13 @@ def format_time(seconds: float) -> str:
 
 
 def time_text(span: Span) -> str:
-    """The expected time and its range."""
+    """Return the expected time and its range."""
     low, high = format_time(span.low), format_time(span.high)
     return f"{format_time(span.expected)} (between {low} and {high})"
 
 
 def profile_tables(done: Profile) -> list[Table]:
-    """Everything that the text form shows."""
+    """Return everything that the text form shows."""
     tables = [] if done.calibration is None else calibration_tables(done.calibration)
     if len(done.socs) > 1:
         tables.append(comparison_table(done))
@@ -80,7 +80,7 @@ def profile_tables(done: Profile) -> list[Table]:
 
 
 def comparison_table(done: Profile) -> Table:
-    """SoCs side by side."""
+    """Return SoCs side by side."""
     rows: list[tuple[str, ...]] = []
     for each in done.socs:
         cost = each.cost
@@ -97,7 +97,7 @@ def comparison_table(done: Profile) -> Table:
 
 
 def summary_rows(cost: NetworkCost) -> list[tuple[str, str]]:
-    """(what, figure) of the whole model."""
+    """Return (what, figure) of the whole model."""
     busy = ", ".join(
         f"{PIPE_NAMES[name]} {share:.0%}" for name, share in cost.busy.items() if share >= _LEAST
     )
@@ -119,7 +119,7 @@ def bound_text(cost: Estimate) -> str:
 
 
 def _memory_text(cost: NetworkCost) -> str:
-    """Device memory, and what of it is what."""
+    """Return device memory, and what of it is what."""
     memory = cost.footprint
     planned = "plan" if memory.planned else "live ranges, no plan"
     parts = (
@@ -142,7 +142,7 @@ def _bounds(kernels: Sequence[Kernel], whole: float) -> str:
 
 
 def operator_rows(cost: NetworkCost) -> list[tuple[str, ...]]:
-    """A row for each kind of kernel, those that take longest first."""
+    """Return a row for each kind of kernel, those that take longest first."""
     whole = cost.time.expected
     rows: list[tuple[str, ...]] = []
     for op, kernels in cost.by_operator().items():
@@ -157,7 +157,7 @@ def operator_rows(cost: NetworkCost) -> list[tuple[str, ...]]:
 
 
 def _kernel_table(cost: NetworkCost) -> Table:
-    """The kernels that take longest."""
+    """Return the kernels that take longest."""
     whole = cost.time.expected
     ranked = sorted(range(len(cost.kernels)), key=lambda at: (-cost.kernels[at].cost.expected, at))
     rows = []
@@ -183,12 +183,12 @@ def _kernel_table(cost: NetworkCost) -> Table:
 
 
 def _short(text: str) -> str:
-    """The end of a name that is too long for a table, where names differ."""
+    """Return the end of a name that is too long for a table, where names differ."""
     return text if len(text) <= _NAME else f"...{text[3 - _NAME :]}"
 
 
 def calibration_tables(done: Calibration) -> list[Table]:
-    """The refitted factors, and how well they fit."""
+    """Return the refitted factors, and how well they fit."""
     factors = done.fit.factors
     rows = (
         ("cube", f"{factors.cube:.1%} of its peak rate"),

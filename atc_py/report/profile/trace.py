@@ -26,7 +26,7 @@ _READ, _WRITE = 0, 1
 
 
 def trace_json(cost: NetworkCost) -> str:
-    """The trace of one run: cores, pipes of the busiest core, transfers, and memory."""
+    """Return the trace of one run: cores, pipes of the busiest core, transfers, and memory."""
     events = [*_names(cost), *(event for kernel in cost.kernels for event in _slices(kernel))]
     events += _counters(cost)
     document = {
@@ -41,7 +41,7 @@ def trace_json(cost: NetworkCost) -> str:
 
 
 def _names(cost: NetworkCost) -> Iterator[dict[str, Any]]:
-    """Names of tracks, in the order in which they are shown."""
+    """Yield names of tracks, in the order in which they are shown."""
     processes = {
         _CORES: f"{cost.soc.name}: cores",
         _PIPES: "pipes of the busiest core",
@@ -63,12 +63,12 @@ def _names(cost: NetworkCost) -> Iterator[dict[str, Any]]:
 
 
 def _named(what: str, pid: int, tid: int, name: str) -> dict[str, Any]:
-    """The name of a process or thread."""
+    """Return the name of a process or thread."""
     return {"ph": "M", "name": what, "pid": pid, "tid": tid, "args": {"name": name}}
 
 
 def _slices(kernel: Kernel) -> Iterator[dict[str, Any]]:
-    """A kernel on its cores, its pipes and its transfers; its launch comes first."""
+    """Yield a kernel on its cores, its pipes and its transfers; its launch comes first."""
     cost = kernel.cost
     start = kernel.start + cost.overhead
     about = {
@@ -97,7 +97,7 @@ def _slices(kernel: Kernel) -> Iterator[dict[str, Any]]:
 def _slice(
     name: str, track: tuple[int, int], when: tuple[float, float], about: dict[str, Any]
 ) -> dict[str, Any]:
-    """A slice of a track, from a start and for a time in seconds."""
+    """Return a slice of a track, from a start and for a time in seconds."""
     return {
         "ph": "X", "cat": "kernel", "name": name, "pid": track[0], "tid": track[1],
         "ts": when[0] * _MICRO, "dur": when[1] * _MICRO, "args": about,
@@ -105,7 +105,7 @@ def _slice(
 
 
 def _counters(cost: NetworkCost) -> Iterator[dict[str, Any]]:
-    """Memory as a counter: at the start of each kernel, and at the end of the run."""
+    """Yield memory as a counter: at the start of each kernel, and at the end of the run."""
     memory = cost.footprint
     fixed = memory.weights + memory.ports
     points = [

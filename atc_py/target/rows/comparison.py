@@ -36,7 +36,7 @@ _ORDERED = (F16, F32, I32, I8, U8)
 
 
 def _pairs(*dtypes: DType) -> tuple[Column, ...]:
-    """Columns that take two tensors of one dtype and return bool."""
+    """Return columns that take two tensors of one dtype and return bool."""
     return tuple(Column((dtype, dtype), (BOOL,)) for dtype in dtypes)
 
 

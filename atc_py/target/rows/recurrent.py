@@ -19,13 +19,13 @@ __all__ = ["ROWS"]
 
 
 def _column(dtype: DType, lengths: int, operands: int, needs: Resource | None = None) -> Column:
-    """All operands of one dtype, but for the lengths at position `lengths`."""
+    """Return all operands of one dtype, but for the lengths at position `lengths`."""
     before, after = (dtype,) * lengths, (dtype,) * (operands - lengths - 1)
     return Column((*before, I32, *after), (dtype,), needs)
 
 
 def _kernel_columns(lengths: int, operands: int) -> tuple[Column, ...]:
-    """Float16, and float32 where the SoC's cube has it."""
+    """Return Float16, and float32 where the SoC's cube has it."""
     return (
         _column(F16, lengths, operands),
         _column(F32, lengths, operands, Resource.CUBE_FLOAT32),
