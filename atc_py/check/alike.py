@@ -19,24 +19,29 @@ _SHORT = 16
 """Constants of at most so many elements are compared by value: shapes, axes, bounds, scales."""
 
 
-def likeness(view: NodeView) -> Likeness:
+def likeness(view: NodeView, *, weights: bool) -> Likeness:
     """What nodes have in common whose inputs, outputs and attributes are the same.
 
-    Of a long list of floats, weights as a rule, the type counts alone; any other long constant is
-    like itself only. Names and places do not count, nor which inputs of the model are open.
+    Names and places do not count, nor which inputs of the model are open. A long constant is like
+    itself only.
+
+    Args:
+        view: the node.
+        weights: whether the data of long constants of floats counts; else their type does.
     """
+    tensor = _weighed if weights else _tensor
     return (
         view.op_type,
         view.domain,
         view.opset,
-        tuple(map(_tensor, view.inputs)),
-        tuple(map(_tensor, view.outputs)),
+        tuple(map(tensor, view.inputs)),
+        tuple(map(tensor, view.outputs)),
         tuple(map(_attribute, view.attributes, view.attributes.values())),
     )
 
 
 def _tensor(tensor: TensorView | None) -> Likeness:
-    """What counts of a tensor."""
+    """What counts of a tensor; of a long constant of floats the type."""
     if tensor is None:
         return None
     known = tensor.known
@@ -45,6 +50,14 @@ def _tensor(tensor: TensorView | None) -> Likeness:
     if element_count(known.shape) <= _SHORT:
         return tensor.element, tensor.dims, known.numpy().tobytes()
     return tensor.element, tensor.dims, None if "float" in tensor.element else id(known)
+
+
+def _weighed(tensor: TensorView | None) -> Likeness:
+    """What counts of a tensor, the data of long constants with it."""
+    known = None if tensor is None else tensor.known
+    if tensor is None or known is None or element_count(known.shape) <= _SHORT:
+        return _tensor(tensor)
+    return tensor.element, tensor.dims, id(known)
 
 
 def _attribute(name: str, value: AttributeView) -> Likeness:

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from atc_py.check.alike import likeness
 from atc_py.check.answers import State
 from atc_py.check.bound_node import BoundNode, Conditions
 from atc_py.check.conditions import ask, concerns
@@ -20,7 +21,7 @@ from atc_py.source import INTERNAL_PREFIX
 from atc_py.spec.implied import rules_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Hashable, Iterator
 
     from atc_py.check.findings import Finding
     from atc_py.check.predicate import Predicate
@@ -68,6 +69,7 @@ class _Checker:
         self._history = history
         self._rules: dict[tuple[str, int, int], tuple[tuple[Rule, Predicate], ...]] = {}
         self._specs: dict[tuple[str, str], OpSpec | None] = {}
+        self._sound: dict[Hashable, int] = {}
         places = [fault.place for fault in model.faults]
         self._faulty = {place.node for place in places if place and place.node is not None}
         self._conclude = Conclusions(model, self._common_opsets())
@@ -129,7 +131,17 @@ class _Checker:
         return tuple(sorted(found, key=_by_standing))
 
     def _node(self, view: NodeView) -> tuple[list[Finding], Placement | None]:
-        """Return the findings of one node, and where it stands."""
+        """Return the findings of one node, and where it stands; nodes like a sound one are sound."""
+        kind = likeness(view, weights=True)
+        if kind in self._sound:
+            return [], Placement(self._sound[kind], view)
+        found, placement = self._judged(view)
+        if not found and placement is not None:
+            self._sound[kind] = placement.opset
+        return found, placement
+
+    def _judged(self, view: NodeView) -> tuple[list[Finding], Placement | None]:
+        """Return the findings of one node, rule by rule, and where it stands."""
         spec = self._spec(view)
         if spec is None and not view.op_type:
             return [], None  # a fault says it

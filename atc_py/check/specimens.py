@@ -30,7 +30,9 @@ def compiled_nodes(model: ModelView) -> list[list[int]]:
         branches = view.op_type == "If" and not view.domain
         if view.open_inputs and (branches or position in shapes_alone or not _is_known(view)):
             continue
-        found.setdefault(position if branches else likeness(view), []).append(position)
+        found.setdefault(position if branches else likeness(view, weights=False), []).append(
+            position
+        )
     return list(found.values())
 
 

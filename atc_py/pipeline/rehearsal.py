@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from atc_py.device.registry import find_backend
+from atc_py.device.sim.execution.loading import build_program
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_NODE
 from atc_py.package.describe import describe
@@ -37,7 +37,7 @@ _HELP = "mend the model; `onnx.checker.check_model` and onnxruntime may say more
 
 
 def rehearse(graph: Graph, contents: PackageContents, model: str) -> None:
-    """Load the graph on the simulated device as it would be loaded from a file.
+    """Hold the graph against what the simulated device checks when it loads it from a file.
 
     Args:
         graph: as it will be written.
@@ -49,15 +49,11 @@ def rehearse(graph: Graph, contents: PackageContents, model: str) -> None:
     """
     members = {value: weight_member(i, value.name) for i, value in enumerate(graph.constants())}
     draft = _Draft(describe(graph, contents, members), {m: v for v, m in members.items()})
-    device = find_backend("sim")
-    device.open()
     try:
-        device.load(draft)
+        build_program(draft)
     except AtcError as error:
         found = (_translated(each, draft.description, model) for each in error.diagnostics)
         raise AtcError(*found) from error
-    finally:
-        device.close()
 
 
 @dataclass(frozen=True, slots=True)

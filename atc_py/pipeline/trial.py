@@ -100,7 +100,7 @@ class Trial:
             return _Compiled(found.faults)
         try:
             graph = lower_model(restated(found.source, checked.placements), self.specs)
-            run_passes(graph, context)
+            run_passes(graph, context, until=Phase.TYPED)
             rehearse(graph, PackageContents("", self.soc.name), str(survey.view.path))
         except AtcError as error:
             without_kernel = bool(context.decisions.refused)

@@ -56,6 +56,9 @@ AttributeView: TypeAlias = (
 """An attribute's value: lists are tuples, tensors are known data; a graph is `<graph>`."""
 
 
+_BY_NAME = {dtype.value: dtype for dtype in DType}
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class TensorView:
     """What is known of a tensor.
@@ -78,10 +81,7 @@ class TensorView:
     @property
     def dtype(self) -> DType | None:
         """The element type; None where it is not known, or none that atc-py has."""
-        try:
-            return DType(self.element) if self.element else None
-        except ValueError:
-            return None
+        return _BY_NAME.get(self.element)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
