@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from atc_py.check.findings import CheckReport
     from atc_py.options.choices import PrecisionChoice
-    from atc_py.results.quantization import Quantisation
+    from atc_py.results.quantization import Quantization
 
 __all__ = ["Model", "check_models", "convert", "load", "quantize_model"]
 
@@ -73,8 +73,8 @@ def quantize_model(
     external_data: bool = False,
     quant_bias: str = AUTO,
     on_stage: Callable[[str], None] | None = None,
-) -> Quantisation:
-    """Write a quantised ONNX model in another form; it quantises nothing that is not quantised.
+) -> Quantization:
+    """Write a quantized ONNX model in another form; it quantizes nothing that is not quantized.
 
     Args:
         model: path of the .onnx file.
@@ -91,9 +91,9 @@ def quantize_model(
     Raises:
         AtcError: the model has nothing to rewrite, or a form that the other cannot say.
     """
-    from atc_py.pipeline.quantize import rewrite_quantised
+    from atc_py.pipeline.quantize import rewrite_quantized
 
-    return rewrite_quantised(
+    return rewrite_quantized(
         Path(model), output, format, quant_bias, external=external_data, on_stage=on_stage
     )
 

@@ -28,7 +28,7 @@ def main() -> int:
         (
             (
                 "The onnx package ships a ResNet-50 and the output that it must give for one input.",
-                "1. Compile it in the model's own float32; batch normalisation goes into the weights.",
+                "1. Compile it in the model's own float32; batch normalization goes into the weights.",
                 "   (Its weights are made by ConstantOfShape nodes, so the ONNX file is small.)",
             ),
             ("convert", model, "-o", str(om), "--precision-mode", "must_keep_origin_dtype"),

@@ -23,7 +23,7 @@ DOCUMENTS: dict[str, str] = {
     "ops diff": "op, opsets, between, versions, changes",
     "ops list": "[op, group, opsets, dtypes, summary, custom, compiles, file]",
     "ops show": "op, group, opsets, summary, custom, file, inputs, outputs, attributes, rules, "
-    "constraints, quantised, restated_since, versions, example, notes",
+    "constraints, quantized, restated_since, versions, example, notes",
     "ops validate": "specifications, diagnostics",
     "profile": "model, calibration, socs",
     "profile --calibrate": "soc, measurements, factors, error_before, error_after, operators",

@@ -42,10 +42,10 @@ FUSED: dict[str, str] = {
     "SkipSimplifiedLayerNormalization": "Add, Pow, ReduceMean, Sqrt, Div, Mul",
     "TransposeMatMul": "Transpose, MatMul",
 }
-"""Operators of onnxruntime's own that its graph optimisation makes of these."""
+"""Operators of onnxruntime's own that its graph optimization makes of these."""
 
-_QUANTISED = Words(
-    "quantise the float model to 8 bits with constant scales and zero points, which is rewritten "
+_QUANTIZED = Words(
+    "quantize the float model to 8 bits with constant scales and zero points, which is rewritten "
     "for the target, or with CANN's toolkit AMCT, whose AscendQuant and AscendDequant are listed",
     "请以常量比例和零点将浮点模型量化为 8 位（可自动改写），或用 CANN 的 AMCT 工具量化；"
     "清单支持其写出的 AscendQuant 和 AscendDequant",
@@ -101,7 +101,7 @@ def _instead(ops: str, en: str, zh: str) -> Words:
 _NORM = "ReduceMean Sub Mul Add Sqrt Div"
 
 WRITTEN: dict[str, Words] = {
-    # Normalisations and activations
+    # Normalizations and activations
     "InstanceNormalization": _instead(_NORM, " over the spatial axes", " 在空间轴上实现"),
     "GroupNormalization": _instead(
         f"Reshape {_NORM}",
@@ -232,7 +232,7 @@ WRITTEN: dict[str, Words] = {
             "QLinearMatMul",
             "QuantizeLinear",
         ),
-        _QUANTISED,
+        _QUANTIZED,
     ),
     **dict.fromkeys(
         ("RegexFullMatch", "StringConcat", "StringNormalizer", "StringSplit", "TfIdfVectorizer"),

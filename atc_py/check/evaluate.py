@@ -14,7 +14,7 @@ from atc_py.check.consequences import Consequences
 from atc_py.check.findings import ModelCheck, NodeCount, NodeRow, Standing, worst
 from atc_py.check.findings_builder import Conclusions, operator_label
 from atc_py.check.open_dims import MAY_FOLD, doubted, not_yet, of_vanishing_node, open_help
-from atc_py.check.quantized import QuantisedModel
+from atc_py.check.quantized import QuantizedModel
 from atc_py.check.restating import Placement, place_node
 from atc_py.check.sentences import predicate_of
 from atc_py.source import INTERNAL_PREFIX
@@ -73,7 +73,7 @@ class _Checker:
         places = [fault.place for fault in model.faults]
         self._faulty = {place.node for place in places if place and place.node is not None}
         self._conclude = Conclusions(model, self._common_opsets())
-        self._quantised = QuantisedModel(model)
+        self._quantized = QuantizedModel(model)
         self._consequences = Consequences(model, self._faulty, self._is_listed)
         self._doubts: dict[int | None, list[Diagnostic]] = {}
         for doubt in model.doubts:
@@ -87,7 +87,7 @@ class _Checker:
         rows: list[NodeRow] = []
         for view in self._model.nodes:
             found, placement = self._node(view)
-            found += self._quantised.findings(view, listed=self._is_listed(view))
+            found += self._quantized.findings(view, listed=self._is_listed(view))
             if self._waits(view) and view.vanishes:
                 found = of_vanishing_node(found, open_help(view))
             found += self._doubted(view)
@@ -107,7 +107,7 @@ class _Checker:
             faults=self._model.faults,
             operators=self._operators(rows),
             rows=tuple(rows),
-            layers=self._quantised.layers,
+            layers=self._quantized.layers,
             bias_convention=self._model.bias_convention,
         )
         return Checked(check, tuple(placements))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from atc_py.diag import Code, Place
-    from atc_py.source import BiasConvention, OpenDim, QuantisedNode
+    from atc_py.source import BiasConvention, OpenDim, QuantizedNode
     from atc_py.spec import Level
 
 __all__ = [
@@ -189,7 +189,7 @@ class ModelCheck:
         hint_tries: how many choices were tried.
         deciding: the open dims that decide what is not decided.
         rows: every node that was held against the list, in the order of the network.
-        layers: of a model that came quantised, its layers and what became of them.
+        layers: of a model that came quantized, its layers and what became of them.
         bias_convention: of a model whose layers are int8 already, how their biases are read.
     """
 
@@ -206,7 +206,7 @@ class ModelCheck:
     hint_tries: int = 0
     deciding: tuple[OpenDim, ...] = ()
     rows: tuple[NodeRow, ...] = ()
-    layers: tuple[QuantisedNode, ...] = ()
+    layers: tuple[QuantizedNode, ...] = ()
     bias_convention: BiasConvention | None = None
 
     @property

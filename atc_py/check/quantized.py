@@ -1,4 +1,4 @@
-"""What a check says of a model that came quantised: its layers, and what cannot be rewritten."""
+"""What a check says of a model that came quantized: its layers, and what cannot be rewritten."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from atc_py.diag.codes import LAYER_ON_FLOATS, LAYER_ON_INT8, UNSUPPORTED_FORM
 from atc_py.source import Outcome
 
 if TYPE_CHECKING:
-    from atc_py.source import ModelView, NodeView, QuantisedNode
+    from atc_py.source import ModelView, NodeView, QuantizedNode
 
-__all__ = ["QuantisedModel"]
+__all__ = ["QuantizedModel"]
 
-_QUANTISED = {
+_QUANTIZED = {
     Outcome.INTEGER: (
         LAYER_ON_INT8,
         Standing.REWRITE,
-        Words(" of a quantised model runs on int8", " 属于量化模型，将以 int8 运行"),
+        Words(" of a quantized model runs on int8", " 属于量化模型，将以 int8 运行"),
         Words(
             "nothing has to be done: it is rewritten with AscendQuant and AscendDequant",
             "无需处理：将以 AscendQuant 和 AscendDequant 改写",
@@ -28,12 +28,12 @@ _QUANTISED = {
         LAYER_ON_FLOATS,
         Standing.ACCURACY,
         Words(
-            " takes quantised data and weights to run on int8",
+            " takes quantized data and weights to run on int8",
             " 以 int8 运行时，数据和权重须已量化",
         ),
         Words(
-            "it runs on floats, and results may differ; quantise it as a whole, to 8 bits, where "
-            "the model is quantised",
+            "it runs on floats, and results may differ; quantize it as a whole, to 8 bits, where "
+            "the model is quantized",
             "该层以浮点运行，结果可能有偏差；如需 int8，请在量化模型时将其整体量化为 8 位",
         ),
     ),
@@ -45,16 +45,16 @@ _QUANTISED = {
             " 仅在量化类型为 int8 或 uint8 且参数为常量时可改写",
         ),
         Words(
-            "quantise to 8 bits with constant scales and zero points",
+            "quantize to 8 bits with constant scales and zero points",
             "请以常量比例和零点量化为 8 位",
         ),
     ),
 }
-"""Code, standing, rule and way out by what became of a node of a quantised model."""
+"""Code, standing, rule and way out by what became of a node of a quantized model."""
 
 
-class QuantisedModel:
-    """What is to be said of quantisation, node by node.
+class QuantizedModel:
+    """What is to be said of quantization, node by node.
 
     Attributes:
         layers: the layers that constant folding has left.
@@ -62,11 +62,11 @@ class QuantisedModel:
 
     def __init__(self, model: ModelView) -> None:
         left = {(view.scope, view.index) for view in model.nodes}
-        layers = (each for each in model.quantised if each.outcome is not Outcome.KEPT)
+        layers = (each for each in model.quantized if each.outcome is not Outcome.KEPT)
         self.layers = tuple(each for each in layers if (each.scope, each.index) in left)
         self._path = str(model.path)
-        self._untold: dict[tuple[str, int], list[QuantisedNode]] = {}
-        for each in model.quantised:
+        self._untold: dict[tuple[str, int], list[QuantizedNode]] = {}
+        for each in model.quantized:
             self._untold.setdefault((each.scope, each.index), []).append(each)
 
     def findings(self, view: NodeView, *, listed: bool) -> list[Finding]:
@@ -74,7 +74,7 @@ class QuantisedModel:
 
         Args:
             view: the node.
-            listed: whether its operator is on the list. What quantises is not; so it is told there
+            listed: whether its operator is on the list. What quantizes is not; so it is told there
                 that it stays, and nowhere where folding has taken it.
         """
         place = view.scope, view.index
@@ -83,13 +83,13 @@ class QuantisedModel:
         self._untold[place] = [each for each in here if each not in told]
         return [self._finding(each) for each in told]
 
-    def _finding(self, node: QuantisedNode) -> Finding:
+    def _finding(self, node: QuantizedNode) -> Finding:
         """What became of a node."""
-        code, standing, allowed, help_ = _QUANTISED[node.outcome]
+        code, standing, allowed, help_ = _QUANTIZED[node.outcome]
         return Finding(
             code=code,
             standing=standing,
-            rule=f"{node.op_type}/quantised/{node.outcome.value}",
+            rule=f"{node.op_type}/quantized/{node.outcome.value}",
             source="",
             place=Place(self._path, node.index, node.name, node.op_type),
             scope=node.scope,

@@ -24,7 +24,7 @@ _ONNXRUNTIME = re.compile(r"com\.(microsoft|ms)(\.|\Z)")
 _TRAINING = re.compile(r"ai\.onnx\.(preview\.)?training\Z")
 _PYTORCH = re.compile(r"(org\.pytorch\.)?(_?aten|prim|_caffe2)\Z")
 _FUNCTIONS = re.compile(r"(pkg\.)?(onnxscript|torch)\b")
-_QUANTISED = re.compile(r"^(Q[A-Z]|Quantize|Dequantize|DynamicQuantize)|Integer|NBits")
+_QUANTIZED = re.compile(r"^(Q[A-Z]|Quantize|Dequantize|DynamicQuantize)|Integer|NBits")
 
 _WRITE = Words(
     "write it with listed operators, or run this part of the model on the host",
@@ -154,22 +154,22 @@ def _of_onnxruntime(op_type: str) -> Words:
     """Return an operator of onnxruntime's own."""
     if op_type in FUSED:
         return _fused(op_type)
-    if _QUANTISED.search(op_type):
+    if _QUANTIZED.search(op_type):
         return WRITTEN["QuantizeLinear"]
     return Words(
         f"{op_type} is onnxruntime's own and none of ONNX's; export the model without "
-        f"onnxruntime's graph optimisation, or {_WRITE.en}",
+        f"onnxruntime's graph optimization, or {_WRITE.en}",
         f"{op_type} 是 onnxruntime 自有的算子，不属于 ONNX；请在不经 onnxruntime 图优化的情况下"
         f"导出模型，或{_WRITE.zh.removeprefix('请')}",
     )
 
 
 def _fused(op_type: str) -> Words:
-    """Return an operator that onnxruntime's graph optimisation makes."""
+    """Return an operator that onnxruntime's graph optimization makes."""
     parts = FUSED[op_type]
     return Words(
-        f"onnxruntime's graph optimisation makes {op_type} of listed operators such as {parts}; "
-        "give the model as it was exported, before that optimisation",
+        f"onnxruntime's graph optimization makes {op_type} of listed operators such as {parts}; "
+        "give the model as it was exported, before that optimization",
         f"{op_type} 由 onnxruntime 图优化融合而成，原为 {parts} 等清单算子；"
         "请使用导出后未经该优化的模型",
     )

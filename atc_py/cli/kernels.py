@@ -33,7 +33,7 @@ __all__ = ["kernels"]
 )  # fmt: skip
 @click.option(
     "--sanitize", is_flag=True,
-    help="With --verify: stop at undefined behaviour and at accesses past memory.",
+    help="With --verify: stop at undefined behavior and at accesses past memory.",
 )  # fmt: skip
 @click.option(
     "--trust", is_flag=True,

@@ -1,4 +1,4 @@
-"""`atc-py quantize`: write a quantised ONNX model in another form."""
+"""`atc-py quantize`: write a quantized ONNX model in another form."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def quantize(
     quant_bias: str,
     as_json: bool,
 ) -> None:
-    """Write MODEL, a quantised ONNX file, in another form.
+    """Write MODEL, a quantized ONNX file, in another form.
 
-    It changes the form and quantises nothing: MODEL has QuantizeLinear or QLinear... operators of
+    It changes the form and quantizes nothing: MODEL has QuantizeLinear or QLinear... operators of
     another tool, or those of the Ascend form.
     """
     import atc_py
-    from atc_py.report.model.quantized_files import quantisation_tables
+    from atc_py.report.model.quantized_files import quantization_tables
 
     with progress(quiet=as_json) as on_stage:
         done = atc_py.quantize_model(
@@ -56,4 +56,4 @@ def quantize(
     if as_json:
         print_json(done.as_json())
         return
-    print_tables(quantisation_tables(done))
+    print_tables(quantization_tables(done))

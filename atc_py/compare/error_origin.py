@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from atc_py.compare.matching import Matching, SourceLike
     from atc_py.package.schema import OmModel, OmNode
-    from atc_py.results.judgement import Grid
+    from atc_py.results.judgment import Grid
     from atc_py.results.layer import Figures
 
 __all__ = ["trace_births"]
@@ -118,7 +118,7 @@ def _moves(op: str) -> bool:
 
 
 def _summed(node: OmNode, tensor: int, figures: Mapping[int, Figures]) -> float | None:
-    """The magnitude of what a sum or mean would be if no terms cancelled; None for others.
+    """The magnitude of what a sum or mean would be if no terms canceled; None for others.
 
     By Cauchy's inequality the mean of |x| is at most the root of the mean of x^2.
     """

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atc_py.frontend.rewriting.qdq.opening import result_scale_at
-from atc_py.results.judgement import Grid
+from atc_py.results.judgment import Grid
 from atc_py.target import find_operator
 from atc_py.tensor.dtypes import DType
 

@@ -24,7 +24,7 @@ __all__ = ["Matching", "SourceLike", "match"]
 _THROUGH = frozenset({"Cast", TRANS_DATA})
 """Operators that were put in to hand on a value in another form."""
 
-_QUANTISING = frozenset({"AscendAntiQuant", "AscendDequant", "AscendQuant"})
+_QUANTIZING = frozenset({"AscendAntiQuant", "AscendDequant", "AscendQuant"})
 """Operators that quantized models of other tools are rewritten to.
 
 The origin of such a node has the place and the name of the original's node, not its operator.
@@ -112,7 +112,7 @@ class _Matcher:
         if not 0 <= origin.index < len(self._sources):
             return None
         source = self._sources[origin.index]
-        same = source.op_type == origin.op_type or origin.op_type in _QUANTISING
+        same = source.op_type == origin.op_type or origin.op_type in _QUANTIZING
         return origin.index if same and source.name == origin.name else None
 
     def _find_leaving(self) -> set[int]:

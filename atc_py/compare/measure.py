@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from atc_py.results.judgement import Beyond
+from atc_py.results.judgment import Beyond
 from atc_py.results.layer import Figures, Lost
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from atc_py.compare.reference import open_reference
 from atc_py.frontend.rewriting.qdq.to_qdq import has_ascend_nodes
 from atc_py.options.compile_options import AUTO
-from atc_py.pipeline.quantize import rewrite_quantised
+from atc_py.pipeline.quantize import rewrite_quantized
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,12 +33,12 @@ def open_original(model: Path, folder: Path, quant_bias: str = AUTO) -> Referenc
         quant_bias: as in `convert`.
 
     Raises:
-        AtcError: what `open_reference` and `rewrite_quantised` raise; NO_QDQ_FORM for a node of the
+        AtcError: what `open_reference` and `rewrite_quantized` raise; NO_QDQ_FORM for a node of the
             deploy form that no ONNX runtime could run in another form either.
     """
     found = open_reference(model)
     if not has_ascend_nodes(found):
         return found
     rewritten = folder / "original.qdq.onnx"
-    rewrite_quantised(model, rewritten, _FORM, quant_bias)
+    rewrite_quantized(model, rewritten, _FORM, quant_bias)
     return open_reference(rewritten).standing_for(found, _FORM)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from atc_py.compare.reference import ReferenceModel
     from atc_py.device.backend import LoadedModel
     from atc_py.results.histogram import Histogram
-    from atc_py.results.judgement import Ranking
+    from atc_py.results.judgment import Ranking
     from atc_py.running.model import Port
 
     Array = npt.NDArray[np.generic]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from atc_py.results.judgement import Ranking
+from atc_py.results.judgment import Ranking
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

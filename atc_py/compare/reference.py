@@ -358,7 +358,7 @@ class _Engine:
 
 
 def _onnxruntime(model: onnx.ModelProto, writes: tuple[str, ...]) -> _Engine:
-    """Return onnxruntime without optimisations, which would take results away."""
+    """Return onnxruntime without optimizations, which would take results away."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()

@@ -2,7 +2,7 @@
 
 Least squares on the logarithm of estimated over measured time, so that a kernel of a microsecond
 counts as much as one of a millisecond. Four factors are free: the shares of the peak rates of
-cube, vector unit and bandwidth, each at most 1, and the launch. A weak pull towards the built-in
+cube, vector unit and bandwidth, each at most 1, and the launch. A weak pull toward the built-in
 factors decides what measurements leave open.
 """
 
@@ -141,7 +141,7 @@ def _rms(errors: NDArray[np.float64]) -> float:
 def _residuals(
     model: _Model, builtin: NDArray[np.float64], logs: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """What is squared: errors, and the pull towards the built-in factors."""
+    """What is squared: errors, and the pull toward the built-in factors."""
     return np.concatenate([model.errors(logs), _PULL * (logs - builtin)])
 
 

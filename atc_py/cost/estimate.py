@@ -73,7 +73,7 @@ class Estimate:
     limit: float = field(default=0.0)
 
     @property
-    def utilisation(self) -> float:
+    def utilization(self) -> float:
         """Share of the expected time that the kernel would take at the peak rates."""
         return self.limit / self.expected if self.expected else 0.0
 

@@ -112,7 +112,7 @@ def _passes(operation: Operation, count: float) -> Passes:
 
 
 def _row_length(operation: Operation, tensor: Tensor) -> int:
-    """Return elements that are reduced or normalised together."""
+    """Return elements that are reduced or normalized together."""
     axes = operation.numbers("axes") or (-1,)
     rank = len(tensor.shape)
     return prod(tensor.shape[axis] for axis in axes if -rank <= axis < rank)

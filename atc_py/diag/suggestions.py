@@ -1,4 +1,4 @@
-"""Names that are spelt like another: what the writer of a wrong one may have meant."""
+"""Names that are spelled like another: what the writer of a wrong one may have meant."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _COMPARED = 50
 
 
 def nearest(name: str, known: Iterable[str], count: int, likeness: float = 0.6) -> list[str]:
-    """Those of `known` that are spelt most like `name`, nearest first; none for an overlong name.
+    """Those of `known` that are spelled most like `name`, nearest first; none for an overlong name.
 
     Args:
         name: as it was written, perhaps by a hostile tool.

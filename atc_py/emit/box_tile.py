@@ -8,7 +8,7 @@ box's last axis. It goes through the unified buffer in one of three ways:
 * filled: there is no source.
 
 All tiles of a box have one size: the last one along an axis starts early enough to be whole, and
-writes some elements that its neighbour writes too, with the same values.
+writes some elements that its neighbor writes too, with the same values.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _LEAST_BYTES = 2048
 """A tile is not made smaller than this for the sake of cores that have no work."""
 
 _WORTH_SKIPPING = 2 * BLOCK
-"""Bytes between neighbours from which on they are loaded one by one, not with what is between."""
+"""Bytes between neighbors from which on they are loaded one by one, not with what is between."""
 
 _OFFSET = 4
 """Bytes of an offset of a gather."""

@@ -25,7 +25,7 @@ class Box:
 
     Attributes:
         extents: of its axes, the outermost first.
-        source: elements between neighbours along each axis where they come from; 0 repeats,
+        source: elements between neighbors along each axis where they come from; 0 repeats,
             negative ones run backwards.
         target: the same where they go; never 0 or negative.
         source_start: place of the first element.
@@ -48,7 +48,7 @@ class Box:
     def merged(self) -> Box:
         """The same elements along as few axes as possible; the last one is dense in the target.
 
-        Axes of one element go; neighbours along which both sides run on become one axis.
+        Axes of one element go; neighbors along which both sides run on become one axis.
         """
         axes: list[tuple[int, int, int]] = []
         for extent, source, target in zip(self.extents, self.source, self.target, strict=True):
@@ -65,7 +65,7 @@ class Box:
 
 
 def dense(shape: Shape) -> tuple[int, ...]:
-    """Return elements between neighbours along each axis of a tensor."""
+    """Return elements between neighbors along each axis of a tensor."""
     return tuple(prod(shape[axis + 1 :]) for axis in range(len(shape)))
 
 

@@ -109,7 +109,7 @@ def grid_tiling(grid: Grid, footprint: Footprint, soc: Soc) -> GridTiling:
 
 
 def _strides(grid: Grid, operand: int) -> tuple[int, ...]:
-    """Return elements between neighbours along the outer axes, 0 where the operand stands still."""
+    """Return elements between neighbors along the outer axes, 0 where the operand stands still."""
     moving = grid.moves[operand]
     steps = []
     for axis in range(len(grid.extents) - 1):

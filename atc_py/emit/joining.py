@@ -1,4 +1,4 @@
-"""Nodes beside their neighbours: how their operands lie, and which join the launch before."""
+"""Nodes beside their neighbors: how their operands lie, and which join the launch before."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ class Seen(NamedTuple):
 
 
 class _Steps(NamedTuple):
-    """Elements from neighbour to neighbour: along `outer`, the planes and the pixels.
+    """Elements from neighbor to neighbor: along `outer`, the planes and the pixels.
 
     Attributes:
         axes: these steps.

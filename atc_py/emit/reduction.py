@@ -39,9 +39,9 @@ class AxesTiling:
     buffer_length: int = narrow("elements of a buffer, whole repeats")
     core_num: int = narrow("cores that have work; core c takes groups c, c + core_num ...")
     kept_extents: tuple[int, ...] = numbers("extents of the axes that count the groups", pad=1)
-    kept_strides: tuple[int, ...] = numbers("elements between neighbours along them", pad=0)
+    kept_strides: tuple[int, ...] = numbers("elements between neighbors along them", pad=0)
     run_extents: tuple[int, ...] = numbers("extents of the axes that count the runs", pad=1)
-    run_strides: tuple[int, ...] = numbers("elements between neighbours along them", pad=0)
+    run_strides: tuple[int, ...] = numbers("elements between neighbors along them", pad=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +55,7 @@ class RowsTiling(AxesTiling):
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """The axes of a tensor, neighbours of one kind merged.
+    """The axes of a tensor, neighbors of one kind merged.
 
     Attributes:
         kept: (extent, stride) of the kept axes before the lanes.

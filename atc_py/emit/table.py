@@ -25,8 +25,8 @@ class Row:
     Attributes:
         shapes: the operands' shapes, as text.
         nodes: names of the nodes.
-        values: the tiling's fields as C++ initialisers.
-        dims: shapes padded to a common rank, as a C++ initialiser.
+        values: the tiling's fields as C++ initializers.
+        dims: shapes padded to a common rank, as a C++ initializer.
     """
 
     shapes: str
@@ -98,7 +98,7 @@ def table_of(
             _shapes_text(names, shapes),
             tuple(node.name for launch in launches for node in launch),
             tuple(
-                _initialiser(getattr(plans[shapes].tiling, each.name), each, axes)
+                _initializer(getattr(plans[shapes].tiling, each.name), each, axes)
                 for each in members
             ),
             "{" + ", ".join(_listed(_padded(shape, rank)) for shape in shapes) + "}",
@@ -154,12 +154,12 @@ def _length(value: Any) -> int:
     return max(1, len(value[0] if nested else value))
 
 
-def _initialiser(value: Any, member: _Member, axes: int) -> str:
+def _initializer(value: Any, member: _Member, axes: int) -> str:
     """Return `value` in C++; arrays are filled up on the left to `axes`."""
     if not isinstance(value, tuple):
         return str(int(value))
     if value and isinstance(value[0], tuple):
-        return "{" + ", ".join(_initialiser(each, member, axes) for each in value) + "}"
+        return "{" + ", ".join(_initializer(each, member, axes) for each in value) + "}"
     if member.by_operand:
         return _listed(value)
     return _listed((member.pad,) * (axes - len(value)) + value)

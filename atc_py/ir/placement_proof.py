@@ -1,7 +1,7 @@
 """The proof that a memory plan is sound; it shares no code with what makes plans.
 
 It works out who needs what and for how long on its own: it sweeps over the launches in order,
-keeps the tensors that are alive sorted by address, and holds each new one against its neighbours.
+keeps the tensors that are alive sorted by address, and holds each new one against its neighbors.
 """
 
 from __future__ import annotations

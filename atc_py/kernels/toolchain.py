@@ -31,7 +31,7 @@ class Compiler:
 
     Attributes:
         command: how it is called.
-        sanitize: whether programs stop at undefined behaviour and at accesses past memory.
+        sanitize: whether programs stop at undefined behavior and at accesses past memory.
     """
 
     command: tuple[str, ...]

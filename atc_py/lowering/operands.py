@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atc_py.tensor.shapes import normalise_axis
+from atc_py.tensor.shapes import normalize_axis
 
 if TYPE_CHECKING:
     from atc_py.lowering.builder import Builder
@@ -19,7 +19,7 @@ def axis_of(b: Builder, axis: int, rank: int, field: str = "attribute axis") -> 
         AtcError: BAD_NODE at `field` when it lies outside the rank.
     """
     try:
-        return normalise_axis(axis, rank)
+        return normalize_axis(axis, rank)
     except ValueError as error:
         raise b.bad(f"{error}", field) from None
 

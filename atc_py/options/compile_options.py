@@ -58,7 +58,7 @@ class PrecisionMode(Enum):
 
     @property
     def is_mixed(self) -> bool:
-        """True if white, grey and black lists count."""
+        """True if white, gray and black lists count."""
         return self.value.startswith("allow_mix_precision")
 
     @property

@@ -104,7 +104,7 @@ PIPELINE: tuple[type[Pass], ...] = (
 )
 """Every pass, in the order in which they run.
 
-Those on quantisation come while dtypes are the model's own: nodes that they make find their columns
+Those on quantization come while dtypes are the model's own: nodes that they make find their columns
 like all others. Offsets reach their layers first: before the words of AscendDequant, which have
 those of weights, become other words, and before nodes go that tell those of data.
 """

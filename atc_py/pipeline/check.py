@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from atc_py.frontend.reading.onnx_file import OnnxFile
     from atc_py.options.compile_options import CheckOptions
     from atc_py.passes.precision.controls import Controls
-    from atc_py.pipeline.proposal.judging import Judgement
+    from atc_py.pipeline.proposal.judging import Judgment
     from atc_py.source import ModelView
     from atc_py.tensor.shapes import Shape
 
@@ -96,7 +96,7 @@ def _checked(
     """Apply the rules; where none is broken, find what else keeps the model from compiling."""
     view = survey.view
 
-    def refused(sound: Judgement) -> list[Finding]:
+    def refused(sound: Judgment) -> list[Finding]:
         return trial.findings(sound.survey, sound.checked)
 
     misfit = _misfit(file, shapes, judge, view)

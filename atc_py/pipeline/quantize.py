@@ -1,4 +1,4 @@
-"""Quantised models from one form into another: read, rewritten, written."""
+"""Quantized models from one form into another: read, rewritten, written."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from atc_py.frontend.reading.read import read_model
 from atc_py.frontend.rewriting.qdq.rewriting import FORMS, rewrite_file
 from atc_py.options.compile_options import AUTO, QuantBias
 from atc_py.options.output_paths import rewritten_output
-from atc_py.results.quantization import Quantisation
+from atc_py.results.quantization import Quantization
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable
     from pathlib import Path
 
-__all__ = ["rewrite_quantised"]
+__all__ = ["rewrite_quantized"]
 
 
-def rewrite_quantised(
+def rewrite_quantized(
     model: Path,
     output: str | os.PathLike[str] | None,
     form: str,
@@ -27,8 +27,8 @@ def rewrite_quantised(
     *,
     external: bool = False,
     on_stage: Callable[[str], None] | None = None,
-) -> Quantisation:
-    """Write the quantised `model` in the form `form`; `on_stage` hears of each stage's beginning.
+) -> Quantization:
+    """Write the quantized `model` in the form `form`; `on_stage` hears of each stage's beginning.
 
     `quant_bias` names the convention of biases of int8 layers in the model.
 
@@ -46,7 +46,7 @@ def rewrite_quantised(
     file = read_model(model)
     tell("rewrite")
     done = rewrite_file(file, path, form, external=external, quant_bias=convention)
-    return Quantisation(
+    return Quantization(
         model=model,
         output=path,
         data=done.data,

@@ -4,7 +4,7 @@ The operator list speaks of the model's nodes. Whether they contradict themselve
 target has their forms, and kernels in the dtypes that a precision mode and its finer controls
 choose, shows where nodes are lowered and dtypes are chosen, and when the device looks at the
 result. So that is done here, as `convert` does it, with one node of each kind that is alike; with
-the whole model only where the kernels of a node depend on its neighbours.
+the whole model only where the kernels of a node depend on its neighbors.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Trial:
             return [_told(each, view) for each in refused]
         if any(each.is_open for each in view.inputs):
             return []
-        if compiled.without_kernel or self._depends_on_neighbours:
+        if compiled.without_kernel or self._depends_on_neighbors:
             return self._of_whole(survey, checked)
         return []
 
@@ -108,7 +108,7 @@ class Trial:
         return _Compiled()
 
     @property
-    def _depends_on_neighbours(self) -> bool:
+    def _depends_on_neighbors(self) -> bool:
         """True if the kernels of a node may depend on more than the node.
 
         Without further controls force_fp16 wants float16 of every float, wherever it is.

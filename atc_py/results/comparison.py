@@ -53,7 +53,7 @@ class Grid:
         return FLOAT16_CAP * self.unit / 2.0**-11
 
     def half_spacing(self, magnitude: float) -> float:
-        """Return half the distance between neighbours in the binade of `magnitude`."""
+        """Return half the distance between neighbors in the binade of `magnitude`."""
         exponent = max(math.frexp(magnitude)[1], self.least_exponent)
         return math.ldexp(self.unit / 2, exponent)
 

@@ -164,4 +164,4 @@ def _quantized_json(check: ModelCheck) -> dict[str, object]:
     ]
     layers = len(check.layers)
     found = {"layers": layers, "on_int8": layers - len(rest), "on_floats": floats}
-    return {"quantised": found}
+    return {"quantized": found}

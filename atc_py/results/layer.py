@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from atc_py.results.judgement import Judged
+from atc_py.results.judgment import Judged
 
 if TYPE_CHECKING:
-    from atc_py.results.judgement import Beyond, Grid
+    from atc_py.results.judgment import Beyond, Grid
 
 __all__ = [
     "BAD_DISTANCE",

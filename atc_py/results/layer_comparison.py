@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from atc_py.diag import Diagnostic
     from atc_py.results.histogram import Histogram
-    from atc_py.results.judgement import Ranking
+    from atc_py.results.judgment import Ranking
     from atc_py.results.layer import Layer, OwnError
 
 __all__ = [

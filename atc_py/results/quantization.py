@@ -11,21 +11,21 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from atc_py.options.compile_options import QuantBias
-    from atc_py.source import BiasConvention, QuantisedNode
+    from atc_py.source import BiasConvention, QuantizedNode
 
-__all__ = ["Quantisation"]
+__all__ = ["Quantization"]
 
 
 @dataclass(frozen=True, slots=True)
-class Quantisation:
-    """What rewriting a quantised model did.
+class Quantization:
+    """What rewriting a quantized model did.
 
     Attributes:
         model: the ONNX file that was read.
         output: the ONNX file that was written.
         data: the file with its weights beside it; None where the model holds them itself.
         form: `ascend` or `qdq`.
-        opset: the version of ONNX' operators that the written model imports.
+        opset: the version of ONNX's operators that the written model imports.
         nodes: what became of layers, and of nodes that have no counterpart.
         bytes_before: size of the model that was read, weights included.
         bytes_after: size of what was written.
@@ -38,7 +38,7 @@ class Quantisation:
     data: Path | None
     form: str
     opset: int
-    nodes: tuple[QuantisedNode, ...]
+    nodes: tuple[QuantizedNode, ...]
     bytes_before: int
     bytes_after: int
     read_as: BiasConvention | None = None
@@ -73,7 +73,7 @@ class Quantisation:
         }
 
 
-def _node_json(node: QuantisedNode) -> dict[str, object]:
+def _node_json(node: QuantizedNode) -> dict[str, object]:
     """Return a node as JSON values."""
     return {
         "node": node.index,

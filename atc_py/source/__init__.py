@@ -5,7 +5,7 @@ The front end fills these in; checking reads them. Nothing here knows protobuf.
 
 from atc_py.source.bias_convention import BiasConvention, BiasSource, form_of
 from atc_py.source.open_dim import OpenDim
-from atc_py.source.quantized import Outcome, QuantisedNode
+from atc_py.source.quantized import Outcome, QuantizedNode
 from atc_py.source.schema import (
     AttributeSchema,
     FormalParameter,
@@ -37,7 +37,7 @@ __all__ = [
     "OpenDim",
     "OperatorSchema",
     "Outcome",
-    "QuantisedNode",
+    "QuantizedNode",
     "SchemaHistory",
     "TensorView",
     "form_of",

@@ -1,4 +1,4 @@
-"""What became of the nodes of a quantised model."""
+"""What became of the nodes of a quantized model."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from atc_py.diag import Words
 
-__all__ = ["Outcome", "QuantisedNode"]
+__all__ = ["Outcome", "QuantizedNode"]
 
 
 class Outcome(Enum):
-    """What became of a node of a quantised model."""
+    """What became of a node of a quantized model."""
 
     INTEGER = "integer"
     """A layer that runs on int8."""
@@ -26,8 +26,8 @@ class Outcome(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class QuantisedNode:
-    """A node of a quantised model: a layer, or one that cannot be rewritten.
+class QuantizedNode:
+    """A node of a quantized model: a layer, or one that cannot be rewritten.
 
     Attributes:
         index: position in the file's graph, or in that of the branch, from 0.

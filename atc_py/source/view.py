@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from atc_py.diag import Diagnostic
     from atc_py.source.bias_convention import BiasConvention
-    from atc_py.source.quantized import QuantisedNode
+    from atc_py.source.quantized import QuantizedNode
     from atc_py.tensor.shapes import Shape
 
 __all__ = [
@@ -148,7 +148,7 @@ class ModelView:
         inputs: what is fed at run time.
         file_nodes: number of nodes in the file's graph, before folding.
         faults: what breaks ONNX's own rules, or cannot be read.
-        quantised: of a model that came quantised, what became of its layers.
+        quantized: of a model that came quantized, what became of its layers.
         bias_convention: of a model whose layers are int8 already, how their biases are read.
         doubts: what would be faults if the nodes concerned did not vanish.
     """
@@ -160,6 +160,6 @@ class ModelView:
     inputs: tuple[InputView, ...]
     file_nodes: int
     faults: tuple[Diagnostic, ...] = ()
-    quantised: tuple[QuantisedNode, ...] = ()
+    quantized: tuple[QuantizedNode, ...] = ()
     bias_convention: BiasConvention | None = None
     doubts: tuple[Diagnostic, ...] = ()

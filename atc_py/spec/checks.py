@@ -65,11 +65,11 @@ def _operands(spec: OpSpec) -> Iterator[Problem]:
                 message = f"same_as names {row.same_as!r}, which is no input before this operand"
                 help_ = f"inputs that can be named: {', '.join(known) or 'none'}"
                 yield Problem((section, position, "dtypes"), message, help_)
-    for name in spec.quantised:
+    for name in spec.quantized:
         if spec.operand(name) is None:
             names = ", ".join(row.name for row in (*spec.inputs, *spec.outputs))
-            message = f"quantised names {name!r}, which is no operand"
-            yield Problem(("quantised", name), message, f"operands are {names}", key=True)
+            message = f"quantized names {name!r}, which is no operand"
+            yield Problem(("quantized", name), message, f"operands are {names}", key=True)
 
 
 def _variadic(path: DataPath, row: Operand, rows: Sequence[Operand]) -> Iterator[Problem]:

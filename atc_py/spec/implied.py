@@ -16,7 +16,7 @@ __all__ = [
     "AttrInRange",
     "AttrPresent",
     "DtypeListed",
-    "DtypeQuantised",
+    "DtypeQuantized",
     "DtypeSame",
     "OperandAbsent",
     "OperandPresent",
@@ -42,7 +42,7 @@ class DtypeSame(Rule, frozen=True, kw_only=True):
     other: str
 
 
-class DtypeQuantised(Rule, frozen=True, kw_only=True):
+class DtypeQuantized(Rule, frozen=True, kw_only=True):
     """The tensor has this dtype where the node is an integer layer."""
 
     tensor: str
@@ -118,13 +118,13 @@ def _operand_rules(spec: OpSpec, row: Operand, *, is_input: bool) -> Iterator[Ru
     if is_input or row.same_as is None:
         dtypes = spec.dtypes_of(row) or tuple(DType)
         more = row.beyond.dtypes if row.beyond else ()
-        quantised = (spec.quantised[row.name],) if row.name in spec.quantised else ()
-        listed = dict.fromkeys((*dtypes, *quantised, *row.carried, *more))
+        quantized = (spec.quantized[row.name],) if row.name in spec.quantized else ()
+        listed = dict.fromkeys((*dtypes, *quantized, *row.carried, *more))
         yield DtypeListed(tensor=row.name, dtypes=tuple(listed), line=row.line)
     if is_input and row.same_as is not None:
         yield DtypeSame(tensor=row.name, other=row.same_as, line=row.line)
-    if is_input and row.name in spec.quantised:
-        yield DtypeQuantised(tensor=row.name, dtype=spec.quantised[row.name], line=row.line)
+    if is_input and row.name in spec.quantized:
+        yield DtypeQuantized(tensor=row.name, dtype=spec.quantized[row.name], line=row.line)
     if row.carried:
         yield _rewritten(row, tuple(row.carried), "cast-through")
     if row.beyond:

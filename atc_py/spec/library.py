@@ -102,7 +102,7 @@ class Library:
         return (*own.values(), *(entry for entry in lower if not self._replaces(entry)))
 
     def find(self, op_type: str, domain: str = "") -> OpSpec | None:
-        """Return the specification of the operator spelt exactly `op_type`, or None.
+        """Return the specification of the operator spelled exactly `op_type`, or None.
 
         ONNX's operators are found in ONNX's domain, custom ones in any, because exporters do not
         agree on a domain for them.
@@ -209,7 +209,7 @@ def spec_index() -> tuple[IndexEntry, ...]:
 
 
 def find_spec(op_type: str, domain: str = "") -> OpSpec | None:
-    """Return the specification of the operator spelt exactly `op_type`, or None.
+    """Return the specification of the operator spelled exactly `op_type`, or None.
 
     Raises:
         AtcError: BAD_SPEC where its file has a fault.

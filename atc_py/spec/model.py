@@ -253,7 +253,7 @@ class OpSpec(_Part, frozen=True, kw_only=True):
         outputs: by position.
         attributes: as the file orders them.
         constraints: rules on whole nodes.
-        quantised: dtypes of the operands of a node on int8, an integer layer; none where the
+        quantized: dtypes of the operands of a node on int8, an integer layer; none where the
             operator is not one.
         target: the target operator, or None when a lowering function makes the nodes.
         notes: how the list is read.
@@ -274,7 +274,7 @@ class OpSpec(_Part, frozen=True, kw_only=True):
     outputs: tuple[Operand, ...]
     attributes: tuple[Attribute, ...] = ()
     constraints: tuple[Constraint, ...] = ()
-    quantised: dict[_Name, DType] = {}
+    quantized: dict[_Name, DType] = {}
     target: Target | None = None
     notes: Notes | None = None
     example: Example = Example()

@@ -101,18 +101,18 @@ def _faults_of_part(document: Document, path: str, value: Any, type_: Any) -> It
 def _faults_of_row(document: Document, path: str, value: Any, type_: Any) -> Iterator[Diagnostic]:
     """Yield the unknown keys of the value at `path`, and its first other fault.
 
-    Beside an unknown key, which may be another one misspelt, none is said to be missing.
+    Beside an unknown key, which may be another one misspelled, none is said to be missing.
     """
-    misspelt = False
+    misspelled = False
     while (message := _refusal(value, type_)) is not None:
         what, where, key = message
-        if misspelt and not where and _MISSING.match(what):
+        if misspelled and not where and _MISSING.match(what):
             return
         yield _translated(document, _Message(what, path + _named(message, value, type_), key))
         unknown = _UNKNOWN.match(what)
         if unknown is None or where or unknown[1] not in value:
             return
-        misspelt = True
+        misspelled = True
         value = {key: item for key, item in value.items() if key != unknown[1]}
 
 

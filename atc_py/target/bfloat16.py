@@ -2,7 +2,7 @@
 
 CANN's published operator information does not hold the columns of most operators on SoCs that
 compute bfloat16, so this one rule stands for them. An operator that takes float16 alone, such as
-a pool, gets none, nor does one whose attributes follow the dtype, such as the quantisations.
+a pool, gets none, nor does one whose attributes follow the dtype, such as the quantizations.
 """
 
 from __future__ import annotations

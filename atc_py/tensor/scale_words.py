@@ -1,6 +1,6 @@
-"""Scale words: the 64-bit numbers that carry factor, shift and offset of (re)quantisation.
+"""Scale words: the 64-bit numbers that carry factor, shift and offset of (re)quantization.
 
-There are two packings. The graph word is what quantisation tools write into a model:
+There are two packings. The graph word is what quantization tools write into a model:
 
     bits 31:0   factor, the bits of a float32
     bits 39:32  N, the count of a right shift; 0 where there is none
@@ -15,7 +15,7 @@ The hardware word is what the units of the device read, and with it AscendRequan
     bit  47     negative values become zero
 
 Both have the factor in the same place, so a graph word without N and offset_w is a hardware word.
-Sources: the published layouts of CANN's quantisation toolkit and of its operator TransQuantParamV2.
+Sources: the published layouts of CANN's quantization toolkit and of its operator TransQuantParamV2.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def decode_graph(words: Words) -> GraphWords:
 
 
 def encode_hardware(parts: HardwareWords) -> Words:
-    """Return the hardware words of `parts`; factors are cut off to 19 bits, towards zero.
+    """Return the hardware words of `parts`; factors are cut off to 19 bits, toward zero.
 
     Raises:
         WordRangeError: a factor is not finite, or a field is too large.

@@ -19,7 +19,7 @@ __all__ = [
     "element_count",
     "format_shape",
     "is_addressable",
-    "normalise_axis",
+    "normalize_axis",
     "window_count",
 ]
 
@@ -66,7 +66,7 @@ def closed_shape(dims: Dims) -> Shape:
     return cast("Shape", tuple(dims))
 
 
-def normalise_axis(axis: int, rank: int) -> int:
+def normalize_axis(axis: int, rank: int) -> int:
     """Return `axis` counted from the front.
 
     Raises:

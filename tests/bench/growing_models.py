@@ -130,7 +130,7 @@ def parts_of_one(nodes: int) -> onnx.ModelProto:
     return model.finished([model.add("Concat", *parts, axis=1)])
 
 
-def quantised_layers(nodes: int) -> onnx.ModelProto:
+def quantized_layers(nodes: int) -> onnx.ModelProto:
     """Products of integers between QuantizeLinear and DequantizeLinear, one behind the other."""
     model = _Model(EXTENTS)
     scale, zero = model.constant(np.float32(0.05)), model.constant(np.int8(0))
@@ -171,7 +171,7 @@ SHAPES: dict[str, Callable[[int], onnx.ModelProto]] = {
         foldable,
         equal_nodes,
         parts_of_one,
-        quantised_layers,
+        quantized_layers,
         constant_outputs,
         transformer,
     )

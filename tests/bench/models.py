@@ -21,7 +21,7 @@ def randomised_light(name: str, seed: int = 0) -> onnx.ModelProto:
     """The light network `name` with every ConstantOfShape weight replaced by random numbers.
 
     Filters are drawn so that activations keep their size from layer to layer; scales and
-    variances of batch normalisation are positive.
+    variances of batch normalization are positive.
     """
     model = onnx.load(LIGHT / f"light_{name}.onnx")
     graph = model.graph
@@ -74,7 +74,7 @@ _ROLE_BEFORE = {"Relu": "filter", "Sum": "residual"}
 
 
 def _next_operator(conv: onnx.NodeProto, users: dict[str, onnx.NodeProto]) -> str:
-    """The operator behind a convolution and its normalisation."""
+    """The operator behind a convolution and its normalization."""
     user = users.get(conv.output[0])
     while user is not None and user.op_type in {"BatchNormalization", "Mul", "Add"}:
         user = users.get(user.output[0])
@@ -101,7 +101,7 @@ def _weights(
 
 
 def wide_network(seed: int = 0, layers: int = 10, channels: int = 1024) -> onnx.ModelProto:
-    """3x3 convolutions of 1024 channels with batch normalisation: ten of them weigh 378 MB."""
+    """3x3 convolutions of 1024 channels with batch normalization: ten of them weigh 378 MB."""
     generator = np.random.default_rng(seed)
     nodes, weights, x = [], [], "input"
     for layer in range(layers):
@@ -164,20 +164,20 @@ def deep_network(seed: int = 0, layers: int = 100, width: int = 256) -> onnx.Mod
     def split_heads(x: str, *perm: int) -> str:
         return add("Transpose", add("Reshape", x, "heads"), perm=perm)
 
-    def normalised(x: str) -> str:
-        centred = add("Sub", x, add("ReduceMean", x, axes=[-1]))
-        variance = add("ReduceMean", add("Pow", centred, "two"), axes=[-1])
-        return add("Div", centred, add("Sqrt", add("Add", variance, "eps")))
+    def normalized(x: str) -> str:
+        centered = add("Sub", x, add("ReduceMean", x, axes=[-1]))
+        variance = add("ReduceMean", add("Pow", centered, "two"), axes=[-1])
+        return add("Div", centered, add("Sqrt", add("Add", variance, "eps")))
 
     x = "input"
     for _ in range(layers):
-        h = normalised(x)
+        h = normalized(x)
         query, key = split_heads(linear(h), 0, 2, 1, 3), split_heads(linear(h), 0, 2, 3, 1)
         value = split_heads(linear(h), 0, 2, 1, 3)
         scores = add("Softmax", add("Mul", add("MatMul", query, key), "half"), axis=-1)
         mixed = add("Transpose", add("MatMul", scores, value), perm=[0, 2, 1, 3])
         x = add("Add", x, add("Reshape", mixed, "whole"))
-        h = linear(normalised(x))
+        h = linear(normalized(x))
         gate = add("Add", add("Erf", add("Div", h, "root")), "one")
         x = add("Add", x, add("Mul", add("Mul", h, gate), "half"))
     graph = helper.make_graph(

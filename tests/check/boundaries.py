@@ -1,6 +1,6 @@
 """Nodes on both sides of every rule, derived from the specifications.
 
-A rule's neighbours are made by the function registered for its kind: each changes the example of
+A rule's neighbors are made by the function registered for its kind: each changes the example of
 the operator's specification in one place, to the last value that the rule allows or to the first
 one that it does not.
 """
@@ -72,7 +72,7 @@ class Side:
     setting: Setting = field(default_factory=Setting)
 
 
-Neighbours: TypeAlias = "Callable[[Any, Ground], Iterable[Side]]"
+Neighbors: TypeAlias = "Callable[[Any, Ground], Iterable[Side]]"
 
 
 @dataclass(frozen=True)
@@ -81,22 +81,22 @@ class Boundary:
 
     Attributes:
         code: the diagnostic of those that fail.
-        neighbours: makes nodes on both sides.
+        neighbors: makes nodes on both sides.
         reads: arguments that name tensors whose extents or rank the rule looks at.
     """
 
     code: Code
-    neighbours: Neighbours
+    neighbors: Neighbors
     reads: tuple[str, ...]
 
 
 _REGISTER: dict[type[Rule], Boundary] = {}
 
 
-def boundary(kind: type[Rule], code: Code, *reads: str) -> Callable[[Neighbours], Neighbours]:
-    """Register the function that makes the neighbours of rules of one kind."""
+def boundary(kind: type[Rule], code: Code, *reads: str) -> Callable[[Neighbors], Neighbors]:
+    """Register the function that makes the neighbors of rules of one kind."""
 
-    def register(function: Neighbours) -> Neighbours:
+    def register(function: Neighbors) -> Neighbors:
         assert kind not in _REGISTER, f"{kind.__name__} has two boundaries"
         _REGISTER[kind] = Boundary(code, function, reads)
         return function
@@ -167,7 +167,7 @@ def sides(spec: OpSpec, rule: Rule) -> Iterator[Side]:
     for opset in opsets_of(spec, rule):
         for setting in settings(Ground(spec, rule, opset)):
             ground = Ground(spec, rule, opset, setting.change)
-            for side in boundary_of(rule).neighbours(rule, ground):
+            for side in boundary_of(rule).neighbors(rule, ground):
                 yield _placed(side, ground, setting)
             if setting.met:
                 for side in _opened(ground):

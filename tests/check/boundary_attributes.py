@@ -1,4 +1,4 @@
-"""Neighbours of the rules on attributes."""
+"""Neighbors of the rules on attributes."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def _bounds(name: str, bounds: tuple[float, float], ground: Ground) -> Iterator[
 
 @boundary(AttrOdd, ATTR_OUT_OF_RANGE)
 def odd(rule: AttrOdd, ground: Ground) -> Iterator[Side]:
-    """Odd numbers, and their neighbours."""
+    """Odd numbers, and their neighbors."""
     for value in (1, 3, 5):
         yield inside(f"{rule.attribute} {value}", ground.set(rule.attribute, (value,)))
         yield outside(f"{rule.attribute} {value - 1}", ground.set(rule.attribute, (value - 1,)))

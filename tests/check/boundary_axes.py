@@ -1,4 +1,4 @@
-"""Neighbours of the rules on axes, and on parts along an axis."""
+"""Neighbors of the rules on axes, and on parts along an axis."""
 
 from __future__ import annotations
 

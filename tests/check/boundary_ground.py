@@ -86,7 +86,7 @@ NONE = Change()
 
 @dataclass(frozen=True)
 class Ground:
-    """A rule, and the example that its neighbours are made from.
+    """A rule, and the example that its neighbors are made from.
 
     Attributes:
         spec: the operator.

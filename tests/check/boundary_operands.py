@@ -1,4 +1,4 @@
-"""Neighbours of the rules on inputs and outputs: presence, ranks, dtypes and values."""
+"""Neighbors of the rules on inputs and outputs: presence, ranks, dtypes and values."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ def _least(rule: ValuesAtLeast | KnownValuesAtLeast, ground: Ground) -> Iterator
 
 @boundary(ValuesEqual, VALUE_OUT_OF_RANGE)
 def values_equal(rule: ValuesEqual, ground: Ground) -> Iterator[Side]:
-    """The value, its neighbours, and values of run time."""
+    """The value, its neighbors, and values of run time."""
     count = math.prod(ground.shape(rule.tensor))
     for value in (rule.value - 1, rule.value, rule.value + 1):
         make = inside if value == rule.value else outside
@@ -213,20 +213,20 @@ def values_equal(rule: ValuesEqual, ground: Ground) -> Iterator[Side]:
 
 @boundary(ValuesExclude, VALUE_OUT_OF_RANGE)
 def values_exclude(rule: ValuesExclude, ground: Ground) -> Iterator[Side]:
-    """The value and its neighbours in every place, and values of run time."""
+    """The value and its neighbors in every place, and values of run time."""
     yield from _excluded(rule, ground)
     yield outside(f"{rule.tensor} fed", _run_time(rule.tensor))
 
 
 @boundary(KnownValuesExclude, VALUE_OUT_OF_RANGE)
 def known_values_exclude(rule: KnownValuesExclude, ground: Ground) -> Iterator[Side]:
-    """The value and its neighbours in every place, and values of run time."""
+    """The value and its neighbors in every place, and values of run time."""
     yield from _excluded(rule, ground)
     yield inside(f"{rule.tensor} fed", _run_time(rule.tensor))
 
 
 def _excluded(rule: ValuesExclude | KnownValuesExclude, ground: Ground) -> Iterator[Side]:
-    """The value and its neighbours in every place."""
+    """The value and its neighbors in every place."""
     some = (rule.value + 1,) * math.prod(ground.shape(rule.tensor))
     start = ground.values(rule.tensor) or some
     assert start

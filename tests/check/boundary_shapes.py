@@ -1,4 +1,4 @@
-"""Neighbours of the rules on extents and numbers of elements."""
+"""Neighbors of the rules on extents and numbers of elements."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _extent(rule: PrimeDimBelow | DimDivisible, ground: Ground, extent: int) -> 
 
 @boundary(DimDivisible, DIM_OUT_OF_RANGE)
 def dim_divisible(rule: DimDivisible, ground: Ground) -> Iterator[Side]:
-    """Multiples of a few numbers, and their neighbours; numbers that divide nothing."""
+    """Multiples of a few numbers, and their neighbors; numbers that divide nothing."""
     for divisor in (1, 2, 3):
         set_ = ground.set(rule.attribute, (divisor,))
         for extent in (2 * divisor - 1, 2 * divisor, 2 * divisor + 1):

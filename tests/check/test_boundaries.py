@@ -17,7 +17,7 @@ from tests.check import (
     boundary_attributes,
     boundary_axes,
     boundary_operands,
-    boundary_quantisation,
+    boundary_quantization,
     boundary_shapes,
 )
 from tests.check.boundaries import Expect, boundary_of, kinds, opsets_of, sides
@@ -37,7 +37,7 @@ REGISTERING = (
     boundary_attributes,
     boundary_axes,
     boundary_operands,
-    boundary_quantisation,
+    boundary_quantization,
     boundary_shapes,
 )
 """The modules that register boundaries; who imports them has all."""

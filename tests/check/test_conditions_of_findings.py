@@ -24,7 +24,7 @@ from tests.check import (
     boundary_attributes,
     boundary_axes,
     boundary_operands,
-    boundary_quantisation,
+    boundary_quantization,
     boundary_shapes,
 )
 from tests.check.boundaries import Expect, sides
@@ -44,7 +44,7 @@ REGISTERING = (
     boundary_attributes,
     boundary_axes,
     boundary_operands,
-    boundary_quantisation,
+    boundary_quantization,
     boundary_shapes,
 )
 """The modules that register boundaries; who imports them has all."""

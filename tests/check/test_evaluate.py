@@ -210,7 +210,7 @@ def test_custom_operator_is_found_in_any_domain(tmp_path: Path) -> None:
 
 
 def test_fault_of_onnx_is_told_beside_findings(tmp_path: Path) -> None:
-    nodes = [conv("bad", strides=[64, 1]), node("Relu", ["y"], ["z"], "relu", colour=3)]
+    nodes = [conv("bad", strides=[64, 1]), node("Relu", ["y"], ["z"], "relu", color=3)]
     model = checked(onnx_files.model(nodes, IMAGE, ["z"], filters()), tmp_path)
     assert [(f.code, f.place and f.place.node_name) for f in model.faults] == [(BAD_MODEL, "relu")]
     assert [f.place.node_name for f in model.findings] == ["bad"]

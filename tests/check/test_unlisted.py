@@ -128,7 +128,7 @@ def test_name_in_another_case_names_the_one_that_is_meant(name: str, meant: str)
     assert _way(name).zh.endswith(f"可能是指 {meant}")
 
 
-def test_misspelt_name_names_near_ones() -> None:
+def test_misspelled_name_names_near_ones() -> None:
     assert "did you mean GlobalAveragePool" in _way("GlobalAvgPool").en
 
 
@@ -143,9 +143,9 @@ def test_name_like_no_other_says_where_the_list_is() -> None:
 @pytest.mark.parametrize(
     ("op_type", "domain", "text"),
     [
-        ("FusedConv", "com.microsoft", "graph optimisation makes FusedConv of"),
-        ("Gelu", "com.microsoft", "before that optimisation"),
-        ("SimplifiedLayerNormalization", "", "graph optimisation makes"),
+        ("FusedConv", "com.microsoft", "graph optimization makes FusedConv of"),
+        ("Gelu", "com.microsoft", "before that optimization"),
+        ("SimplifiedLayerNormalization", "", "graph optimization makes"),
         ("QLinearAdd", "com.microsoft", "AscendQuant"),
         ("MatMulNBits", "com.microsoft", "AscendQuant"),
         ("DequantizeLinear", "com.microsoft", "AscendQuant"),

@@ -49,7 +49,7 @@ WRITERS: dict[str, tuple[str, ...]] = {
 NAMES = tuple(WRITERS)
 
 
-def quantised(path: Path) -> None:
+def quantized(path: Path) -> None:
     """A model that `quantize` can rewrite."""
     weights: dict[str, npt.NDArray[Any]] = {
         "s": np.array(0.05, np.float32),
@@ -70,7 +70,7 @@ def quantised(path: Path) -> None:
 def workshop(atc: Atc, tmp_path: Path) -> Callable[..., Result]:
     """The command in a folder with all inputs, and with an older file for each output."""
     small_model(tmp_path)
-    quantised(tmp_path / "int8.onnx")
+    quantized(tmp_path / "int8.onnx")
     (tmp_path / "cal.csv").write_text(CALIBRATION)
     assert atc("convert", "small.onnx", "-o", "old.om").status == 0
     for name in NAMES:

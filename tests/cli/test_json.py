@@ -13,7 +13,7 @@ import pytest
 
 from atc_py.cli.main import cli
 from tests.cli.conftest import small_model
-from tests.cli.test_faults_of_files import CALIBRATION, quantised
+from tests.cli.test_faults_of_files import CALIBRATION, quantized
 from tests.json_documents import DOCUMENTS
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def workshop(atc: Atc, tmp_path: Path) -> Atc:
     """Make a folder with what GOOD and FAILING name; return the command."""
     onnx.save(small_model(), tmp_path / "small.onnx")
     onnx.save(small_model(operator="Strange"), tmp_path / "bad.onnx")
-    quantised(tmp_path / "int8.onnx")
+    quantized(tmp_path / "int8.onnx")
     np.save(tmp_path / "zeros.npy", np.zeros((1, 4, 8, 8), np.float32))
     (tmp_path / "cal.csv").write_text(CALIBRATION)
     (tmp_path / "bad.yaml").write_text("op: 3\n")

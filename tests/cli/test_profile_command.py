@@ -79,7 +79,7 @@ def test_json_and_csv_have_every_kernel(atc: Atc, model: Path) -> None:
     assert conv["formats"] == "NC1HWC0;FRACTAL_Z -> NC1HWC0"
     assert conv["macs"] == 8 * 32 * 32 * 27
     assert conv["origins"] == ["conv", "act"]
-    assert {"bound", "utilisation", "bytes_read", "pipes", "compute_bound"} <= conv.keys()
+    assert {"bound", "utilization", "bytes_read", "pipes", "compute_bound"} <= conv.keys()
     assert len(document["memory"]["over_time"]) == len(document["kernels"])
 
 

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 node = helper.make_node
 
 
-def quantised_model(*, computed_scale: bool = False) -> onnx.ModelProto:
-    """A quantised Conv, and a Gemm whose weights are floats."""
+def quantized_model(*, computed_scale: bool = False) -> onnx.ModelProto:
+    """A quantized Conv, and a Gemm whose weights are floats."""
     generator = np.random.default_rng(0)
     weights: dict[str, npt.NDArray[Any]] = {
         "s": np.array(0.05, np.float32),
@@ -49,7 +49,7 @@ def quantised_model(*, computed_scale: bool = False) -> onnx.ModelProto:
     ]
     graph = helper.make_graph(
         nodes,
-        "quantised",
+        "quantized",
         [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", 3, 8, 8])],
         [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["batch", 5])],
         [numpy_helper.from_array(array, name) for name, array in weights.items()],
@@ -58,31 +58,31 @@ def quantised_model(*, computed_scale: bool = False) -> onnx.ModelProto:
 
 
 @pytest.fixture
-def quantised(tmp_path: Path) -> Path:
-    """A quantised model."""
+def quantized(tmp_path: Path) -> Path:
+    """A quantized model."""
     path = tmp_path / "net.onnx"
-    onnx.save(quantised_model(), path)
+    onnx.save(quantized_model(), path)
     return path
 
 
-def test_quantize_says_what_it_wrote_and_what_stays_float(atc: Atc, quantised: Path) -> None:
-    done = atc("quantize", quantised)
+def test_quantize_says_what_it_wrote_and_what_stays_float(atc: Atc, quantized: Path) -> None:
+    done = atc("quantize", quantized)
     assert (done.status, done.err) == (0, "")
     lines = [line.split() for line in done.out.splitlines()]
     assert ["layers", "on", "int8", "1", "of", "2"] in lines
     assert any(line[:4] == ["7", "gemm", "Gemm", "in"] for line in lines)
-    assert "its data is not quantised" in done.out
-    output = quantised.with_name("net.ascend.onnx")
+    assert "its data is not quantized" in done.out
+    output = quantized.with_name("net.ascend.onnx")
     assert str(output) in done.out
     operators = [each.op_type for each in onnx.load(output).graph.node]
     assert operators[:3] == ["AscendQuant", "Conv", "AscendDequant"]
     assert atc("convert", output, "--input-shape", "x:1,3,8,8").status == 0
 
 
-def test_quantize_json_has_everything(atc: Atc, quantised: Path) -> None:
-    done = atc("quantize", quantised, "-o", "named.onnx", "--json").json
+def test_quantize_json_has_everything(atc: Atc, quantized: Path) -> None:
+    done = atc("quantize", quantized, "-o", "named.onnx", "--json").json
     assert done["output"] == "named.onnx"
-    assert (done["model"], done["data"]) == (str(quantised), None)
+    assert (done["model"], done["data"]) == (str(quantized), None)
     assert (done["format"], done["opset"]) == ("ascend", 13)
     assert done["layers"] == {"integer": 1, "all": 2}
     conv, gemm = done["nodes"]
@@ -91,42 +91,42 @@ def test_quantize_json_has_everything(atc: Atc, quantised: Path) -> None:
     }  # fmt: skip
     assert (gemm["name"], gemm["outcome"]) == ("gemm", "float")
     assert set(gemm["reason"]) == {"en", "zh"}
-    assert done["bytes_before"] == quantised.stat().st_size
+    assert done["bytes_before"] == quantized.stat().st_size
     assert done["bytes_after"] == Path("named.onnx").stat().st_size
 
 
-def test_quantize_goes_back_and_names_the_file_after_the_first(atc: Atc, quantised: Path) -> None:
-    atc("quantize", quantised)
-    done = atc("quantize", quantised.with_name("net.ascend.onnx"), "--format", "qdq", "--json")
-    assert done.json["output"] == str(quantised.with_name("net.qdq.onnx"))
+def test_quantize_goes_back_and_names_the_file_after_the_first(atc: Atc, quantized: Path) -> None:
+    atc("quantize", quantized)
+    done = atc("quantize", quantized.with_name("net.ascend.onnx"), "--format", "qdq", "--json")
+    assert done.json["output"] == str(quantized.with_name("net.qdq.onnx"))
     assert done.json["layers"] == {"integer": 1, "all": 1}
 
 
-def test_weights_go_beside_the_model_when_asked(atc: Atc, quantised: Path) -> None:
-    model = onnx.load(quantised)
+def test_weights_go_beside_the_model_when_asked(atc: Atc, quantized: Path) -> None:
+    model = onnx.load(quantized)
     large = numpy_helper.from_array(np.ones((4, 500), np.float32), "g")
     next(each for each in model.graph.initializer if each.name == "g").CopyFrom(large)
     model.graph.output[0].type.tensor_type.shape.dim[1].dim_value = 500
-    onnx.save(model, quantised)
-    done = atc("quantize", quantised, "-o", "o.onnx", "--external-data")
+    onnx.save(model, quantized)
+    done = atc("quantize", quantized, "-o", "o.onnx", "--external-data")
     assert "o.onnx.data" in done.out
     assert Path("o.onnx.data").stat().st_size == 8000
     assert atc("check", "o.onnx").status == 0
 
 
-def test_python_gives_the_same_record(quantised: Path, tmp_path: Path) -> None:
+def test_python_gives_the_same_record(quantized: Path, tmp_path: Path) -> None:
     stages: list[str] = []
-    done = atc_py.quantize_model(quantised, tmp_path / "o.onnx", on_stage=stages.append)
+    done = atc_py.quantize_model(quantized, tmp_path / "o.onnx", on_stage=stages.append)
     assert (done.integer_layers, done.layers) == (1, 2)
     assert stages == ["read", "rewrite"]
     with pytest.raises(atc_py.AtcError) as caught:
-        atc_py.quantize_model(quantised, format="int4")
+        atc_py.quantize_model(quantized, format="int4")
     assert caught.value.diagnostics[0].code is BAD_OPTION
 
 
 def test_a_scale_that_is_computed_is_told(atc: Atc, tmp_path: Path) -> None:
     path = tmp_path / "net.onnx"
-    onnx.save(quantised_model(computed_scale=True), path)
+    onnx.save(quantized_model(computed_scale=True), path)
     done = atc("quantize", path)
     assert done.status == 0
     assert "0 of 2" in done.out
@@ -136,20 +136,20 @@ def test_a_scale_that_is_computed_is_told(atc: Atc, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["ascend", "qdq"])
-def test_a_model_that_is_not_quantised_is_refused(atc: Atc, model: Path, form: str) -> None:
+def test_a_model_that_is_not_quantized_is_refused(atc: Atc, model: Path, form: str) -> None:
     done = atc("quantize", model, "--format", form)
     assert done.status == 1
     assert "ATC3011" in done.err
-    assert "not quantised" in done.err
+    assert "not quantized" in done.err
     assert [each.name for each in model.parent.iterdir()] == [model.name]
 
 
 @pytest.mark.parametrize(("first", "second"), [("ascend", "qdq"), ("qdq", "ascend")])
 def test_a_model_in_the_wanted_form_is_refused(
-    atc: Atc, quantised: Path, first: str, second: str
+    atc: Atc, quantized: Path, first: str, second: str
 ) -> None:
-    atc("quantize", quantised, "-o", "deploy.onnx")
-    given = Path("deploy.onnx") if first == "ascend" else quantised
+    atc("quantize", quantized, "-o", "deploy.onnx")
+    given = Path("deploy.onnx") if first == "ascend" else quantized
     done = atc("quantize", given, "--format", first, "-o", "again.onnx")
     assert done.status == 1
     assert f"--format {second}" in done.err
@@ -167,34 +167,34 @@ def test_a_file_that_is_no_model_is_told(atc: Atc, tmp_path: Path) -> None:
     assert atc("quantize", "text.onnx").status == 3
 
 
-def test_an_output_that_is_a_folder_is_refused(atc: Atc, quantised: Path, tmp_path: Path) -> None:
+def test_an_output_that_is_a_folder_is_refused(atc: Atc, quantized: Path, tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
-    done = atc("quantize", quantised, "-o", "folder")
+    done = atc("quantize", quantized, "-o", "folder")
     assert done.status == 3
     assert "ATC2007" in done.err
     assert "net.ascend.onnx" in done.err
 
 
 @pytest.mark.parametrize("output", ["", "folder/", "."])
-def test_an_output_that_names_no_file_is_refused(atc: Atc, quantised: Path, output: str) -> None:
-    done = atc("quantize", quantised, "-o", output)
+def test_an_output_that_names_no_file_is_refused(atc: Atc, quantized: Path, output: str) -> None:
+    done = atc("quantize", quantized, "-o", output)
     assert done.status == 2
     assert "names no file" in done.err
 
 
-def test_an_output_in_a_folder_that_is_not_there_is_refused(atc: Atc, quantised: Path) -> None:
-    done = atc("quantize", quantised, "-o", "absent/o.onnx")
+def test_an_output_in_a_folder_that_is_not_there_is_refused(atc: Atc, quantized: Path) -> None:
+    done = atc("quantize", quantized, "-o", "absent/o.onnx")
     assert done.status == 3
     assert "create the folder first" in done.err
 
 
-def test_the_model_itself_is_not_overwritten(atc: Atc, quantised: Path) -> None:
-    before = quantised.read_bytes()
-    done = atc("quantize", quantised, "-o", quantised)
+def test_the_model_itself_is_not_overwritten(atc: Atc, quantized: Path) -> None:
+    before = quantized.read_bytes()
+    done = atc("quantize", quantized, "-o", quantized)
     assert done.status == 2
     assert "is the model itself" in done.err
-    renamed = quantised.with_name("net.ascend.onnx")
-    quantised.rename(renamed)
+    renamed = quantized.with_name("net.ascend.onnx")
+    quantized.rename(renamed)
     assert atc("quantize", renamed).status == 2
     assert renamed.read_bytes() == before
 

@@ -124,7 +124,7 @@ def lowest_mask() -> Broken:
 
 
 def large_logits() -> Broken:
-    """Neighbours in float16 are 2 apart from 2048 on: exp makes much of what is rounded."""
+    """Neighbors in float16 are 2 apart from 2048 on: exp makes much of what is rounded."""
     feeds = {"x": np.random.default_rng(1).uniform(2900, 2903, (4, 16)).astype(np.float32)}
     nodes = [node("Neg", "x", "turned"), node("Softmax", "turned", "y", axis=-1)]
     return Broken(built(nodes, feeds, {}), feeds, "n_y", "relative distance")
@@ -136,12 +136,12 @@ def tiny_variance() -> Broken:
     feeds = {"x": (1e-4 * random.standard_normal((64, 4))).astype(np.float32)}
     nodes = [
         node("ReduceMean", "x", "mean", axes=[0]),
-        node("Sub", "x mean", "centred"),
-        node("Mul", "centred centred", "squares"),
+        node("Sub", "x mean", "centered"),
+        node("Mul", "centered centered", "squares"),
         node("ReduceMean", "squares", "variance", axes=[0]),
         node("Add", "variance epsilon", "safe"),
         node("Sqrt", "safe", "deviation"),
-        node("Div", "centred deviation", "y"),
+        node("Div", "centered deviation", "y"),
     ]
     constants = {"epsilon": np.array([1e-9], np.float32)}
     return Broken(built(nodes, feeds, constants), feeds, "n_squares", "underflow")
@@ -153,12 +153,12 @@ def tiny_layer_norm() -> Broken:
     feeds = {"x": (1e-4 * random.standard_normal((4, 64))).astype(np.float32)}
     nodes = [
         node("ReduceMean", "x", "mean", axes=[-1]),
-        node("Sub", "x mean", "centred"),
-        node("Pow", "centred two", "squares"),
+        node("Sub", "x mean", "centered"),
+        node("Pow", "centered two", "squares"),
         node("ReduceMean", "squares", "variance", axes=[-1]),
         node("Add", "variance epsilon", "safe"),
         node("Sqrt", "safe", "deviation"),
-        node("Div", "centred deviation", "scaled"),
+        node("Div", "centered deviation", "scaled"),
         node("Mul", "scaled gamma", "weighted"),
         node("Add", "weighted beta", "y"),
     ]

@@ -39,7 +39,7 @@ def test_mask_of_a_transformer_goes_with_its_softmax_and_overflows_nowhere() -> 
     assert done.first_bad is None
 
 
-def test_means_of_a_normalisation_that_cancel_are_not_called_bad() -> None:
+def test_means_of_a_normalization_that_cancel_are_not_called_bad() -> None:
     path = MODELS / "swin_mini_opset13" / "model.onnx"
     if not path.is_file():
         pytest.skip("the shared models are not here")

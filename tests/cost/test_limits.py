@@ -40,7 +40,7 @@ def in_order(launch: Launch, soc: str, fit: Fit | None = None) -> tuple[float, f
     cost = estimate(launch, find_soc(soc), fit)
     assert 0 < cost.low <= cost.expected <= cost.high
     assert cost.limit <= cost.low * (1 + 1e-9)
-    assert 0 <= cost.utilisation <= 1
+    assert 0 <= cost.utilization <= 1
     return cost.low, cost.expected, cost.high
 
 
@@ -156,7 +156,7 @@ def test_depthwise_convolution_wastes_the_cube() -> None:
     moved = tuple(Transfer(each.nbytes, Source.RESULT) for each in (data, filters))
     cost = estimate(Launch((done,), Engine.AICORE, moved, moved[:1]), find_soc("sim"))
     assert cost.macs == 256 * 56 * 56 * 9
-    assert cost.utilisation < 0.25
+    assert cost.utilization < 0.25
 
 
 @pytest.mark.parametrize("spread", [0.0, 0.1])

@@ -146,7 +146,7 @@ def test_stored_operands_give_the_same_bits(dtype: str, count: int) -> None:
     run_both(stored_model(text, None, arrays), {"x": random_array(4, (2, 20, 7, 6), kind)})
 
 
-QUANTISED = """graph @g phase laid_out {
+QUANTIZED = """graph @g phase laid_out {
   input %x : float16[1,20,6,6] NCHW
   const %w : int8[40,10,3,3] NCHW@FRACTAL_Z(2) = splat 1
   const %s : uint64[1] ND = dense [1008981770]
@@ -163,10 +163,10 @@ QUANTISED = """graph @g phase laid_out {
 }"""
 
 
-def test_quantised_layer_in_blocks_of_32_gives_the_same_bits() -> None:
+def test_quantized_layer_in_blocks_of_32_gives_the_same_bits() -> None:
     weights = random_array(5, (40, 10, 3, 3), DType.INT8)
     places: list[int | str] = ["input", "weights", "weights", 0, "output", 8192, 2048, "output"]
-    model = stored_model(QUANTISED, places, {"w": weights})
+    model = stored_model(QUANTIZED, places, {"w": weights})
     outputs = run_both(model, {"x": halves(6, 1, 20, 6, 6)})
     assert np.unique(outputs["y"]).size > 100
 

@@ -233,7 +233,7 @@ def test_parts_of_an_integer_product_make_the_whole(
 def test_long_products_are_exact_whatever_their_vectors_lengths(
     magnitude: int, turned: bool
 ) -> None:
-    # -128 all along is past 2^24 from 1025 terms on; one odd number at the end would be rounded off
+    # -128 all along is past 2^24 from 1025 terms on; one odd number at the end would be rounded
     rows, inner = 2, 5000
     a = np.full((rows, inner), -magnitude, np.int8)
     a[1, ::2] = 1

@@ -116,7 +116,7 @@ def test_bad_product_is_refused(
     assert reason in refusal(op, arrays, [(F32, (2, 4))])
 
 
-def test_products_are_of_floats_of_one_dtype_that_is_not_quantised() -> None:
+def test_products_are_of_floats_of_one_dtype_that_is_not_quantized() -> None:
     ints, reals = np.ones((2, 2), np.int32), np.ones((2, 2), np.float32)
     result = [(F32, (2, 2))]
     assert "computes floats" in refusal("BatchMatMulV2", [ints, ints], result)

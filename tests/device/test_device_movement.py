@@ -66,7 +66,7 @@ def test_strided_slice_agrees_with_onnxruntime(shape: list[int], data: st.DataOb
         for extent in shape
     ]
     begins, ends, steps = (list(column) for column in zip(*found, strict=True))
-    # a normalised end of -1 means past the front; ONNX says that with a very negative number
+    # a normalized end of -1 means past the front; ONNX says that with a very negative number
     onnx_ends = [-(2**62) if end < 0 else end for end in ends]
     extras = [longs(*begins), longs(*onnx_ends), longs(*range(len(shape))), longs(*steps)]
     compare(

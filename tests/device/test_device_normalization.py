@@ -1,4 +1,4 @@
-"""Normalisation, softmax, means and matrix products against onnxruntime."""
+"""Normalization, softmax, means and matrix products against onnxruntime."""
 
 from __future__ import annotations
 

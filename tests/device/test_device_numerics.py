@@ -42,7 +42,7 @@ def assert_rounds_like_numpy(x: NDArray[np.float32], dtype: DType) -> None:
     np.testing.assert_array_equal(actual.view(np.uint32), expected.view(np.uint32))
 
 
-def neighbours(x: NDArray[np.float32]) -> NDArray[np.float32]:
+def neighbors(x: NDArray[np.float32]) -> NDArray[np.float32]:
     """Each element with the float32 numbers just below and above it."""
     finite = x[np.isfinite(x)]
     limit = np.float32(np.inf)
@@ -70,7 +70,7 @@ def assert_kind_rounds_like_numpy(x: NDArray[np.float32], dtype: DType, kind: Ki
 def test_rounding_of_positive_values_is_that_of_any(dtype: DType) -> None:
     values = np.sort(grid(dtype)[np.isfinite(grid(dtype))])
     middles = ((values[:-1].astype(np.float64) + values[1:]) / 2).astype(np.float32)
-    around = neighbours(np.concatenate([values, middles]))
+    around = neighbors(np.concatenate([values, middles]))
     positive = np.abs(around[np.abs(around) < 65520])
     assert_kind_rounds_like_numpy(positive, dtype, Kind.POSITIVE)
     every_mantissa = np.arange(0x38000000, 0x39000000, 13, dtype=np.uint32).view(np.float32)
@@ -101,7 +101,7 @@ def test_rounding_of_a_kind_keeps_infinities_and_nan(kind: Kind) -> None:
 
 @DTYPES
 def test_rounding_takes_numbers_from_elsewhere(dtype: DType) -> None:
-    source, found = neighbours(grid(dtype)), np.zeros(neighbours(grid(dtype)).shape, np.float32)
+    source, found = neighbors(grid(dtype)), np.zeros(neighbors(grid(dtype)).shape, np.float32)
     scratch = np.empty(2 * ELEMENTS_AT_ONCE, np.uint32)
     with np.errstate(over="ignore", invalid="ignore"):
         rounding(found, dtype, scratch, source=source)()
@@ -112,7 +112,7 @@ def test_rounding_takes_numbers_from_elsewhere(dtype: DType) -> None:
 def test_rounding_halves_go_to_even(dtype: DType) -> None:
     values = np.sort(grid(dtype)[np.isfinite(grid(dtype))])
     middles = ((values[:-1].astype(np.float64) + values[1:]) / 2).astype(np.float32)
-    everything = np.concatenate([neighbours(values), neighbours(middles)])
+    everything = np.concatenate([neighbors(values), neighbors(middles)])
     assert_rounds_like_numpy(everything, dtype)
     # the same numbers one by one block of magnitudes, so that no block needs the slow way
     for low in (0.0, 1e-5, 1.0, 100.0):

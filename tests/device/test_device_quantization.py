@@ -65,7 +65,7 @@ def number(value: float) -> float:
         return float(np.float32(value))
 
 
-def quantised(x: float, scale: float, offset: float, *, squared: bool, kind: FloatFormat) -> float:
+def quantized(x: float, scale: float, offset: float, *, squared: bool, kind: FloatFormat) -> float:
     """What AscendQuant rounds to an integer."""
     found, factor = kind.round(x), kind.round(scale)
     if squared and kind is SINGLE:
@@ -76,7 +76,7 @@ def quantised(x: float, scale: float, offset: float, *, squared: bool, kind: Flo
     return step(kind, operator.add, found, kind.round(offset))
 
 
-def quantise(x: Array, **attributes: Any) -> Array:
+def quantize(x: Array, **attributes: Any) -> Array:
     """AscendQuant of `x` on the device."""
     target = DType.parse(attributes.get("dst_type", "int8"))
     (found,) = run_operator("AscendQuant", [x], [(target, x.shape)], attributes)
@@ -93,10 +93,10 @@ def test_quant_is_the_formula(pair: tuple[float, float], compute: DType, squared
         with np.errstate(over="ignore"):
             x = np.array(VALUES, taken.numpy)
         steps = [
-            quantised(value, scale, offset, squared=squared, kind=kind) for value in x.tolist()
+            quantized(value, scale, offset, squared=squared, kind=kind) for value in x.tolist()
         ]
         for mode, rounding in ROUNDINGS.items():
-            found = quantise(
+            found = quantize(
                 x, scale=scale, offset=offset, sqrt_mode=squared, round_mode=mode,
                 dst_type=target.value, compute_type=compute.value,
             )  # fmt: skip
@@ -115,7 +115,7 @@ def test_quant_is_the_formula(pair: tuple[float, float], compute: DType, squared
 )
 def test_quant_of_ties(mode: str, expected: list[int]) -> None:
     x = np.array([0.5, 1.5, 2.5, 3.5, -0.5, -1.5, -2.5, 127.5, -128.5], np.float16)
-    assert quantise(x, scale=1.0, offset=0.0, round_mode=mode).tolist() == expected
+    assert quantize(x, scale=1.0, offset=0.0, round_mode=mode).tolist() == expected
 
 
 def test_quant_of_more_than_a_block_is_that_of_its_elements() -> None:
@@ -125,30 +125,30 @@ def test_quant_of_more_than_a_block_is_that_of_its_elements() -> None:
     for end in (32768, 65536, 98304):
         x[end - 6 : end + 6] = np.concatenate([odd, odd])
     for attributes in ({"offset": 0.0}, {"offset": -3.0}, {"offset": 0.0, "sqrt_mode": True}):
-        whole = quantise(x, scale=3.0, **attributes)
-        apart = [quantise(part, scale=3.0, **attributes) for part in np.split(x, 100)]
+        whole = quantize(x, scale=3.0, **attributes)
+        apart = [quantize(part, scale=3.0, **attributes) for part in np.split(x, 100)]
         np.testing.assert_array_equal(whole, np.concatenate(apart), strict=True)
 
 
 def test_quant_rounds_each_step_to_float16() -> None:
-    # 2049 is no float16, and neither is 2048 + 1: both become 2048, the even neighbour
+    # 2049 is no float16, and neither is 2048 + 1: both become 2048, the even neighbor
     x = np.array([2049.0, 2048.0], np.float32)
     attributes: dict[str, Any] = {"scale": 1.0, "offset": 1.0, "dst_type": "int16"}
-    assert quantise(x, **attributes).tolist() == [2048, 2048]
-    assert quantise(x, **attributes, compute_type="float32").tolist() == [2050, 2049]
+    assert quantize(x, **attributes).tolist() == [2048, 2048]
+    assert quantize(x, **attributes, compute_type="float32").tolist() == [2050, 2049]
 
 
 def test_quant_with_sqrt_mode_multiplies_twice() -> None:
     x = np.array([300.0, -240.0], np.float16)
     for compute in ("float16", "float32"):
-        found = quantise(x, scale=number(0.1), offset=0.0, sqrt_mode=True, compute_type=compute)
+        found = quantize(x, scale=number(0.1), offset=0.0, sqrt_mode=True, compute_type=compute)
         assert found.tolist() == [3, -2], compute
 
 
 def test_quant_of_nan_is_0_and_of_infinity_the_end() -> None:
     x = np.array([np.nan, np.inf, -np.inf], np.float16)
-    assert quantise(x, scale=1.0, offset=-5.0).tolist() == [0, 127, -128]
-    assert quantise(x, scale=0.0, offset=-5.0).tolist() == [0, 0, 0]
+    assert quantize(x, scale=1.0, offset=-5.0).tolist() == [0, 127, -128]
+    assert quantize(x, scale=0.0, offset=-5.0).tolist() == [0, 0, 0]
 
 
 @given(
@@ -172,12 +172,12 @@ def test_quant_of_anything(
     attributes: dict[str, Any] = {
         "sqrt_mode": squared, "round_mode": mode, "dst_type": target.value,
     }  # fmt: skip
-    found = quantise(
+    found = quantize(
         np.array(values, np.float32), scale=scale, offset=offset, compute_type=compute.value,
         **attributes,
     )  # fmt: skip
     kind = FORMATS[compute]
-    steps = [quantised(value, scale, offset, squared=squared, kind=kind) for value in values]
+    steps = [quantized(value, scale, offset, squared=squared, kind=kind) for value in values]
     assert found.tolist() == [held(value, ROUNDINGS[mode], *BOUNDS[target]) for value in steps]
 
 
@@ -229,7 +229,7 @@ SUMS = np.array(
 FACTORS = (1.0, 0.5, 0.1, 1 / 3, 1e-3, 7.0, 65504.0, 2**-14, 2**-24, 2**-20, 3 * 2**-24, -0.25)
 
 
-def dequantised_by_half(x: int, factor: np.float16, *, squared: bool, relu: bool) -> np.float16:
+def dequantized_by_half(x: int, factor: np.float16, *, squared: bool, relu: bool) -> np.float16:
     """Y of one element, with a float16 factor."""
     y: np.float16 = np.float16(np.float32(x) * np.float32(factor))
     if relu:
@@ -237,7 +237,7 @@ def dequantised_by_half(x: int, factor: np.float16, *, squared: bool, relu: bool
     return y * factor if squared else y
 
 
-def dequantised_by_word(x: int, word: int, *, relu: bool) -> np.float16:
+def dequantized_by_word(x: int, word: int, *, relu: bool) -> np.float16:
     """Y of one element, with a word."""
     factor = np.array([word & 0xFFFFE000], np.uint32).view(np.float32)[0]
     y: np.float16 = np.float16(np.float32(x) * factor)
@@ -263,7 +263,7 @@ def test_dequant_by_a_float16_is_the_formula(
     (found,) = run_operator("AscendDequant", [SUMS, scale], [(result, SUMS.shape)], attributes)
     with np.errstate(all="ignore"):
         expected = [
-            dequantised_by_half(x, scale[0], squared=squared, relu=relu) for x in SUMS.tolist()
+            dequantized_by_half(x, scale[0], squared=squared, relu=relu) for x in SUMS.tolist()
         ]
     assert _same(found, np.array(expected).astype(result.numpy))
 
@@ -277,7 +277,7 @@ def test_dequant_by_a_word_is_the_formula(result: DType, relu: bool, factor: flo
     inputs: list[Array | None] = [SUMS, np.array([word], np.uint64)]
     (found,) = run_operator("AscendDequant", inputs, [(result, SUMS.shape)], attributes)
     with np.errstate(all="ignore"):
-        expected = [dequantised_by_word(x, word, relu=relu) for x in SUMS.tolist()]
+        expected = [dequantized_by_word(x, word, relu=relu) for x in SUMS.tolist()]
     assert _same(found, np.array(expected).astype(result.numpy))
 
 
@@ -348,7 +348,7 @@ WORDS = np.ones(3, np.uint64)
          "sqrt_mode goes with float16 factors, found uint64"),
     ],
 )  # fmt: skip
-def test_a_bad_quantisation_is_refused(
+def test_a_bad_quantization_is_refused(
     op: str,
     inputs: Sequence[Array | None],
     result: DType,

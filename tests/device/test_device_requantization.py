@@ -64,8 +64,8 @@ def factor_of(word: int) -> float:
     return float(np.array([word & 0xFFFFE000], np.uint32).view(np.float32)[0])
 
 
-def requantised(x: int, word: int, offset: int, *, relu: bool = False) -> int:
-    """One element: x and the product rounded to float32, then to the even neighbour."""
+def requantized(x: int, word: int, offset: int, *, relu: bool = False) -> int:
+    """One element: x and the product rounded to float32, then to the even neighbor."""
     product = step(SINGLE, operator.mul, SINGLE.round(x), factor_of(word))
     if relu and product < 0:
         product = 0.0
@@ -83,7 +83,7 @@ def test_requant_is_the_formula(factor: float, offset: int, relu: bool) -> None:
     word = word_of(factor, offset, shift=16, above=0x1234)
     inputs: list[Array | None] = [x, np.array([word], np.uint64)]
     (found,) = run_operator("AscendRequant", inputs, [(I8, x.shape)], {"relu_flag": relu})
-    expected = [requantised(value, word, offset, relu=relu) for value in SUMS]
+    expected = [requantized(value, word, offset, relu=relu) for value in SUMS]
     assert found.tolist() == expected
 
 
@@ -115,7 +115,7 @@ def test_requant_of_anything(values: list[int], factor: float, offset: int, relu
     inputs: list[Array | None] = [np.array(values, np.int32), np.array([word], np.uint64)]
     attributes: dict[str, Any] = {"relu_flag": relu}
     (found,) = run_operator("AscendRequant", inputs, [(I8, (len(values),))], attributes)
-    assert found.tolist() == [requantised(value, word, offset, relu=relu) for value in values]
+    assert found.tolist() == [requantized(value, word, offset, relu=relu) for value in values]
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_requant_per_channel(shape: tuple[int, ...], axis: int) -> None:
     (found,) = run_operator("AscendRequant", [x, words], [(I8, shape)], {})
     for index in np.ndindex(shape):
         at = index[axis]
-        assert found[index] == requantised(int(x[index]), int(words[at]), parts[at][1]), index
+        assert found[index] == requantized(int(x[index]), int(words[at]), parts[at][1]), index
 
 
 # AscendRequantS16 -------------------------------------------------------------------------------
@@ -159,7 +159,7 @@ def test_requant_s16_is_the_formula(
     totals = [summed(one, other) if with_addend else one for one, other in pairs]
     if relu:
         totals = [max(total, 0) for total in totals]
-    assert found[0].reshape(-1).tolist() == [requantised(x, word, offset) for x in totals]
+    assert found[0].reshape(-1).tolist() == [requantized(x, word, offset) for x in totals]
     if dual:
         assert found[1].reshape(-1).tolist() == totals
 
@@ -240,7 +240,7 @@ WORDS = np.ones(3, np.uint64)
         ("AscendDequantS16", [X, WORDS, SHORT[0, 0]], [I16], {}, "x1 must have 1 element or 1 for"),
     ],
 )  # fmt: skip
-def test_a_bad_requantisation_is_refused(
+def test_a_bad_requantization_is_refused(
     op: str,
     inputs: Sequence[Array | None],
     results: Sequence[DType],

@@ -94,7 +94,7 @@ def test_constants_are_known_and_folded_away(tmp_path: Path) -> None:
     "bad",
     [
         node("MaxPool", ["x"], ["b"], "bad", kernel_shape=2),
-        node("MaxPool", ["x"], ["b"], "bad", kernel_shape=[2, 2], colour=1),
+        node("MaxPool", ["x"], ["b"], "bad", kernel_shape=[2, 2], color=1),
         node("MaxPool", ["x", "x"], ["b"], "bad", kernel_shape=[2, 2]),
         node("Concat", ["x", "v"], ["b"], "bad", axis=0),
         node("MatMul", ["x", "v"], ["b"], "bad"),

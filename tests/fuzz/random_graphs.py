@@ -214,8 +214,8 @@ def _chosen(draft: Draft, source: Value, _known: Sequence[Value]) -> str:
     return draft.node("If", [condition], then_branch=branches[0], else_branch=branches[1])[0]
 
 
-def _quantised(draft: Draft, source: Value, _known: Sequence[Value]) -> str:
-    """Quantised and back, in ONNX's form or in Ascend's."""
+def _quantized(draft: Draft, source: Value, _known: Sequence[Value]) -> str:
+    """Quantized and back, in ONNX's form or in Ascend's."""
     rng = draft.rng
     if rng.random() < 0.5:
         (codes,) = draft.node("AscendQuant", [source[0]], domain="custom", scale=4.0, offset=1.0)
@@ -256,6 +256,6 @@ _STEPS: Sequence[tuple[range, Callable[[Draft, Value, Sequence[Value]], str | No
     (range(7), _cast),
     (_ANY_RANK, _by_shape),
     (range(7), _chosen),
-    (_ANY_RANK, _quantised),
+    (_ANY_RANK, _quantized),
 )
 """What can come next, by the ranks that it takes."""

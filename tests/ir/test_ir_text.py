@@ -276,7 +276,7 @@ class FileConst:
         """Nothing."""
 
 
-def test_constant_of_another_kind_is_labelled_file() -> None:
+def test_constant_of_another_kind_is_labeled_file() -> None:
     assert printed_const(FileConst()) == 'opaque "file"'
 
 

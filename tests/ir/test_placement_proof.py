@@ -154,7 +154,7 @@ def test_what_a_launch_makes_and_reads_is_not_written_over_in_it() -> None:
     )
 
 
-def test_result_is_not_written_over_what_only_its_neighbour_reads() -> None:
+def test_result_is_not_written_over_what_only_its_neighbor_reads() -> None:
     nodes = (
         GOOD.nodes[0],
         replace(GOOD.nodes[1], scope=1, in_place=True),

@@ -27,7 +27,7 @@ settings.load_profile("numeric")
 
 
 def _div(a: Array, b: Array) -> Array:
-    """Floats in double; integers as Python has them, towards 0."""
+    """Floats in double; integers as Python has them, toward 0."""
     if a.dtype.kind == "f":
         return np.asarray(a / b)
     wide, by = a.astype(object), b.astype(object)

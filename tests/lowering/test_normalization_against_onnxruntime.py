@@ -99,9 +99,9 @@ def test_norm_beyond_float16_does_not_overflow_between() -> None:
 def _mean_variance(x: Array, axes: Sequence[int]) -> Array:
     """(x - mean) / (sqrt(mean of (x - mean)^2) + 1e-9), in double."""
     wide = x.astype(np.float64)
-    centred = wide - wide.mean(axis=tuple(axes), keepdims=True)
-    deviation = np.sqrt((centred * centred).mean(axis=tuple(axes), keepdims=True))
-    result: Array = centred / (deviation + 1e-9)
+    centered = wide - wide.mean(axis=tuple(axes), keepdims=True)
+    deviation = np.sqrt((centered * centered).mean(axis=tuple(axes), keepdims=True))
+    result: Array = centered / (deviation + 1e-9)
     return result.astype(np.float32)
 
 

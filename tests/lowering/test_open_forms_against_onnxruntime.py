@@ -75,7 +75,7 @@ def filled_like(value: Array) -> Build:
     return build
 
 
-def normalised(net: Opened) -> str:
+def normalized(net: Opened) -> str:
     """Conv, BatchNormalization and Relu, of which a pass makes two."""
     vectors = [net.const(np.array(v, np.float32)) for v in ([1, 2], [0, 1], [0.5, 0], [1, 4])]
     y = net.op("Conv", net.open("x", 4), net.const(small(2, 3, 3, 3)), pads=[1] * 4)
@@ -92,7 +92,7 @@ FORMS: dict[str, tuple[Build, tuple[tuple[int, ...], ...]]] = {
         on_x("ConvTranspose", 4, small(3, 2, 3, 3), strides=[2, 1], output_padding=[1, 0]),
         IMAGES,
     ),
-    "conv with statistics": (normalised, IMAGES),
+    "conv with statistics": (normalized, IMAGES),
     "max pool": (on_x("MaxPool", 4, kernel_shape=[2, 2], strides=[2, 1], ceil_mode=1), IMAGES),
     "average pool": (same_padding("AveragePool", "SAME_UPPER", kernel_shape=[2, 3]), IMAGES),
     "global average": (on_x("GlobalAveragePool", 4), IMAGES),

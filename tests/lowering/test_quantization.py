@@ -1,4 +1,4 @@
-"""CANN's quantisation operators from an ONNX node to numbers, through the whole compiler."""
+"""CANN's quantization operators from an ONNX node to numbers, through the whole compiler."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     Inputs = Mapping[str, Array | None]
 
 MODES = ("force_fp16", "allow_fp32_to_fp16", "must_keep_origin_dtype")
-DOMAINS = ("", "vendor.quantisation")
+DOMAINS = ("", "vendor.quantization")
 F16, F32, I8, I16, I32, U64 = (
     np.float16, np.float32, np.int8, np.int16, np.int32, np.uint64,
 )  # fmt: skip

@@ -147,7 +147,7 @@ def test_extents_with_their_padding_are_told(tmp_path: Path) -> None:
 
 
 def test_inference_counts_no_window_that_starts_behind(tmp_path: Path) -> None:
-    # onnx counts one: it rounds towards zero.
+    # onnx counts one: it rounds toward zero.
     model = pool("AveragePool", 4, kernel_shape=[1290, 5], strides=[1280, 1], ceil_mode=1)
     file = read_model(onnx_files.save(model, tmp_path))
     onnx_files.fails(lambda: api.convert(file.path, tmp_path / "model.om"), BAD_NODE)

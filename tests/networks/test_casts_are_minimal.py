@@ -58,7 +58,7 @@ def _changes_nothing(model: OmModel, node: OmNode, producer: dict[int, OmNode]) 
 
 
 def _returns(first: DType, through: DType) -> bool:
-    """Whether ends and neighbours of one survive the way through another and back."""
+    """Whether ends and neighbors of one survive the way through another and back."""
     values = np.array([1, 0], first.numpy)
     if first.is_float:
         facts = ml_dtypes.finfo(first.numpy)  # type: ignore[no-untyped-call]

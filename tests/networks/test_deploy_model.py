@@ -1,7 +1,7 @@
-"""A deploy model with scales from calibration, beside its twin in floats that quantises and undoes it.
+"""A deploy model with scales from calibration, beside its twin in floats that quantizes and undoes it.
 
 The twin is numpy: every tensor that the deploy model holds in int8 is rounded to its grid, weights
-too, and everything else is float64. Where the device quantises in float16, so does the twin: that
+too, and everything else is float64. Where the device quantizes in float16, so does the twin: that
 moves some values to the next step of the grid, and a random classifier adds such steps up.
 """
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 node = helper.make_node
 
 STEPS = 255
-"""Steps of a quantised range, from -128 to 127."""
+"""Steps of a quantized range, from -128 to 127."""
 
 
 def convolved(x: Array, w: Array, b: Array, stride: int) -> Array:
@@ -73,7 +73,7 @@ class Layer:
         bias: Array = np.rint(self.bias / self.factors) - (self.offset * sums if folded else 0)
         return bias.astype(np.int32)
 
-    def quantised(self, data: Array, *, half: bool) -> Array:
+    def quantized(self, data: Array, *, half: bool) -> Array:
         """The data rounded to the grid, in floats; with `half` the steps are found in float16."""
         if half:
             scaled: Array = data.astype(np.float16) * np.float16(1 / self.scale)
@@ -102,20 +102,20 @@ class Network:
         self._run(self.data)
 
     def twin(self, x: Array, *, half: bool) -> Array:
-        """The float network with every quantised tensor rounded to its grid."""
-        return self._run(x, quantise=True, half=half)
+        """The float network with every quantized tensor rounded to its grid."""
+        return self._run(x, quantize=True, half=half)
 
-    def _run(self, x: Array, *, quantise: bool = False, half: bool = False) -> Array:
-        """One run; without quantisation it calibrates."""
+    def _run(self, x: Array, *, quantize: bool = False, half: bool = False) -> Array:
+        """One run; without quantization it calibrates."""
 
         def into(layer: Layer, data: Array) -> Array:
-            if quantise:
-                return layer.quantised(data, half=half)
+            if quantize:
+                return layer.quantized(data, half=half)
             layer.calibrate(data)
             return data
 
         def weights(layer: Layer) -> Array:
-            return layer.rounded_weights if quantise else layer.weights
+            return layer.rounded_weights if quantize else layer.weights
 
         stem, block, down, head = self.layers
         first = np.maximum(convolved(into(stem, x), weights(stem), stem.bias, 1), 0)
@@ -124,7 +124,7 @@ class Network:
         third = np.maximum(convolved(into(down, second), weights(down), down.bias, 2), 0)
         pooled = into(head, third.mean(axis=(2, 3)))
         result: Array = pooled @ weights(head).T + head.bias
-        if not quantise:
+        if not quantize:
             self.result.calibrate(result)
         return result
 
@@ -201,7 +201,7 @@ def test_the_convention_of_biases_changes_no_number(tmp_path: Path) -> None:
     assert found[0].tolist() == found[1].tolist()
 
 
-def test_twin_itself_is_quantised() -> None:
+def test_twin_itself_is_quantized() -> None:
     network = Network(0)
     exact = network._run(network.data)
     steps = np.abs(network.twin(network.data, half=False) - exact) / network.result.scale

@@ -1,4 +1,4 @@
-"""Real networks and quantised ones run with every tensor in its storage format, bit by bit."""
+"""Real networks and quantized ones run with every tensor in its storage format, bit by bit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 import atc_py
 from atc_py.running.feeds import random_feeds
 from tests.device.stored_models import assert_same_bits
-from tests.networks.quantised import Scheme, prepared, quantised
+from tests.networks.quantized import Scheme, prepared, quantized
 from tests.networks.test_shared_models import MODELS, NAMES
 
 if TYPE_CHECKING:
@@ -44,10 +44,10 @@ def test_stored_tensors_give_the_same_bits(name: str, soc: str, mode: str, tmp_p
 
 
 @pytest.mark.parametrize("name", ["resnet_mini_opset9", "vit_mini_opset13"])
-def test_stored_tensors_of_quantised_networks_give_the_same_bits(name: str, tmp_path: Path) -> None:
+def test_stored_tensors_of_quantized_networks_give_the_same_bits(name: str, tmp_path: Path) -> None:
     if not MODELS.is_dir():
         pytest.skip("the shared models are not here")
-    source, target = tmp_path / "float.onnx", tmp_path / "quantised.onnx"
+    source, target = tmp_path / "float.onnx", tmp_path / "quantized.onnx"
     prepared(MODELS / name / "model.onnx", source)
-    quantised(source, target, Scheme("qdq"))
+    quantized(source, target, Scheme("qdq"))
     check(target, tmp_path / "model.om", "Ascend310P3", "force_fp16")

@@ -1,4 +1,4 @@
-"""A speech recogniser of our own: sequences of different lengths, states in and out."""
+"""A speech recognizer of our own: sequences of different lengths, states in and out."""
 
 from __future__ import annotations
 

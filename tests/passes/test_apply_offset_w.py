@@ -56,7 +56,7 @@ graph @g phase lowered {{
 ROWS = np.random.default_rng(1).integers(-128, 128, (10, 4)).astype(np.int8)
 
 
-def dequantised(sums: np.ndarray, factors: np.ndarray) -> np.ndarray:
+def dequantized(sums: np.ndarray, factors: np.ndarray) -> np.ndarray:
     """int32 times float32 factors, as float16 numbers in float32."""
     found: np.ndarray = (sums.astype(np.float32) * factors).astype(np.float16).astype(np.float32)
     return found
@@ -79,7 +79,7 @@ def test_a_convolution_gets_its_offsets(run_pass: RunPass, line: str, mode: str)
     sums += np.array([100, -200, 300])[:, None, None]
     factors = np.array([0.5, 0.25, 2.0] if line is WORDS else [0.5] * 3, np.float32)
     found = results(graph, {"x": X}, mode)["d"]
-    np.testing.assert_array_equal(found, dequantised(sums, factors[:, None, None]))
+    np.testing.assert_array_equal(found, dequantized(sums, factors[:, None, None]))
 
 
 @pytest.mark.parametrize("text", [PRODUCT, PRODUCT.replace("(%b, %r)", "(%r, %b)")])
@@ -92,7 +92,7 @@ def test_a_matrix_product_gets_its_offsets_through_reshape_and_bias(
     assert product.input(2) is None
     assert constant(product, 3).tolist() == [3, -128, 0]
     sums = ROWS.astype(int) @ (WEIGHTS - np.array([3, -128, 0])) + np.array([100, -200, 300])
-    expected = dequantised(sums, np.array([0.5, 0.25, 2.0], np.float32)).reshape(2, 5, 3)
+    expected = dequantized(sums, np.array([0.5, 0.25, 2.0], np.float32)).reshape(2, 5, 3)
     np.testing.assert_array_equal(results(graph, {"x": ROWS})["d"], expected)
 
 
@@ -108,7 +108,7 @@ def test_a_turned_matrix_product_keeps_its_columns(run_pass: RunPass) -> None:
     assert changes == 1
     sums = (ROWS.astype(int) @ (WEIGHTS - np.array([3, -128, 0]))).T
     factors = np.array([0.5, 0.25, 2.0], np.float32)[:, None]
-    expected = dequantised(sums, factors)[None]
+    expected = dequantized(sums, factors)[None]
     np.testing.assert_array_equal(results(graph, {"x": ROWS})["d"], expected)
 
 

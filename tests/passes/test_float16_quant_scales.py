@@ -133,7 +133,7 @@ VALUES = np.array([0.0, 1e-3, -1e-3, 30.0, -64.0, 65504.0], np.float32)
 
 
 @pytest.mark.parametrize("scale", [6.1e-5, 65505.0, 2e-5, 1e6])
-def test_a_scale_of_quantisation_becomes_its_root(run_pass: RunPass, scale: float) -> None:
+def test_a_scale_of_quantization_becomes_its_root(run_pass: RunPass, scale: float) -> None:
     graph, changes = run_pass(Float16QuantScalesPass, quant(scale), soc="Ascend310")
     assert changes == 1
     root = np.float16(np.sqrt(scale))
@@ -168,7 +168,7 @@ def test_words_that_are_fed_have_no_kernel(run_pass: RunPass) -> None:
         run_pass(AssignPrecisionPass, text, soc="Ascend310")
 
 
-def test_socs_that_requantise_keep_words(run_pass: RunPass) -> None:
+def test_socs_that_requantize_keep_words(run_pass: RunPass) -> None:
     for soc in socs():
         changes = run_pass(Float16QuantScalesPass, dequant([1e-6]), soc=soc.name)[1]
         assert changes == (soc.arch in {"dav-m100", "dav-c100"}), soc.name

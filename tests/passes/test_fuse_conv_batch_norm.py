@@ -1,4 +1,4 @@
-"""Folding batch normalisation into convolutions."""
+"""Folding batch normalization into convolutions."""
 
 from __future__ import annotations
 

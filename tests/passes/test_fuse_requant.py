@@ -38,7 +38,7 @@ X = np.rint(
 MODES = ("force_fp16", "allow_fp32_to_fp16", "must_keep_origin_dtype")
 
 
-def requantised(
+def requantized(
     x: np.ndarray, scale: np.float32, offset: int, factors: np.ndarray, *, relu: bool = False
 ) -> np.ndarray:
     """saturate(round(x * cut(d * s)) + offset), from the bits of float32 numbers."""
@@ -73,7 +73,7 @@ def test_numbers_are_those_of_the_formula_and_one_step_from_before(
     graph = fused(run_pass, text)
     assert node_of(graph, "AscendRequant").attributes == {"relu_flag": relu != "none"}
     after = results(graph, {"x": X}, mode)["q"]
-    expected = requantised(X, np.float32(0.37), -5, CHANNELS, relu=relu != "none")
+    expected = requantized(X, np.float32(0.37), -5, CHANNELS, relu=relu != "none")
     np.testing.assert_array_equal(after, expected)
     before = results(text, {"x": X}, mode)["q"]
     steps = np.abs(after.astype(int) - before.astype(int))
@@ -95,7 +95,7 @@ def test_a_squared_scale_goes_into_the_factor(run_pass: RunPass) -> None:
     text = TEXT.replace("scale=0.37}", "scale=0.6, sqrt_mode=true}")
     after = results(fused(run_pass, text), {"x": X})["q"]
     scale = np.float32(0.6) * np.float32(0.6)
-    np.testing.assert_array_equal(after, requantised(X, scale, -5, CHANNELS))
+    np.testing.assert_array_equal(after, requantized(X, scale, -5, CHANNELS))
     assert np.abs(after.astype(int) - results(text, {"x": X})["q"]).max() == 1
 
 
@@ -103,7 +103,7 @@ def test_one_word_serves_all_channels(run_pass: RunPass) -> None:
     text = TEXT.replace(WORDS, literal("s", words(-0.002), "uint64"))
     after = results(fused(run_pass, text), {"x": X})["q"]
     one = np.full((1, 1, 1), -0.002, np.float32)
-    np.testing.assert_array_equal(after, requantised(X, np.float32(0.37), -5, one))
+    np.testing.assert_array_equal(after, requantized(X, np.float32(0.37), -5, one))
     assert len(np.unique(after)) > 40
 
 
@@ -112,13 +112,13 @@ def test_sums_and_ends_of_int32(run_pass: RunPass) -> None:
         np.array([0, 1, -1, 2**24 + 1, -(2**24) - 1, 2**31 - 1, -(2**31)], np.int32), X.shape
     )
     after = results(fused(run_pass, TEXT), {"x": ends})["q"]
-    np.testing.assert_array_equal(after, requantised(ends, np.float32(0.37), -5, CHANNELS))
+    np.testing.assert_array_equal(after, requantized(ends, np.float32(0.37), -5, CHANNELS))
 
 
 @pytest.mark.parametrize("offset", [-256, 255])
 def test_offset_of_nine_bits(run_pass: RunPass, offset: int) -> None:
     graph = fused(run_pass, TEXT.replace("offset=-5.0", f"offset={offset}.0"))
-    expected = requantised(X, np.float32(0.37), offset, CHANNELS)
+    expected = requantized(X, np.float32(0.37), offset, CHANNELS)
     np.testing.assert_array_equal(results(graph, {"x": X})["q"], expected)
     assert len(np.unique(expected)) > 10
 
@@ -133,18 +133,18 @@ def test_result_keeps_its_name_and_all_origins(run_pass: RunPass) -> None:
 SECOND = "  %k = AscendQuant(%d) {offset=9.0, scale=0.11} : int8[2,3,4,8] ND\n"
 
 
-def test_several_quantisations_behind_one(run_pass: RunPass) -> None:
+def test_several_quantizations_behind_one(run_pass: RunPass) -> None:
     text = TEXT.replace("  output %q", f"{SECOND}  output %q\n  output %k")
     graph, changes = run_pass(FuseRequantPass, text)
     assert (changes, [node.op for node in graph.nodes]) == (2, ["AscendRequant"] * 2)
     found = results(graph, {"x": X})
-    expected = requantised(X, np.float32(0.37), -5, CHANNELS)
+    expected = requantized(X, np.float32(0.37), -5, CHANNELS)
     np.testing.assert_array_equal(found["q"], expected)
-    expected = requantised(X, np.float32(0.11), 9, CHANNELS)
+    expected = requantized(X, np.float32(0.11), 9, CHANNELS)
     np.testing.assert_array_equal(found["k"], expected)
 
 
-def test_others_that_read_floats_keep_the_dequantisation(run_pass: RunPass) -> None:
+def test_others_that_read_floats_keep_the_dequantization(run_pass: RunPass) -> None:
     text = RELU.replace(
         "  output %q", "  %n = Neg(%r) : float32[2,3,4,8] ND\n  output %q\n  output %n"
     )
@@ -155,7 +155,7 @@ def test_others_that_read_floats_keep_the_dequantisation(run_pass: RunPass) -> N
     ]  # fmt: skip
     before, after = results(text, {"x": X}), results(graph, {"x": X})
     np.testing.assert_array_equal(after["n"], before["n"])
-    expected = requantised(X, np.float32(0.37), -5, CHANNELS, relu=True)
+    expected = requantized(X, np.float32(0.37), -5, CHANNELS, relu=True)
     np.testing.assert_array_equal(after["q"], expected)
 
 
@@ -186,7 +186,7 @@ def test_data_movement_between_moves_the_integers(run_pass: RunPass) -> None:
         ("Reshape", "int8"),
     ]
     assert [origin.name for origin in graph.nodes[1].origins] == ["t"]
-    expected = requantised(X, np.float32(0.37), -5, CHANNELS, relu=True)
+    expected = requantized(X, np.float32(0.37), -5, CHANNELS, relu=True)
     expected = expected.transpose(0, 2, 1, 3).reshape(4, 48)
     np.testing.assert_array_equal(results(graph, {"x": X})["q"], expected)
     assert graph.outputs[0].name == "q"
@@ -250,5 +250,5 @@ def test_a_factor_of_0_stays_0(run_pass: RunPass) -> None:
     assert (found[:, 0] == -5).all()
 
 
-def test_every_quantisation_of_the_texts_is_read() -> None:
+def test_every_quantization_of_the_texts_is_read() -> None:
     assert len(re.findall("AscendQuant[(]", TEXT)) == len(re.findall("AscendQuant[(]", RELU)) == 1

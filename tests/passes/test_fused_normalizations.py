@@ -1,4 +1,4 @@
-"""Decomposed normalisations become LayerNorm and RmsNorm, or stay with a reason."""
+"""Decomposed normalizations become LayerNorm and RmsNorm, or stay with a reason."""
 
 from __future__ import annotations
 

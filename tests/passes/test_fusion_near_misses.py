@@ -197,7 +197,7 @@ def test_bias_of_a_convolution_of_an_open_batch_is_taken_over() -> None:
     np.testing.assert_array_equal(bias.const.numpy(), np.array([1, -2, 3], np.float32))
 
 
-NORMALISED = """
+NORMALIZED = """
 graph @g phase lowered {
   input %x : float32[1,2,4,4] ND
   const %w : float32[2,2,1,1] ND = splat 0.5
@@ -214,7 +214,7 @@ graph @g phase lowered {
 
 @pytest.mark.parametrize("kept", ["conv", "bn"])
 def test_batch_norm_is_not_folded_where_one_node_keeps_its_dtype(kept: str) -> None:
-    graph, record = fuse(FuseConvBatchNormPass, NORMALISED, keep=frozenset({kept}))
+    graph, record = fuse(FuseConvBatchNormPass, NORMALIZED, keep=frozenset({kept}))
     assert [node.op for node in graph.nodes] == ["Conv2D", "BatchNorm"]
     assert record.nearest is not None
     assert "keeps its dtype (keep-dtype)" in record.nearest.reason
@@ -222,7 +222,7 @@ def test_batch_norm_is_not_folded_where_one_node_keeps_its_dtype(kept: str) -> N
 
 @pytest.mark.parametrize("change", [{"[4.0, 9.0]": "[0.0, 9.0]"}, {"[2.0, 3.0]": "[2.0, inf]"}])
 def test_batch_norm_with_an_infinite_factor_is_not_folded(change: dict[str, str]) -> None:
-    _, record = fuse(FuseConvBatchNormPass, changed(NORMALISED, change))
+    _, record = fuse(FuseConvBatchNormPass, changed(NORMALIZED, change))
     assert record.effective == 0
     assert record.nearest is not None
     assert "factors must be finite, found 1 that are not" in record.nearest.reason

@@ -1,4 +1,4 @@
-"""Equal quantisations of one value."""
+"""Equal quantizations of one value."""
 
 from __future__ import annotations
 

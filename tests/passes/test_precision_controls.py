@@ -225,7 +225,7 @@ def test_operators_move_between_the_lists(tmp_path: Path) -> None:
     controls = read(options, "allow_mix_precision")
     assert controls.lists == {
         "MatMulV2": MixList.BLACK,
-        "Conv2D": MixList.GREY,
+        "Conv2D": MixList.GRAY,
         "Add": MixList.WHITE,
         "Relu": MixList.BLACK,
     }
@@ -243,7 +243,7 @@ graph @g phase lowered {
 }
 """
     found = {}
-    for place in (MixList.GREY, MixList.BLACK):
+    for place in (MixList.GRAY, MixList.BLACK):
         graph, mode = parse_graph(text), PrecisionMode.FORCE_FP32
         controls = Controls(lists={"MaxPoolV3": place})
         context = PassContext(find_soc("sim"), mode, "model.onnx", controls=controls)
@@ -251,13 +251,13 @@ graph @g phase lowered {
         (node,) = [node for node in graph.nodes if node.op == "MaxPoolV3"]
         found[place] = (node.output.type.dtype, node.engine)
     assert found == {
-        MixList.GREY: (F16, Engine.AICORE),
+        MixList.GRAY: (F16, Engine.AICORE),
         MixList.BLACK: (F32, Engine.AICPU),
     }
 
 
 def test_white_operator_without_a_16_bit_kernel_warns_and_keeps() -> None:
-    controls = Controls(lists={"Add": MixList.WHITE, "MatMulV2": MixList.GREY})
+    controls = Controls(lists={"Add": MixList.WHITE, "MatMulV2": MixList.GRAY})
     # A device without bfloat16 has no such kernels; the driver would have refused it.
     graph, context = compiled(controls, "allow_mix_precision_bf16")
     (found,) = context.sink.diagnostics

@@ -187,7 +187,7 @@ graph @g phase lowered {
         ("allow_mix_precision_bf16", DType.BFLOAT16),
     ],
 )
-def test_grey_follows_the_node_before_it_looking_through_a_cast(
+def test_gray_follows_the_node_before_it_looking_through_a_cast(
     run_pass: RunPass, mode: str, narrow: DType
 ) -> None:
     graph, _ = run_pass(AssignPrecisionPass, MIXED, mode=mode, soc="Ascend910B3")
@@ -263,7 +263,7 @@ graph @g phase lowered {
 def test_node_without_a_kernel_takes_what_comes_before_it(run_pass: RunPass) -> None:
     graph, casts = run_pass(AssignPrecisionPass, FOLLOWING, mode="allow_mix_precision")
     found = {node.op: node.output.type.dtype for node in graph.nodes if node.op != "Cast"}
-    # MaxPoolV3 is grey and first, so it falls to float16; what is behind it follows.
+    # MaxPoolV3 is gray and first, so it falls to float16; what is behind it follows.
     assert found["MaxPoolV3"] is found["Reshape"] is DType.FLOAT16
     assert casts == 2
 

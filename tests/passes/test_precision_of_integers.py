@@ -84,7 +84,7 @@ def test_mixed_operands_are_refused_rather_than_cast(
     assert (found.place.node, found.place.node_name) == (7, "layer")
 
 
-def test_float_neighbours_of_an_int8_layer_are_narrowed_alone(run_pass: RunPass) -> None:
+def test_float_neighbors_of_an_int8_layer_are_narrowed_alone(run_pass: RunPass) -> None:
     text = layer("Conv2D").replace(
         "  output %y",
         """  input %f : float32[1,6,5,5] ND

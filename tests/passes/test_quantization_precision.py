@@ -1,4 +1,4 @@
-"""Columns of the quantisation operators: what a node's attributes become, and on which SoC."""
+"""Columns of the quantization operators: what a node's attributes become, and on which SoC."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_quant_and_anti_quant(  # noqa: PLR0913  (one column a parameter)
 
 
 @pytest.mark.parametrize(("mode", "given"), [(FORCE, F16), (KEEP, F32), (ALLOW, F32)])
-def test_the_dtype_of_a_dequantisation_follows_its_result(
+def test_the_dtype_of_a_dequantization_follows_its_result(
     run_pass: RunPass, mode: str, given: DType
 ) -> None:
     graph, _ = run_pass(AssignPrecisionPass, DEQUANT, mode=mode)

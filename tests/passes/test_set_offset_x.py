@@ -1,4 +1,4 @@
-"""What convolutions of quantised data pad with."""
+"""What convolutions of quantized data pad with."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ X = np.random.default_rng(0).standard_normal((1, 2, 4, 4)).astype(np.float32)
 
 
 def between(lines: str, data: str = "%m") -> str:
-    """The graph with nodes between quantisation and convolution."""
+    """The graph with nodes between quantization and convolution."""
     return TEXT.replace("  %y =", f"{lines}\n  %y =").replace("Conv2D(%q", f"Conv2D({data}")
 
 
@@ -76,7 +76,7 @@ def test_padding_is_the_zero_of_the_data(run_pass: RunPass) -> None:
         ("offset=127.0", 127),
     ],
 )
-def test_offset_is_rounded_as_a_quantised_0_is(
+def test_offset_is_rounded_as_a_quantized_0_is(
     run_pass: RunPass, attributes: str, expected: int
 ) -> None:
     text = TEXT.replace("offset=5.0", attributes)
@@ -105,7 +105,7 @@ def test_moved_data_keep_their_zero(run_pass: RunPass, lines: str) -> None:
     assert (changes, node_of(graph, "Conv2D").attributes["offset_x"]) == (1, 5)
 
 
-def test_requantised_data_have_the_zero_of_their_words(run_pass: RunPass) -> None:
+def test_requantized_data_have_the_zero_of_their_words(run_pass: RunPass) -> None:
     lines = f"""  input %i : int32[1,2,4,4] ND
   {words([-7])}
   %m = AscendRequant(%i, %s) : int8[1,2,4,4] ND"""
@@ -114,7 +114,7 @@ def test_requantised_data_have_the_zero_of_their_words(run_pass: RunPass) -> Non
     assert type(node_of(graph, "Conv2D").attributes["offset_x"]) is int
 
 
-def test_requantised_int16_have_the_zero_of_their_words(run_pass: RunPass) -> None:
+def test_requantized_int16_have_the_zero_of_their_words(run_pass: RunPass) -> None:
     lines = f"""  input %i : int16[1,2,4,4] ND
   {words([9, 9])}
   %m, %n = AscendRequantS16(%i, %s) {{dual_output=true}} : int8[1,2,4,4] ND, int16[1,2,4,4] ND"""

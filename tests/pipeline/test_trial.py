@@ -50,7 +50,7 @@ def test_one_node_of_each_kind_is_compiled_in_the_default_mode(
     assert lowered == [2]
 
 
-def test_whole_model_is_compiled_where_kernels_depend_on_neighbours(
+def test_whole_model_is_compiled_where_kernels_depend_on_neighbors(
     tmp_path: Path, lowered: list[int]
 ) -> None:
     model = residual_network(11)

@@ -121,9 +121,9 @@ def test_name_cannot_close_the_script() -> None:
 
 def test_inputs_have_labels() -> None:
     page = Page(html_of(mixed()))
-    labelled = {each.get("for") for each in page.all("label")}
+    labeled = {each.get("for") for each in page.all("label")}
     named = [each for tag in ("select", "input") for each in page.all(tag) if "id" in each]
-    assert {each["id"] for each in named} <= labelled
+    assert {each["id"] for each in named} <= labeled
     assert len(named) == 2
 
 
@@ -181,21 +181,21 @@ def test_template_that_is_missing_or_broken_is_told(
 
 
 def contrast(one: str, other: str) -> float:
-    """Ratio of two colours' luminances, as WCAG 2 has it."""
+    """Ratio of two colors' luminances, as WCAG 2 has it."""
     lights = []
-    for colour in (one, other):
-        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    for color in (one, other):
+        parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
         linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
         lights.append(sum(f * c for f, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True)))
     return (max(lights) + 0.05) / (min(lights) + 0.05)
 
 
 @pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
-def test_colours_have_contrast(scheme: int) -> None:
+def test_colors_have_contrast(scheme: int) -> None:
     style = (templates_dir() / "report" / "check.css").read_text(encoding="utf-8")
     root = re.findall(r":root \{(.*?)\}", style, re.DOTALL)[scheme]
-    colours = dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6})", root))
+    colors = dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6})", root))
     pairs = [(name, f"{name}-tint") for name in (each.value for each in Standing)]
     pairs += [(ink, paper) for ink in ("text", "soft", "accent") for paper in ("page", "card")]
     for ink, paper in pairs:
-        assert contrast(colours[ink], colours[paper]) >= 4.5, (ink, paper)
+        assert contrast(colors[ink], colors[paper]) >= 4.5, (ink, paper)

@@ -213,8 +213,8 @@ def test_known_findings_do_not_fail_but_unreadable_files_do(tmp_path: Path) -> N
 
 def test_baseline_tells_models_of_one_name_apart_by_their_folders() -> None:
     known = Baseline({("models/bert/model.onnx", "a"): 1, ("models/vit/model.onnx", "b"): 1})
-    assert not known.recognises("/ci/models/vit/model.onnx", "a")
-    assert known.recognises("/ci/models/vit/model.onnx", "b")
-    assert known.recognises("bert/model.onnx", "a")
-    assert not known.recognises("bert/model.onnx", "a")
-    assert not known.recognises("other.onnx", "a")
+    assert not known.recognizes("/ci/models/vit/model.onnx", "a")
+    assert known.recognizes("/ci/models/vit/model.onnx", "b")
+    assert known.recognizes("bert/model.onnx", "a")
+    assert not known.recognizes("bert/model.onnx", "a")
+    assert not known.recognizes("other.onnx", "a")

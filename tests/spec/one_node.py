@@ -25,7 +25,7 @@ CUSTOM_DOMAIN = "custom"
 """Domain of custom operators, which ONNX's own does not have."""
 
 _CHOSEN = {0: DType.FLOAT32, 1: DType.FLOAT16}
-"""What the attribute dtype of quantisation operators counts."""
+"""What the attribute dtype of quantization operators counts."""
 
 OPEN_RANK: tuple[str, ...] = ("...",)
 """In place of a shape: not even the rank is known."""

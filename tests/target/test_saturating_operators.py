@@ -37,7 +37,7 @@ def made(op: str) -> onnx.ModelProto:
 
 
 def approaches_a_limit(op: str) -> bool:
-    """Tell whether a function settles at a number other than 0 towards either end."""
+    """Tell whether a function settles at a number other than 0 toward either end."""
     x = np.array([-2 * FAR, -FAR, FAR, 2 * FAR], np.float32)
     with np.errstate(all="ignore"):
         y: Any = ReferenceEvaluator(made(op)).run(None, {"x": x})

@@ -88,7 +88,7 @@ def test_hardware_word_bit_by_bit(parts: HardwareWords, word: int) -> None:
     assert (found.relu, found.signed) == (parts.relu, parts.signed)
 
 
-def test_hardware_factor_is_cut_off_towards_zero() -> None:
+def test_hardware_factor_is_cut_off_toward_zero() -> None:
     for sign in (1, -1):
         words = encode_hardware(hardware(sign * (1 + 2.0**-10 - 2.0**-23)))
         assert decode_hardware(words).scale == sign

@@ -8,7 +8,7 @@ from atc_py.check.answers import HOLDS, Answer, all_of, fails, unknown
 from atc_py.check.condition_words import mode_words
 from atc_py.check.legality import is_legal
 from atc_py.check.predicate import predicate
-from atc_py.check.rules.quantisation import is_integer_layer
+from atc_py.check.rules.quantization import is_integer_layer
 from atc_py.diag import Words
 from atc_py.diag.codes import DTYPE_NOT_LISTED
 from atc_py.options.compile_options import PrecisionMode

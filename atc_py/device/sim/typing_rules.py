@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
-from atc_py.tensor.shapes import broadcast_shapes, normalise_axis
+from atc_py.tensor.shapes import broadcast_shapes, normalize_axis
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -91,7 +91,7 @@ def axes_of(axes: Iterable[int], rank: int) -> tuple[int, ...]:
         NodeError: one lies outside the rank, or two are the same.
     """
     try:
-        found = tuple(normalise_axis(axis, rank) for axis in axes)
+        found = tuple(normalize_axis(axis, rank) for axis in axes)
     except ValueError as error:
         raise NodeError(str(error)) from None
     if len(set(found)) != len(found):

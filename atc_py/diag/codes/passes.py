@@ -26,9 +26,9 @@ QUANT_OFFSET = add_code(
     6002,
     "quant-offset-unclear",
     ExitCode.DONE,
-    "A quantised layer needs an offset of its data or of its weights, and the model does not say one "
+    "A quantized layer needs an offset of its data or of its weights, and the model does not say one "
     "that the layer can have. The layer computes without it, so results will be off.",
-    "Quantise what meets in the layer with one offset, or with offset 0.",
+    "Quantize what meets in the layer with one offset, or with offset 0.",
     Severity.WARNING,
 )
 QUANT_BIAS_WRAPS = add_code(

@@ -12,7 +12,7 @@ __all__ = [
     "LAYER_ON_FLOATS",
     "LAYER_ON_INT8",
     "NOT_LOWERED",
-    "NOT_QUANTISED",
+    "NOT_QUANTIZED",
     "NO_QDQ_FORM",
     "OPERATOR_RESTATED",
     "UNKNOWN_OPERATOR",
@@ -85,35 +85,35 @@ LAYER_ON_INT8 = add_code(
     3009,
     "layer-on-int8",
     ExitCode.MODEL,
-    "A layer of a quantised model is rewritten into the form that Ascend's toolkit takes: data "
+    "A layer of a quantized model is rewritten into the form that Ascend's toolkit takes: data "
     "from AscendQuant, int8 weights, int32 sums, AscendDequant.",
     "Nothing has to be done.",
     Severity.WARNING,
 )
 LAYER_ON_FLOATS = add_code(
     3010,
-    "quantised-layer-on-floats",
+    "quantized-layer-on-floats",
     ExitCode.MODEL,
-    "A layer of a quantised model has no integer form and is computed in floats, for the reason "
+    "A layer of a quantized model has no integer form and is computed in floats, for the reason "
     "that the message gives. Its results differ slightly from those of integers.",
-    "Quantise the layer's data and weights to 8 bits, the data as a whole, if it should run on "
+    "Quantize the layer's data and weights to 8 bits, the data as a whole, if it should run on "
     "int8.",
     Severity.WARNING,
 )
-NOT_QUANTISED = add_code(
+NOT_QUANTIZED = add_code(
     3011,
     "nothing-to-rewrite",
     ExitCode.MODEL,
-    "The model has no quantised nodes of the form that was to be rewritten: it is not quantised at "
+    "The model has no quantized nodes of the form that was to be rewritten: it is not quantized at "
     "all, or it is in the wanted form already.",
-    "`atc-py check MODEL` lists the model's operators. Models that are not quantised are quantised "
+    "`atc-py check MODEL` lists the model's operators. Models that are not quantized are quantized "
     "by other tools, onnxruntime's for instance.",
 )
 NO_QDQ_FORM = add_code(
     3012,
     "no-qdq-form",
     ExitCode.MODEL,
-    "A quantised node of the Ascend form says what QuantizeLinear and DequantizeLinear cannot: "
+    "A quantized node of the Ascend form says what QuantizeLinear and DequantizeLinear cannot: "
     "another rounding, an offset that is no whole number within int8, int16, computed factors.",
     "Follow the help line, or keep the model in the Ascend form: `check` and `convert` take it.",
 )

@@ -1,4 +1,4 @@
-"""Reductions and normalisations: what runs along axes of one tensor."""
+"""Reductions and normalizations: what runs along axes of one tensor."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _POSITIONS = frozenset({"ArgMaxD", "ArgMinD"})
 _REDUCTIONS = _EXTREMES | _POSITIONS | {
     "LpNorm", "ReduceMeanD", "ReduceProdD", "ReduceSumD", "SquareSumV1",
 }  # fmt: skip
-_NORMALISATIONS = frozenset({
+_NORMALIZATIONS = frozenset({
     "LayerNorm", "LogSoftmaxV2", "LpNormalize", "MVNV2", "RmsNorm", "SoftmaxV2",
 })  # fmt: skip
 
@@ -45,7 +45,7 @@ _TENSORS = 4
 """Tensors of 32 bits beside the queues: the piece, two statistics, an intermediate result."""
 
 _PARAMETERS = 2
-"""Tensors of 32 bits that parameters of a normalisation need at most."""
+"""Tensors of 32 bits that parameters of a normalization need at most."""
 
 _IMAGE, _CHANNELS, _COLUMNS = 4, 1, 3
 _WORK = 64
@@ -224,6 +224,6 @@ class _AlongMatrices(_AlongAxes):
 FAMILIES = (
     _AlongAxes("reduce", _REDUCTIONS),
     _AlongImages("reduce", _REDUCTIONS),
-    _AlongAxes("normalize", _NORMALISATIONS),
-    _AlongMatrices("normalize", _NORMALISATIONS),
+    _AlongAxes("normalize", _NORMALIZATIONS),
+    _AlongMatrices("normalize", _NORMALIZATIONS),
 )

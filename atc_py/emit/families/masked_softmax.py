@@ -1,4 +1,4 @@
-"""The softmax of masked scores: a normalisation along the last axis with a mask beside x."""
+"""The softmax of masked scores: a normalization along the last axis with a mask beside x."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ __all__ = ["FAMILIES"]
 class MaskedTiling(AxesTiling):
     """Work along the last axis, with the place of each row's mask."""
 
-    mask_strides: tuple[int, ...] = numbers("elements between neighbours in the mask", pad=0)
+    mask_strides: tuple[int, ...] = numbers("elements between neighbors in the mask", pad=0)
     mask_length: int = wide("elements of the mask for each row; 1 where all of a row share one")
 
 
 def _strides(shape: Shape) -> tuple[int, ...]:
-    """Return elements between neighbours along each axis of rows."""
+    """Return elements between neighbors along each axis of rows."""
     return tuple(prod(shape[axis + 1 :]) for axis in range(len(shape)))
 
 

@@ -58,7 +58,7 @@ class MatMulTiling(ProductTiling):
 
     extents: tuple[int, ...] = numbers("extents of the stack of results", pad=1)
     steps: tuple[tuple[int, ...], ...] = numbers(
-        "matrices from neighbour to neighbour along them, of both operands and what links read",
+        "matrices from neighbor to neighbor along them, of both operands and what links read",
         pad=0,
     )
 
@@ -93,7 +93,7 @@ def _stacks(launch: Launch) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...
 
 
 def _steps(stack: Shape, rank: int) -> tuple[int, ...]:
-    """Return matrices from neighbour to neighbour along each axis, 0 where a stack repeats."""
+    """Return matrices from neighbor to neighbor along each axis, 0 where a stack repeats."""
     padded = (1,) * (rank - len(stack)) + stack
     steps = [prod(padded[axis + 1 :]) if extent != 1 else 0 for axis, extent in enumerate(padded)]
     return tuple(steps) or (0,)

@@ -1,4 +1,4 @@
-"""Quantisation: floats to small integers and back, and sums of products to either."""
+"""Quantization: floats to small integers and back, and sums of products to either."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class NearestTiling:
     outer: int = narrow("axes before the last")
     extents: tuple[int, ...] = numbers("extents of these axes in the result", pad=1)
     lengths: tuple[int, ...] = numbers("extents of these axes in x", pad=1)
-    steps: tuple[int, ...] = numbers("elements between neighbours along them in x", pad=0)
+    steps: tuple[int, ...] = numbers("elements between neighbors along them in x", pad=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class _Tile:
     def load_pitch(self) -> int:
         """Room for the columns of x that lie under those of a tile, rounded to either side.
 
-        Neighbours are source / width apart, (source - 1) / (width - 1) where corners are aligned.
+        Neighbors are source / width apart, (source - 1) / (width - 1) where corners are aligned.
         """
         between = (self.source, max(1, self.width)), (self.source - 1, max(1, self.width - 1))
         reach = max(-(-(self.columns - 1) * far // by) for far, by in between) + 3

@@ -145,7 +145,7 @@ def _matrices_back(shape: Shape, c0: int) -> Iterable[Box]:
 
 
 class _Filter(NamedTuple):
-    """Extents of a filter, and elements between neighbours along them row by row.
+    """Extents of a filter, and elements between neighbors along them row by row.
 
     Attributes:
         outputs: result channels.

@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 
 from atc_py.tensor.dtypes import DType, UnknownDTypeError
-from atc_py.tensor.shapes import normalise_axis
+from atc_py.tensor.shapes import normalize_axis
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -146,7 +146,7 @@ def _gather_elements(node: WorkNode, arrays: Mapping[str, npt.NDArray[Any]]) -> 
     """
     data, indices = (arrays[name] for name in node.inputs)
     axis = next((each.i for each in node.proto.attribute if each.name == "axis"), 0)
-    axis = normalise_axis(axis, data.ndim)
+    axis = normalize_axis(axis, data.ndim)
     extent = data.shape[axis]
     if np.any(indices < -extent) or np.any(indices >= extent):
         raise ValueError(f"indices must be in [{-extent}, {extent - 1}]")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from atc_py.frontend.reading.mapped import MappedConst
 from atc_py.ir import ConstData, DeferredConst, DenseConst, SplatConst
-from atc_py.tensor.shapes import MAX_RANK, element_count, is_addressable, normalise_axis
+from atc_py.tensor.shapes import MAX_RANK, element_count, is_addressable, normalize_axis
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -152,7 +152,7 @@ def _axes(axes: tuple[int, ...] | None, rank: int) -> set[int] | None:
     if axes is None:
         return None
     try:
-        found = {normalise_axis(axis, rank) for axis in axes}
+        found = {normalize_axis(axis, rank) for axis in axes}
     except ValueError:
         return None
     return found if len(found) == len(axes) else None

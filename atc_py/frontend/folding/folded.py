@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from atc_py.frontend.folding.graph import ValueType, WorkGraph, WorkNode
     from atc_py.frontend.folding.if_branches import Branch, FoldedGraph
     from atc_py.frontend.reading.tensors import TensorReader
-    from atc_py.source import BiasConvention, QuantisedNode
+    from atc_py.source import BiasConvention, QuantizedNode
     from atc_py.tensor.dtypes import DType
 
 __all__ = ["FoldedModel", "Translator"]
@@ -40,7 +40,7 @@ class FoldedModel:
         tensors: reads the tensors of its nodes' attributes.
         file_nodes: number of nodes in the file's graph.
         weight_bytes: bytes of weights in the file.
-        quantised: of a model that came quantised, what became of its layers.
+        quantized: of a model that came quantized, what became of its layers.
         bias_convention: of a model whose layers are int8 already, how their biases are read.
     """
 
@@ -49,7 +49,7 @@ class FoldedModel:
     tensors: TensorReader
     file_nodes: int
     weight_bytes: int
-    quantised: tuple[QuantisedNode, ...] = ()
+    quantized: tuple[QuantizedNode, ...] = ()
     bias_convention: BiasConvention | None = None
 
     @property

@@ -14,7 +14,7 @@ from atc_py.frontend.reading.signatures import signature_faults
 from atc_py.frontend.reading.tensors import element_name
 from atc_py.frontend.reading.text import texts_of
 from atc_py.frontend.reading.validate import sort_nodes
-from atc_py.frontend.rewriting.qdq.importing import import_quantised
+from atc_py.frontend.rewriting.qdq.importing import import_quantized
 from atc_py.frontend.typing.infer import infer_between
 from atc_py.frontend.typing.type_corrections import known_type
 from atc_py.source import scope_name
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from atc_py.frontend.folding.graph import WorkNode
     from atc_py.frontend.reading.tensors import TensorReader
     from atc_py.ir import ConstData
-    from atc_py.source import QuantisedNode
+    from atc_py.source import QuantizedNode
 
 __all__ = ["Branch", "FoldedGraph", "fold_with_branches"]
 
@@ -62,13 +62,13 @@ class FoldedGraph:
         graph: the graph.
         branches: by the If nodes that are left.
         faults: what is wrong with the graph and its branches.
-        quantised: what became of the quantised layers of branches, which are imported on the way.
+        quantized: what became of the quantized layers of branches, which are imported on the way.
     """
 
     graph: WorkGraph
     branches: dict[WorkNode, tuple[Branch, ...]] = field(default_factory=dict)
     faults: tuple[Diagnostic, ...] = ()
-    quantised: tuple[QuantisedNode, ...] = ()
+    quantized: tuple[QuantizedNode, ...] = ()
 
 
 def fold_with_branches(graph: WorkGraph, tensors: TensorReader, limit: int) -> FoldedGraph:
@@ -76,7 +76,7 @@ def fold_with_branches(graph: WorkGraph, tensors: TensorReader, limit: int) -> F
 
     What branches hand out tells the types of what comes behind them. So branches are looked into in
     the order of their nodes, each once, and the graph is folded again before the first node that
-    depends on what has been learnt since. Behind _FOLDINGS of these, types alone are carried on
+    depends on what has been learned since. Behind _FOLDINGS of these, types alone are carried on
     from one If to the next.
     """
     return _BranchWalk(graph, tensors, limit).fold()
@@ -104,10 +104,10 @@ class _BranchWalk:
         left = [node for node in self._graph.nodes if node in self._branches]
         inner = [fault for node in left for fault in self._bad[node]]
         kept = {node: self._branches[node] for node in left}
-        quantised = [
-            each for found in kept.values() for branch in found for each in branch.folded.quantised
+        quantized = [
+            each for found in kept.values() for branch in found for each in branch.folded.quantized
         ]
-        return FoldedGraph(self._graph, kept, (*faults, *inner), tuple(quantised))
+        return FoldedGraph(self._graph, kept, (*faults, *inner), tuple(quantized))
 
     def _fold(self) -> list[Diagnostic]:
         """Fold what can be folded with what is known by now; what is wrong."""
@@ -213,10 +213,10 @@ def _fold_branch(
         quant_bias=outer.quant_bias,
     )
     scope = scope_name(name, node.name, node.index, "")
-    here = [replace(each, scope=scope) for each in import_quantised(graph, tensors, limit)]
+    here = [replace(each, scope=scope) for each in import_quantized(graph, tensors, limit)]
     folded = fold_with_branches(graph, tensors, limit)
     own = [fault for found in faults.values() for fault in found]
-    inner = [replace(each, scope=f"{each.scope}, {scope}") for each in folded.quantised]
+    inner = [replace(each, scope=f"{each.scope}, {scope}") for each in folded.quantized]
     return FoldedGraph(graph, folded.branches, (*own, *folded.faults), (*here, *inner))
 
 

@@ -10,7 +10,7 @@ from atc_py.frontend.folding.fold import FOLD_LIMIT
 from atc_py.frontend.folding.folded import FoldedModel
 from atc_py.frontend.folding.if_branches import fold_with_branches
 from atc_py.frontend.folding.views import view_nodes
-from atc_py.frontend.rewriting.qdq.importing import import_quantised
+from atc_py.frontend.rewriting.qdq.importing import import_quantized
 from atc_py.source import InputView, ModelView
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def surveyed(
     inputs = observe_inputs(file.path, file.inputs, input_shapes, suggest)
     convention = file.bias_convention(quant_bias)
     graph = file.graph(inputs, convention)
-    quantised = import_quantised(graph, file.tensors, limit)
+    quantized = import_quantized(graph, file.tensors, limit)
     folded = fold_with_branches(graph, file.tensors, limit)
     views = tuple(
         InputView(each.name, input_shapes.get(each.name, each.dims)) for each in file.inputs
@@ -86,7 +86,7 @@ def surveyed(
         file.tensors,
         file.file_nodes,
         file.contents.weight_bytes,
-        (*quantised, *folded.quantised),
+        (*quantized, *folded.quantized),
         convention,
     )
     view = ModelView(
@@ -97,7 +97,7 @@ def surveyed(
         inputs=views,
         file_nodes=file.file_nodes,
         faults=tuple(dict.fromkeys((*file.faults, *seen.faults))),
-        quantised=model.quantised,
+        quantized=model.quantized,
         bias_convention=convention,
         doubts=seen.doubts,
     )
@@ -115,6 +115,6 @@ def view_of(model: FoldedModel) -> ModelView:
         inputs=tuple(InputView(name, known.shape) for name, known in model.graph.inputs.items()),
         file_nodes=model.file_nodes,
         faults=seen.faults,
-        quantised=model.quantised,
+        quantized=model.quantized,
         bias_convention=model.bias_convention,
     )

@@ -15,7 +15,7 @@ from atc_py.frontend.folding.graph import WorkGraph
 from atc_py.frontend.folding.if_branches import FoldedGraph, fold_with_branches
 from atc_py.frontend.reading.tensors import dtype_of_element
 from atc_py.frontend.rewriting.qdq.convention import bias_convention
-from atc_py.frontend.rewriting.qdq.importing import import_quantised
+from atc_py.frontend.rewriting.qdq.importing import import_quantized
 from atc_py.ir import DenseConst
 from atc_py.source import form_of
 from atc_py.tensor.shapes import MAX_RANK, is_addressable
@@ -115,7 +115,7 @@ class OnnxFile:
         convention = self.bias_convention(quant_bias)
         inputs = bind_inputs(self.path, self.inputs, input_shapes, suggest)
         graph = self.graph(inputs, convention)
-        quantised = import_quantised(graph, self.tensors, limit)
+        quantized = import_quantized(graph, self.tensors, limit)
         fold_graph(graph, self.tensors, limit)
         folded = FoldedGraph(graph)
         if any(node.is_if for node in graph.nodes):
@@ -128,7 +128,7 @@ class OnnxFile:
             self.tensors,
             self.file_nodes,
             self.contents.weight_bytes,
-            (*quantised, *folded.quantised),
+            (*quantized, *folded.quantized),
             convention,
         )
 

@@ -94,7 +94,7 @@ def type_contradiction(node: WorkNode, dtypes: Sequence[DType | None]) -> str | 
         dtypes: dtype of each input; None where it is absent or not known.
     """
     if may_be_integer(node, dtypes):
-        return None  # not ONNX, but what quantised models have; the specification judges it
+        return None  # not ONNX, but what quantized models have; the specification judges it
     signature = _signature(node.op_type, node.opset) if not node.domain else None
     first: dict[str, tuple[int, DType]] = {}
     for position, dtype in enumerate(dtypes if signature else ()):

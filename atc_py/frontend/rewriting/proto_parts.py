@@ -160,7 +160,7 @@ class _Made:
         return element_count(self.const.shape) * self.const.dtype.itemsize
 
     def write(self, out: Sink) -> None:
-        """Write it; ONNX' order of bytes is the little-endian one."""
+        """Write it; ONNX's order of bytes is the little-endian one."""
         array = np.asarray(self.const.numpy())
         array = array.astype(array.dtype.newbyteorder("<"), copy=False)
         out.write(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)

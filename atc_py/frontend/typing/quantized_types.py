@@ -1,4 +1,4 @@
-"""Types of quantised nodes, which ONNX does not define: Ascend's operators, and layers on int8.
+"""Types of quantized nodes, which ONNX does not define: Ascend's operators, and layers on int8.
 
 An operator of Ascend's family keeps the shape of its first input, so inference is shown a Cast in
 its place. Layers on int8 are Conv, ConvTranspose, Gemm and MatMul as ONNX has them, but for dtypes:
@@ -37,7 +37,7 @@ _LAYERS = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
 _FLOATS = {0: TensorProto.FLOAT, 1: TensorProto.FLOAT16}
 """What the attribute dtype of CANN's operators counts."""
 
-_QUANTISED = {"INT8": TensorProto.INT8, "INT16": TensorProto.INT16, "INT4": TensorProto.INT4}
+_QUANTIZED = {"INT8": TensorProto.INT8, "INT16": TensorProto.INT16, "INT4": TensorProto.INT4}
 
 _FIXED = {
     "AscendRequant": (TensorProto.INT8,),
@@ -73,7 +73,7 @@ def _elements(node: WorkNode) -> tuple[int, ...]:
         return _FIXED[node.op_type]
     if node.op_type == "AscendQuant":
         given = (each.s for each in node.proto.attribute if each.name == "dst_type")
-        element = _QUANTISED.get(next(given, b"INT8").decode("utf-8", "replace"))
+        element = _QUANTIZED.get(next(given, b"INT8").decode("utf-8", "replace"))
     else:
         dtype = numeric_attributes(node).get("dtype", 0)
         element = _FLOATS.get(dtype) if isinstance(dtype, int) else None

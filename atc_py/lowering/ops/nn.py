@@ -1,4 +1,4 @@
-"""Lowering of neural-network operators: convolutions, pools, normalisations."""
+"""Lowering of neural-network operators: convolutions, pools, normalizations."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def lower_global_average_pool(b: Builder) -> Sequence[Value]:
     return [b.op("ReduceMeanD", [b.input(0)], b.output_type(), attributes)]
 
 
-# Normalisation ----------------------------------------------------------------------------------
+# Normalization ----------------------------------------------------------------------------------
 
 
 @lowering("BatchNormalization")

@@ -1,4 +1,4 @@
-"""Lowering of normalisation along axes: softmax and its kin, norms, mean and variance."""
+"""Lowering of normalization along axes: softmax and its kin, norms, mean and variance."""
 
 from __future__ import annotations
 

@@ -143,9 +143,9 @@ def _one_direction(
         inputs = inputs[:-1]
     type_ = TensorType(layer.x.type.dtype, (layer.steps, layer.batch, layer.hidden))
     outputs = [(name, type_) for name in ("y", "output_h", "output_c")[:count]]
-    towards = DIRECTIONS[layer.direction][direction]
+    toward = DIRECTIONS[layer.direction][direction]
     return layer.b.ops(
-        op, inputs, outputs, {"direction": towards, "is_training": False, **attributes}
+        op, inputs, outputs, {"direction": toward, "is_training": False, **attributes}
     )
 
 

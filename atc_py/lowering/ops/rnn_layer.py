@@ -133,8 +133,8 @@ class Layer:
         joined = [_joined(b, whole, 1)]
         for states in list(zip(*parts, strict=True))[1:]:
             last = [
-                _rows(b, state, 0 if towards == "REDIRECTIONAL" else self.steps - 1, "last")
-                for state, towards in zip(states, DIRECTIONS[self.direction], strict=True)
+                _rows(b, state, 0 if toward == "REDIRECTIONAL" else self.steps - 1, "last")
+                for state, toward in zip(states, DIRECTIONS[self.direction], strict=True)
             ]
             joined.append(_joined(b, last, 0))
         return self._source_layout(joined)

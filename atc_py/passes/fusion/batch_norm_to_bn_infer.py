@@ -1,4 +1,4 @@
-"""Batch normalisation that no convolution took becomes its inference operator."""
+"""Batch normalization that no convolution took becomes its inference operator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Folds batch normalisation into the weights and bias of the convolution before it."""
+"""Folds batch normalization into the weights and bias of the convolution before it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class FuseConvBatchNormPass(RewritePass):
     anchors = frozenset({"BatchNorm"})
 
     def rewrite(self, match: Match) -> None:
-        """Match from the normalisation back to the convolution."""
+        """Match from the normalization back to the convolution."""
         norm = match.anchor
         conv = match.producer(norm.input(0), *CONVOLUTIONS)
         weights, bias = conv.input(_FILTER), conv.input(_BIAS)

@@ -1,4 +1,4 @@
-"""The layer normalisation that exporters write out becomes one operator."""
+"""The layer normalization that exporters write out becomes one operator."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class FuseLayerNormPass(RewritePass):
 
     name = "fuse-layer-norm"
     atc_names = ("LayerNormONNXFusionPass",)
-    summary = "Turns a decomposed layer normalisation into LayerNorm."
+    summary = "Turns a decomposed layer normalization into LayerNorm."
     anchors = frozenset({"Sqrt"})
 
     def rewrite(self, match: Match) -> None:

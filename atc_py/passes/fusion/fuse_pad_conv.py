@@ -17,7 +17,7 @@ __all__ = ["FusePadConvPass"]
 class FusePadConvPass(RewritePass):
     """Conv2D(PadV3D(x; p, c); q) = Conv2D(x; p + q), c being what the convolution pads with: 0.
 
-    Of int8 data it is the quantised zero, offset_x. Both paddings count top, bottom, left, right.
+    Of int8 data it is the quantized zero, offset_x. Both paddings count top, bottom, left, right.
     """
 
     name = "fuse-pad-conv"
@@ -39,5 +39,5 @@ class FusePadConvPass(RewritePass):
 
 
 def _is_int8(pad: Node) -> bool:
-    """Return True if the data are quantised."""
+    """Return True if the data are quantized."""
     return pad.output.type.dtype is DType.INT8

@@ -1,4 +1,4 @@
-"""The root mean square normalisation that exporters write out becomes one operator."""
+"""The root mean square normalization that exporters write out becomes one operator."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class FuseRmsNormPass(RewritePass):
     """x / sqrt(mean(x^2) + epsilon) * gamma = RmsNorm(x, gamma), sums in float32, rounded once."""
 
     name = "fuse-rms-norm"
-    summary = "Turns a decomposed root mean square normalisation into RmsNorm."
+    summary = "Turns a decomposed root mean square normalization into RmsNorm."
     anchors = frozenset({"Sqrt"})
 
     def rewrite(self, match: Match) -> None:

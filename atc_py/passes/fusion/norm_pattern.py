@@ -1,4 +1,4 @@
-"""What the patterns of normalisations over last axes have in common: roots, quotients, factors."""
+"""What the patterns of normalizations over last axes have in common: roots, quotients, factors."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class AssignFormatsPass(Pass):
                 continue
             marked.add(value)
             value.type = value.type.with_format(Format.NCHW)
-            pending.extend(_neighbours(value))
+            pending.extend(_neighbors(value))
         return len(marked)
 
 
@@ -55,7 +55,7 @@ def _seeds(node: Node) -> list[Value]:
     return [value for value in (*node.present_inputs, *node.outputs) if _rank_4(value)]
 
 
-def _neighbours(value: Value) -> Iterator[Value]:
+def _neighbors(value: Value) -> Iterator[Value]:
     """Yield Rank-4 values that share axes with `value` through a node that keeps them."""
     nodes = [*value.consumers, *([value.producer] if value.producer is not None else [])]
     for node in nodes:

@@ -24,7 +24,7 @@ class InsertTransDataPass(Pass):
     """
 
     name = "insert-trans-data"
-    summary = "Converts values between storage formats where neighbours disagree."
+    summary = "Converts values between storage formats where neighbors disagree."
     optional = False
     requires = Phase.LAID_OUT
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Packing", "Span", "pack", "widest"]
 
 _PAIRS_PER_BLOCK = 32
-"""Neighbours in time that a block may have on the average for all to be looked at."""
+"""Neighbors in time that a block may have on the average for all to be looked at."""
 
 _WORK, _ROUNDS = 100_000, 64
 """Pairs of blocks that mending one order may look at, and times that it is repaired."""

@@ -120,7 +120,7 @@ class _Reader:
         return nodes, types
 
     def lists(self, path: Path | None, mode: PrecisionMode) -> dict[str, MixList]:
-        """Where a --modify-mixlist file moves operators: off a list, to grey, or onto one."""
+        """Where a --modify-mixlist file moves operators: off a list, to gray, or onto one."""
         if path is None:
             return {}
         if not mode.is_mixed:
@@ -137,7 +137,7 @@ class _Reader:
             if change == "to-add":
                 moved[op] = which
             else:
-                moved.setdefault(op, MixList.GREY)
+                moved.setdefault(op, MixList.GRAY)
         return moved
 
     def implementations(self, path: Path | None) -> tuple[dict[str, str], dict[str, str]]:

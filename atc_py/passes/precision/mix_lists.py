@@ -1,7 +1,7 @@
-"""White, grey and black lists of the mixed modes: which operators compute in 16 bits.
+"""White, gray and black lists of the mixed modes: which operators compute in 16 bits.
 
 Source: `precision_reduce.flag` of CANN 8.1's operator information for Ascend310P: "true" is white,
-"false" black, and absent grey. Of its lists only what atc-py has rows for stands here: the cube's
+"false" black, and absent gray. Of its lists only what atc-py has rows for stands here: the cube's
 operators, white, and ReverseSequence, black. SoCs do not differ here; CANN's lists for the training
 generations are longer and not known operator by operator.
 """
@@ -17,7 +17,7 @@ class MixList(Enum):
     """What a mixed mode does with an operator."""
 
     WHITE = "white"
-    GREY = "grey"
+    GRAY = "gray"
     BLACK = "black"
 
 
@@ -40,4 +40,4 @@ def default_list(op: str) -> MixList:
     """Return the list that operator `op` is on when no user moved it."""
     if op in CUBE_LIST:
         return MixList.WHITE
-    return MixList.BLACK if op in _BLACK else MixList.GREY
+    return MixList.BLACK if op in _BLACK else MixList.GRAY

@@ -1,1 +1,1 @@
-"""Passes on quantisation: offsets brought to their layers, chains of quantising nodes shortened."""
+"""Passes on quantization: offsets brought to their layers, chains of quantizing nodes shortened."""

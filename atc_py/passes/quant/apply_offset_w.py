@@ -1,4 +1,4 @@
-"""Brings the offset of weights from the words of a dequantisation to the layer that has them."""
+"""Brings the offset of weights from the words of a dequantization to the layer that has them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _OFFSET_W = 3
 _SIGNED_RESULT = 64
 """What bit 46 of a hardware word, set in every one, looks like as an offset of weights."""
 
-_HELP = "quantise the weights with offset 0, or put the AscendDequant right behind its layer"
+_HELP = "quantize the weights with offset 0, or put the AscendDequant right behind its layer"
 
 
 class ApplyOffsetWPass(Pass):
@@ -85,7 +85,7 @@ def _has_offsets(words: npt.NDArray[np.uint64]) -> bool:
 
 
 def _move(graph: Graph, dequant: Node, layer: Node, words: npt.NDArray[np.uint64]) -> None:
-    """Give the layer its offsets, and the dequantisation words without them."""
+    """Give the layer its offsets, and the dequantization words without them."""
     import numpy as np
 
     old = dequant.input(1)
@@ -99,7 +99,7 @@ def _move(graph: Graph, dequant: Node, layer: Node, words: npt.NDArray[np.uint64
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """A value on the way up from a dequantisation, and its axis of channels; None for no axis."""
+    """A value on the way up from a dequantization, and its axis of channels; None for no axis."""
 
     value: Value
     axis: int | None

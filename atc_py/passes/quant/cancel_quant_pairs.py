@@ -1,4 +1,4 @@
-"""Quantising what was quantised before gives it back."""
+"""Quantizing what was quantized before gives it back."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ def _gives_back(quant: Node, *, single: bool) -> bool:
 
     numbers = np.arange(-128, 128)
     with np.errstate(all="ignore"):
-        values = _anti_quantised(anti, numbers)
+        values = _anti_quantized(anti, numbers)
         found = _before_rounding(quant, values, np.dtype(np.float32 if single else np.float16))
     return np.array_equal(np.clip(np.rint(found.astype(np.float32)), -128, 127), numbers)
 
 
-def _anti_quantised(anti: Node, numbers: npt.NDArray[Any]) -> npt.NDArray[np.float16]:
+def _anti_quantized(anti: Node, numbers: npt.NDArray[Any]) -> npt.NDArray[np.float16]:
     """Return (x + offset) * scale, with sqrt_mode times scale once more, all in float16."""
     import numpy as np
 

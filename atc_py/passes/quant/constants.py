@@ -1,4 +1,4 @@
-"""What quantisation passes read of constants: scale words, and data that can be read at all."""
+"""What quantization passes read of constants: scale words, and data that can be read at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Factors of quantisation as float16, for SoCs whose units read no 64-bit words."""
+"""Factors of quantization as float16, for SoCs whose units read no 64-bit words."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Float16QuantScalesPass(Pass):
     gets float16(sqrt(d)) for all its channels and sqrt_mode, with which it multiplies twice. 0 is
     held as it is. A factor below 0 has no root: float16 rounds it where it is small, and a large
     one is refused. AscendQuant gets sqrt(scale) and sqrt_mode likewise.
-    CANN's way on SoCs without a unit that requantises.
+    CANN's way on SoCs without a unit that requantizes.
     """
 
     name = "float16-quant-scales"
@@ -58,7 +58,7 @@ class Float16QuantScalesPass(Pass):
 
 
 def _narrow(graph: Graph, dequant: Node, context: PassContext, sink: Sink) -> bool:
-    """Give a dequantisation with constant words float16 factors."""
+    """Give a dequantization with constant words float16 factors."""
     old = dequant.input(1)
     words = constant_words(old)
     if words is None:
@@ -75,7 +75,7 @@ def _narrow(graph: Graph, dequant: Node, context: PassContext, sink: Sink) -> bo
             f"deq_scale must be a number that {context.soc.name} can multiply by, once or by its "
             f"root twice, as float16; found {worst:g}"
         )
-        hint = "quantise the layer with other factors, or choose another --soc"
+        hint = "quantize the layer with other factors, or choose another --soc"
         sink.add(NO_KERNEL.diagnostic(message, place=context.place(dequant), help=hint))
         return False
     dequant.set_input(1, constant_like(graph, old, "float16", factors))
@@ -92,7 +92,7 @@ def _needs_root(scale: Floats) -> bool:
 
 
 def _take_root(quant: Node) -> bool:
-    """Give a quantisation the root of a scale that float16 does not hold well."""
+    """Give a quantization the root of a scale that float16 does not hold well."""
     scale = quant.attributes["scale"]
     if not isinstance(scale, float) or quant.attributes.get("sqrt_mode", False):
         return False

@@ -1,4 +1,4 @@
-"""Relu behind a dequantisation becomes a flag of it."""
+"""Relu behind a dequantization becomes a flag of it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class FoldReluIntoDequantPass(Pass):
 
 
 def _dequant_before(relu: Node) -> Node | None:
-    """Return the dequantisation whose results `relu` alone reads, or None."""
+    """Return the dequantization whose results `relu` alone reads, or None."""
     x = relu.input(0)
     dequant = x.producer if x is not None else None
     if relu.op != "Relu" or x is None or dequant is None or dequant.op != "AscendDequant":

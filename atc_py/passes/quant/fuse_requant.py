@@ -1,4 +1,4 @@
-"""Dequantising and quantising again become one step."""
+"""Dequantizing and quantizing again become one step."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ class FuseRequantPass(Pass):
 
 @dataclass(frozen=True, slots=True)
 class _Chain:
-    """A quantisation and where its data come from.
+    """A quantization and where its data come from.
 
     Attributes:
-        dequant: the dequantisation at the start.
+        dequant: the dequantization at the start.
         between: Relu and data movement, in order.
-        quant: the quantisation at the end.
+        quant: the quantization at the end.
     """
 
     dequant: Node
@@ -83,7 +83,7 @@ class _Chain:
 
 
 def _chain_to(quant: Node) -> _Chain | None:
-    """Return the chain that ends in `quant`, or None where none begins with a dequantisation."""
+    """Return the chain that ends in `quant`, or None where none begins with a dequantization."""
     between: list[Node] = []
     node: Node | None = quant
     while node is not None:
@@ -141,7 +141,7 @@ def _factors(
 
 
 def _fuse(graph: Graph, chain: _Chain, words: Words) -> list[Node]:
-    """Put a requantisation and the data movement in the chain's place; the nodes that go."""
+    """Put a requantization and the data movement in the chain's place; the nodes that go."""
     dequant, quant = chain.dequant, chain.quant
     x, name = dequant.input(0), quant.output.name
     scale = constant_like(graph, dequant.input(1), "requant", words)

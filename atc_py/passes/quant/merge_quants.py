@@ -1,4 +1,4 @@
-"""Equal quantisations of one value become one."""
+"""Equal quantizations of one value become one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class MergeQuantsPass(Pass):
     """AscendQuant(x; a) = AscendQuant(x; b) where a = b, defaults written out: one node for both."""
 
     name = "merge-quants"
-    summary = "Merges AscendQuant nodes that quantise one value alike."
+    summary = "Merges AscendQuant nodes that quantize one value alike."
 
     def run(self, graph: Graph, context: PassContext) -> int:
         """Merge all that are equal; returns how many went."""

@@ -1,4 +1,4 @@
-"""Gives convolutions of quantised data the number that their padding has."""
+"""Gives convolutions of quantized data the number that their padding has."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["SetOffsetXPass"]
 
 _INT8 = range(-128, 128)
 
-_HELP = "quantise all that meets in the convolution with one offset from -128 to 127"
+_HELP = "quantize all that meets in the convolution with one offset from -128 to 127"
 
 
 class SetOffsetXPass(Pass):
@@ -27,7 +27,7 @@ class SetOffsetXPass(Pass):
     """
 
     name = "set-offset-x"
-    summary = "Lets convolutions of quantised data pad with the number that stands for 0."
+    summary = "Lets convolutions of quantized data pad with the number that stands for 0."
     optional = False
 
     def run(self, graph: Graph, context: PassContext) -> int:

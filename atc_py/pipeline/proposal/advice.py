@@ -54,5 +54,5 @@ def advice_of(file: OnnxFile, proposal: Proposal, given: Mapping[str, Shape]) ->
         for each in file.inputs
         if each.name in given or each.dims is None or any(isinstance(d, str) for d in each.dims)
     )
-    shapes = shapes_of(proposal.best.judgement.file, names)
+    shapes = shapes_of(proposal.best.judgment.file, names)
     return ShapeAdvice(format_input_shapes(shapes), fits=True, tried=proposal.count)

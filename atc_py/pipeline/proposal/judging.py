@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from atc_py.source import ModelView
     from atc_py.spec import Library
 
-__all__ = ["Judge", "Judgement"]
+__all__ = ["Judge", "Judgment"]
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgment:
     """What the check says of a file.
 
     Attributes:
@@ -93,11 +93,11 @@ class Judge:
     specs: Library
     quant_bias: QuantBias | None = None
 
-    def __call__(self, file: OnnxFile) -> Judgement:
+    def __call__(self, file: OnnxFile) -> Judgment:
         """What is to be said of `file` with the dims that it states."""
         return self.of_survey(file, surveyed(file, {}, quant_bias=self.quant_bias))
 
-    def of_survey(self, file: OnnxFile, survey: Survey) -> Judgement:
+    def of_survey(self, file: OnnxFile, survey: Survey) -> Judgment:
         """Return the same of a file that has been surveyed."""
         checked = check_view(survey.view, self.conditions, self.specs, history())
-        return Judgement(file, survey, checked)
+        return Judgment(file, survey, checked)

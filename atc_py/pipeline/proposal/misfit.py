@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from atc_py.diag import Diagnostic
     from atc_py.frontend.reading.onnx_file import OnnxFile
-    from atc_py.pipeline.proposal.judging import Judge, Judgement
+    from atc_py.pipeline.proposal.judging import Judge, Judgment
     from atc_py.pipeline.proposal.search import Tried
     from atc_py.source import OpenDim
     from atc_py.tensor.shapes import Shape
@@ -40,7 +40,7 @@ class Misfit:
     """
 
     diagnostic: Diagnostic
-    known: Judgement
+    known: Judgment
 
 
 @contextmanager
@@ -83,7 +83,7 @@ def find_misfit(
         return None
     names = {name for dim in values for name, _ in dim.places} & set(shapes)
     found = [
-        format_input_shapes(shapes_of(each.judgement.file, names))
+        format_input_shapes(shapes_of(each.judgment.file, names))
         for each in _fitting(Search(base, judge, known), values)
     ]
     if not found:

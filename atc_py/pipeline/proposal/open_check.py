@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from atc_py.check.findings import Finding, ModelCheck
     from atc_py.options.input_shapes import ShapeAdvice
-    from atc_py.pipeline.proposal.judging import Judgement
+    from atc_py.pipeline.proposal.judging import Judgment
     from atc_py.pipeline.proposal.search import Proposal, Search, Tried
     from atc_py.source import OpenDim
 
@@ -34,16 +34,16 @@ _FIX = Words("fix the open dims with --input-shape", "请用 --input-shape 固�
 
 
 def open_check(
-    known: Judgement,
+    known: Judgment,
     search: Search,
     proposal: Proposal,
     advice: ShapeAdvice,
-    refused: Callable[[Judgement], list[Finding]],
+    refused: Callable[[Judgment], list[Finding]],
 ) -> ModelCheck:
     """Return the check with open dims, with what the dims that were tried say against it.
 
     Args:
-        known: the judgement with open dims.
+        known: the judgment with open dims.
         search: what tried choices of dims.
         proposal: what it came to.
         advice: the same as text.
@@ -51,13 +51,13 @@ def open_check(
     """
     best, check = proposal.best, known.checked.check
     if best.fits:
-        check = _held_against(known, best.judgement, advice.text)
-        if best.judgement.checked.check.standing is not Standing.ERROR:
+        check = _held_against(known, best.judgment, advice.text)
+        if best.judgment.checked.check.standing is not Standing.ERROR:
             only = Words(f"tried with {advice.text}", f"仅以 {advice.text} 试过")
             certain = _certain(known, refused)
             lacks = [
                 each if key_of(each) in certain else reserved(each, only, each.help)
-                for each in refused(best.judgement)
+                for each in refused(best.judgment)
             ]
             check = amended(check, known.view, lacks)
     elif check.standing not in {Standing.ERROR, Standing.UNKNOWN}:
@@ -71,16 +71,14 @@ def open_check(
     )
 
 
-def _certain(
-    known: Judgement, refused: Callable[[Judgement], list[Finding]]
-) -> frozenset[Hashable]:
+def _certain(known: Judgment, refused: Callable[[Judgment], list[Finding]]) -> frozenset[Hashable]:
     """Return what keeps nodes from compiling whose types no choice of dims changes."""
     if known.checked.check.standing is Standing.ERROR:
         return frozenset()
     return frozenset(key_of(each) for each in refused(known))
 
 
-def _held_against(known: Judgement, witness: Judgement, text: str) -> ModelCheck:
+def _held_against(known: Judgment, witness: Judgment, text: str) -> ModelCheck:
     """Return the check without errors that a choice of dims refutes: they are not decided."""
     there = witness.of(Standing.ERROR)
     refuted = {key: each for key, each in known.of(Standing.ERROR).items() if key not in there}
@@ -91,15 +89,15 @@ def _held_against(known: Judgement, witness: Judgement, text: str) -> ModelCheck
     return amended(check, known.view, [doubted(each, "", reason, _FIX) for each in gone])
 
 
-def _reasons(known: Judgement, best: Tried, count: int) -> Iterator[Finding]:
+def _reasons(known: Judgment, best: Tried, count: int) -> Iterator[Finding]:
     """What is wrong with the best choice where none fits, as findings that are not decided."""
     reason = Words(
         f"so with the best of {count} choices of dims", f"在试过的 {count} 种维度中最好的一种下如此"
     )
     certain = known.of(Standing.ERROR)
-    for fault in best.judgement.faults_beyond(known.faults):
+    for fault in best.judgment.faults_beyond(known.faults):
         yield doubted(fault, "", reason, _FIX)
-    for key, each in best.judgement.of(Standing.ERROR).items():
+    for key, each in best.judgment.of(Standing.ERROR).items():
         if key not in certain:
             yield reserved(each, reason, _FIX)
 
@@ -110,7 +108,7 @@ def _deciding(check: ModelCheck, search: Search, best: Tried) -> tuple[OpenDim, 
         return ()
     if not best.fits or len(search.dims) > _MOST_DIMS:
         return search.dims
-    settled = best.judgement.of(Standing.UNKNOWN).keys()
+    settled = best.judgment.of(Standing.UNKNOWN).keys()
     found = tuple(
         dim
         for dim in search.dims

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from atc_py.frontend.reading.declared import DeclaredInput
     from atc_py.frontend.reading.onnx_file import OnnxFile
-    from atc_py.pipeline.proposal.judging import Judgement
+    from atc_py.pipeline.proposal.judging import Judgment
     from atc_py.source import OpenDim
 
 __all__ = ["Proposal", "Search", "Tried"]
@@ -37,13 +37,13 @@ class Tried:
 
     Attributes:
         values: the value of each dim.
-        judgement: what the check says.
+        judgment: what the check says.
         faults: contradictions that are not there whatever is chosen.
         errors: broken rules likewise.
     """
 
     values: Mapping[OpenDim, int]
-    judgement: Judgement
+    judgment: Judgment
     faults: int
     errors: int
 
@@ -77,11 +77,11 @@ class Search:
     Args:
         file: the file.
         judge: judges it with the dims that it states.
-        known: what is wrong whatever is chosen: the judgement with these dims open.
+        known: what is wrong whatever is chosen: the judgment with these dims open.
     """
 
     def __init__(
-        self, file: OnnxFile, judge: Callable[[OnnxFile], Judgement], known: Judgement
+        self, file: OnnxFile, judge: Callable[[OnnxFile], Judgment], known: Judgment
     ) -> None:
         self._file, known = _ranked(file, judge, known)
         self._judge = judge
@@ -136,21 +136,21 @@ class Search:
         """Return one choice, which may leave dims open; each is judged once."""
         key = tuple(values.get(dim) for dim in self.dims)
         if key not in self._tried:
-            judgement = self._judge(chosen(self._file, values))
-            faults = len(judgement.faults_beyond(self._known.faults))
-            errors = len(judgement.of(Standing.ERROR).keys() - self._errors)
-            self._tried[key] = Tried(values, judgement, faults, errors)
+            judgment = self._judge(chosen(self._file, values))
+            faults = len(judgment.faults_beyond(self._known.faults))
+            errors = len(judgment.of(Standing.ERROR).keys() - self._errors)
+            self._tried[key] = Tried(values, judgment, faults, errors)
         return self._tried[key]
 
-    def leaving_open(self, best: Tried, dim: OpenDim) -> Judgement:
-        """Return the judgement with one dim open and the others as chosen."""
+    def leaving_open(self, best: Tried, dim: OpenDim) -> Judgment:
+        """Return the judgment with one dim open and the others as chosen."""
         values = {each: value for each, value in best.values.items() if each != dim}
         return self._judge(chosen(self._file, values))
 
 
 def _ranked(
-    file: OnnxFile, judge: Callable[[OnnxFile], Judgement], known: Judgement
-) -> tuple[OnnxFile, Judgement]:
+    file: OnnxFile, judge: Callable[[OnnxFile], Judgment], known: Judgment
+) -> tuple[OnnxFile, Judgment]:
     """The file with a rank for each input of unknown rank: the one that contradicts least."""
     for position, declared in enumerate(file.inputs):
         if declared.dims is not None or declared.kind:

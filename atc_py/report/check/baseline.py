@@ -53,7 +53,7 @@ class _Report(msgspec.Struct, frozen=True):
 
 
 class Baseline:
-    """Findings that are known; each is recognised as often as the baseline has it.
+    """Findings that are known; each is recognized as often as the baseline has it.
 
     A finding belongs to a file and has a fingerprint. Of files of one name, which the baseline may
     have in several folders, the one counts whose path ends most like the path asked for: where a
@@ -67,7 +67,7 @@ class Baseline:
         self._known = 0
         self._new = 0
 
-    def recognises(self, path: str, fingerprint: str) -> bool:
+    def recognizes(self, path: str, fingerprint: str) -> bool:
         """Return True if the baseline has the finding once more; it is used up then."""
         if path not in self._files:
             self._files[path] = self._nearest(PurePath(path).parts)

@@ -108,8 +108,8 @@ def _model(check: ModelCheck, language: str, baseline: Baseline | None) -> Model
             for dim in check.deciding
             for name, axis in dim.places
         ),
-        faults=tuple(_recognised(found, path, baseline) for found in faults),
-        findings=tuple(_recognised(found, path, baseline) for found in findings),
+        faults=tuple(_recognized(found, path, baseline) for found in faults),
+        findings=tuple(_recognized(found, path, baseline) for found in findings),
         operators=tuple(
             OperatorCount(
                 op=_text(row.op), listed=row.listed, nodes=row.total, counts=_counts(row.counts)
@@ -139,9 +139,9 @@ def _biases(check: ModelCheck, language: str) -> Biases | None:
     return Biases(convention=found.form.value, source=found.source.value, text=text)
 
 
-def _recognised(found: Found, path: str, baseline: Baseline | None) -> Found:
+def _recognized(found: Found, path: str, baseline: Baseline | None) -> Found:
     """Return the finding, marked where the baseline has it."""
-    if baseline is None or not baseline.recognises(path, found.fingerprint):
+    if baseline is None or not baseline.recognizes(path, found.fingerprint):
         return found
     return msgspec.structs.replace(found, known=True)
 

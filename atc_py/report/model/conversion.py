@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from atc_py.report.model.layout import conversions_text
 from atc_py.report.model.memory_tables import memory_row
 from atc_py.report.model.quant_bias import bias_json, bias_rows
-from atc_py.report.model.quantized_layers import quantised_rows
+from atc_py.report.model.quantized_layers import quantized_rows
 from atc_py.report.profile.text import time_text
 from atc_py.report.tables import Table, format_bytes, format_seconds
 
@@ -66,7 +66,7 @@ def _summary(done: Conversion) -> Table:
         ("precision mode", facts.precision_mode),
         ("engines (nodes)", engines),
         ("passes (changes)", changed or "none"),
-        *quantised_rows(done.check),
+        *quantized_rows(done.check),
         *bias_rows(bias_json(facts.bias_convention)),
         ("launches", _launches_text(facts)),
         ("conversions left", conversions_text(facts.target_operators)),

@@ -8,14 +8,14 @@ from atc_py.report.tables import Table, format_bytes
 from atc_py.source import Outcome
 
 if TYPE_CHECKING:
-    from atc_py.results.quantization import Quantisation
+    from atc_py.results.quantization import Quantization
 
-__all__ = ["quantisation_tables"]
+__all__ = ["quantization_tables"]
 
 _OUTCOMES = {Outcome.FLOAT: "in floats", Outcome.KEPT: "left as it is"}
 
 
-def quantisation_tables(done: Quantisation) -> list[Table]:
+def quantization_tables(done: Quantization) -> list[Table]:
     """Return the tables that `quantize` prints."""
     before, after = format_bytes(done.bytes_before), format_bytes(done.bytes_after)
     rows = [
@@ -32,7 +32,7 @@ def quantisation_tables(done: Quantisation) -> list[Table]:
     return [*([others] if others.rows else []), Table("Result", ("", ""), tuple(rows))]
 
 
-def _others(done: Quantisation) -> Table:
+def _others(done: Quantization) -> Table:
     """What is not on int8, and why."""
     rows = tuple(
         (

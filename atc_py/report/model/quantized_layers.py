@@ -1,4 +1,4 @@
-"""What `convert` says of a model that came quantised: which of its layers run on int8."""
+"""What `convert` says of a model that came quantized: which of its layers run on int8."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from atc_py.check.findings import ModelCheck
 
-__all__ = ["quantised_rows"]
+__all__ = ["quantized_rows"]
 
 
-def quantised_rows(check: ModelCheck) -> list[tuple[str, str]]:
-    """Return the line of the summary; none for models without quantisation."""
+def quantized_rows(check: ModelCheck) -> list[tuple[str, str]]:
+    """Return the line of the summary; none for models without quantization."""
     if not check.layers:
         return []
     reasons = Counter(each.reason.en for each in check.layers if each.reason)

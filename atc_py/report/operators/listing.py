@@ -112,7 +112,7 @@ def operator_list_lines(
 
 
 def operator_list_json(specs: Sequence[OpSpec], compiles: Compiles) -> list[dict[str, object]]:
-    """Return the same as JSON values, with dtypes spelt out and both summaries."""
+    """Return the same as JSON values, with dtypes spelled out and both summaries."""
     return [
         {
             "op": spec.op,

@@ -103,7 +103,7 @@ def _row(cost: NetworkCost, at: int, kernel: Kernel) -> dict[str, object]:
             (format_time(span.low), span.low),
             (format_time(span.high), span.high),
             (f"{share:.1%}", share),
-            (f"{span.utilisation:.0%}", span.utilisation),
+            (f"{span.utilization:.0%}", span.utilization),
             (format_bytes(moved), moved),
         ),
     }

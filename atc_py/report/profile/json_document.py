@@ -19,7 +19,7 @@ __all__ = ["calibration_json", "profile_csv", "profile_json"]
 
 _HEAD = (
     "soc", "kernel", "name", "op", "engine", "dtype", "shapes", "start_us", "time_us", "low_us",
-    "high_us", "share", "bound", "limiter", "utilisation", "cores", "macs", "bytes_read",
+    "high_us", "share", "bound", "limiter", "utilization", "cores", "macs", "bytes_read",
     "bytes_written", "origins",
 )  # fmt: skip
 
@@ -87,7 +87,7 @@ def _operator(cost: NetworkCost, op: str, kernels: list[Kernel]) -> dict[str, ob
         "kernels": len(kernels),
         "time": seconds,
         "share": seconds / cost.time.expected,
-        "utilisation": sum(kernel.cost.limit for kernel in kernels) / seconds,
+        "utilization": sum(kernel.cost.limit for kernel in kernels) / seconds,
         "bytes": sum(kernel.cost.read + kernel.cost.written for kernel in kernels),
     }
 
@@ -109,7 +109,7 @@ def _kernel(cost: NetworkCost, kernel: Kernel) -> dict[str, object]:
         "bound": span.bound,
         "limiter": span.limiter,
         "compute_bound": span.is_compute_bound,
-        "utilisation": span.utilisation,
+        "utilization": span.utilization,
         "cores": span.cores,
         "launch": span.overhead,
         "pipes": span.pipes.as_json(),
@@ -134,7 +134,7 @@ def profile_csv(done: Profile) -> str:
                 cost.soc.name, at, _cell(kernel.name), kernel.op, kernel.engine, kernel.dtype,
                 kernel.shapes, *(f"{seconds * 1e6:.3f}" for seconds in times),
                 f"{span.expected / whole:.4f}", span.bound, span.limiter,
-                f"{span.utilisation:.4f}", span.cores,
+                f"{span.utilization:.4f}", span.cores,
                 span.macs, span.read, span.written, _cell(";".join(kernel.origins)),
             ])  # fmt: skip
     return text.getvalue()

@@ -52,7 +52,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """A labelled height or distance."""
+    """A labeled height or distance."""
 
     at: float
     label: str
@@ -68,8 +68,8 @@ class Picture:
         boxes: rectangles.
         lines: points `x,y` joined by blanks, each a polyline.
         marks: points.
-        across: labelled heights.
-        along: labelled distances.
+        across: labeled heights.
+        along: labeled distances.
     """
 
     width: float

@@ -168,7 +168,7 @@ def _kernel_table(cost: NetworkCost) -> Table:
             str(at), kernel.op, _short(", ".join(kernel.origins) or kernel.name),
             format_time(span.expected), f"{format_time(span.low)}..{format_time(span.high)}",
             f"{span.expected / whole:.1%}", bound_text(span),
-            f"{span.utilisation:.0%}",
+            f"{span.utilization:.0%}",
             format_bytes(span.read + span.written),
         ))  # fmt: skip
     left = len(cost.kernels) - len(rows)

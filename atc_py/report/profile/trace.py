@@ -74,7 +74,7 @@ def _slices(kernel: Kernel) -> Iterator[dict[str, Any]]:
     about = {
         "name": kernel.name, "computes": list(kernel.origins), "shapes": kernel.shapes,
         "formats": kernel.formats,
-        "dtype": kernel.dtype, "bound": cost.bound, "utilisation": cost.utilisation,
+        "dtype": kernel.dtype, "bound": cost.bound, "utilization": cost.utilization,
         "low_us": cost.low * _MICRO, "high_us": cost.high * _MICRO,
     }  # fmt: skip
     tracks = range(cost.cores) if kernel.engine == "aicore" else (_AICPU,)

@@ -1,4 +1,4 @@
-"""Normalisation along axes or channels, and choices that stand in for it."""
+"""Normalization along axes or channels, and choices that stand in for it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ROWS = (
         inputs("x", "scale", "offset", "mean", "variance"),
         Y,
         Unit.VECTOR,
-        "Batch normalisation with given statistics.",
+        "Batch normalization with given statistics.",
         attributes=(Attribute("epsilon", "float"),),
         columns=(Column((F16, F32, F32, F32, F32), (F16,)), Column((F32,) * 5, (F32,))),
         family="channel",
@@ -43,7 +43,7 @@ ROWS = (
         inputs("x", "scale", "offset", "mean?", "variance?"),
         Y,
         Unit.VECTOR,
-        "Batch normalisation as the graph states it; becomes BNInfer or part of a convolution.",
+        "Batch normalization as the graph states it; becomes BNInfer or part of a convolution.",
         attributes=(
             Attribute("epsilon", "float", 0.0001),
             Attribute("data_format", "string", "NCHW"),
@@ -77,7 +77,7 @@ ROWS = (
         inputs("x"),
         Y,
         Unit.VECTOR,
-        "Local response normalisation across channels.",
+        "Local response normalization across channels.",
         attributes=(
             Attribute("depth_radius", "int", 5),
             Attribute("bias", "float", 1.0),

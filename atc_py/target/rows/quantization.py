@@ -1,4 +1,4 @@
-"""Quantisation: floats to small integers and back, and sums of products to either.
+"""Quantization: floats to small integers and back, and sums of products to either.
 
 `compute_type` is not CANN's: the dtype in which AscendQuant computes, which CANN's kernels know from
 the SoC that they are built for. It and the attributes that name the dtype of a result follow from
@@ -107,7 +107,7 @@ ROWS = (
         inputs("x0", "req_scale", "x1?"),
         (Operand("y0"), Operand("y1", optional=True)),
         Unit.VECTOR,
-        "The sum of two int16 tensors, and that sum requantised to int8.",
+        "The sum of two int16 tensors, and that sum requantized to int8.",
         attributes=(Attribute("dual_output", "bool", default=False), _RELU_FLAG),
         columns=(Column((I16, U64, I16), (I8, I16), Resource.REQUANT_S16),),
         family="quant",

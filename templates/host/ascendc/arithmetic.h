@@ -220,7 +220,7 @@ inline void Not(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint32_t c
   host::Each(dst, src, count, where, [](T x) { return ~x; });
 }
 
-// Towards minus infinity for signed integers.
+// Toward minus infinity for signed integers.
 template <typename T>
 inline void ShiftRight(const LocalTensor<T>& dst, const LocalTensor<T>& src, T bits,
                        uint32_t count, Where where = Where::Here()) {

@@ -1,4 +1,4 @@
-"""Reductions and normalisations on the host: what the simulator computes, along any axes."""
+"""Reductions and normalizations on the host: what the simulator computes, along any axes."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_every_reduction_agrees(add_node: AddNode, verified: Verified) -> None:
 
 
 @pytest.mark.parametrize("op", ["SoftmaxV2", "LogSoftmaxV2", "MVNV2"])
-def test_normalisations_agree_along_any_axes(
+def test_normalizations_agree_along_any_axes(
     add_node: AddNode, verified: Verified, op: str
 ) -> None:
     graph = Graph("normalize", Phase.TYPED)
@@ -96,7 +96,7 @@ def test_normalisations_agree_along_any_axes(
     assert wrong(verified(graph)) == []
 
 
-def test_normalisations_with_parameters_agree(add_node: AddNode, verified: Verified) -> None:
+def test_normalizations_with_parameters_agree(add_node: AddNode, verified: Verified) -> None:
     graph = Graph("parameters", Phase.TYPED)
     for dtype in (F16, F32):
         for shape, first in (((3, 5, 31), 2), ((3, 5, 31), 1), ((2, 40_009), 1), ((0, 7), 1)):
@@ -116,7 +116,7 @@ def test_normalisations_with_parameters_agree(add_node: AddNode, verified: Verif
     assert wrong(checked) == []
 
 
-def test_neighbouring_axes_of_one_kind_are_merged() -> None:
+def test_neighboring_axes_of_one_kind_are_merged() -> None:
     found = folded((2, 3, 1, 5, 7), (1, 3))
     assert (found.kept, found.run, found.lanes, found.length) == (
         ((2, 105),), ((15, 7),), 7, 1,

@@ -1,4 +1,4 @@
-"""Reductions and normalisations of tensors in blocks on the host."""
+"""Reductions and normalizations of tensors in blocks on the host."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ def test_reductions_past_the_blocks_agree(
 
 
 @pytest.mark.parametrize("name", sampled("float16", "float32"))
-def test_normalisations_along_rows_of_blocks_leave_zeros(
+def test_normalizations_along_rows_of_blocks_leave_zeros(
     add_node: AddNode, verified: Verified, name: str
 ) -> None:
-    graph, dtype = Graph("normalisations", Phase.TYPED), DType(name)
+    graph, dtype = Graph("normalizations", Phase.TYPED), DType(name)
     for shape in MATRICES:
         kind = matrix(dtype, *shape)
         vector = TensorType(dtype, shape[-1:])

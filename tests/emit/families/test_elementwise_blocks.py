@@ -117,7 +117,7 @@ def test_slopes_of_channels_and_links_agree(add_node: AddNode, verified: Verifie
     assert addressed(checked) == {"storage"}
 
 
-def test_quantised_tensors_in_blocks_agree(add_node: AddNode, verified: Verified) -> None:
+def test_quantized_tensors_in_blocks_agree(add_node: AddNode, verified: Verified) -> None:
     graph = Graph("quant", Phase.TYPED)
     named: dict[str, AttrValue] = {"scale": 1.7, "offset": 5.0}
     for shape in IMAGES[:-1]:

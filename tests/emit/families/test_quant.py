@@ -1,4 +1,4 @@
-"""Quantisation on the host: what the simulator computes, with words and with float16 factors."""
+"""Quantization on the host: what the simulator computes, with words and with float16 factors."""
 
 from __future__ import annotations
 

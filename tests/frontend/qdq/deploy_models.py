@@ -94,7 +94,7 @@ def inputs_of(proto: onnx.ModelProto, output: str) -> list[Array]:
 
 
 def operands(proto: onnx.ModelProto, op_type: str) -> list[list[Array]]:
-    """Of the one node of that operator, the constants that each dequantised operand has."""
+    """Of the one node of that operator, the constants that each dequantized operand has."""
     (layer,) = (each for each in proto.graph.node if each.op_type == op_type)
     return [inputs_of(proto, name) for name in layer.input]
 

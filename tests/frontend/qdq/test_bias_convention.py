@@ -15,7 +15,7 @@ from atc_py.options.compile_options import QuantBias
 from atc_py.source import BiasSource
 from tests.frontend import onnx_files
 from tests.frontend.qdq.deploy_models import layer_model, rewritten, words
-from tests.frontend.qdq.test_quantised_round_trips import quantised_network
+from tests.frontend.qdq.test_quantized_round_trips import quantized_network
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,8 +60,8 @@ def test_the_file_says_it_as_far_as_it_can(
 
 
 def test_other_models_have_none() -> None:
-    assert bias_convention(quantised_network(signed=True)) is None
-    assert bias_convention(quantised_network(signed=True), FOLDED) is None
+    assert bias_convention(quantized_network(signed=True)) is None
+    assert bias_convention(quantized_network(signed=True), FOLDED) is None
 
 
 def test_it_is_found_in_branches_too() -> None:
@@ -85,7 +85,7 @@ def marks(proto: onnx.ModelProto) -> dict[str, str]:
 
 
 def test_what_is_written_is_marked_and_what_goes_back_is_not(tmp_path: Path) -> None:
-    first = quantised_network(signed=True)
+    first = quantized_network(signed=True)
     first.metadata_props.add(key="author", value="somebody")
     written = rewritten(first, tmp_path, "ascend", "first")
     assert marks(written) == {"author": "somebody", MARK: "unfolded"}

@@ -145,7 +145,7 @@ def test_float16_factors_are_squared_with_sqrt_mode(tmp_path: Path) -> None:
     assert operands(rewritten(proto, tmp_path), "MatMul")[1][1] == np.float32(0.25 / STEP)
 
 
-def test_flags_of_a_dequantisation_become_nodes(tmp_path: Path) -> None:
+def test_flags_of_a_dequantization_become_nodes(tmp_path: Path) -> None:
     last, factors = dequant(words([0.5]), relu_flag=1, dtype=1)
     w = np.ones((3, 2), np.int8)
     nodes = [QUANT, node("MatMul", ["q", "w"], ["sum"]), last]
@@ -255,7 +255,7 @@ def test_data_of_several_offsets_are_refused_where_one_is_folded_in(tmp_path: Pa
 
 
 @pytest.mark.parametrize(("convention", "one"), [(FOLDED, 4 - 3), (UNFOLDED, 4)])
-def test_sums_that_are_moved_before_they_are_dequantised_lose_the_offset(
+def test_sums_that_are_moved_before_they_are_dequantized_lose_the_offset(
     convention: QuantBias, one: int, tmp_path: Path
 ) -> None:
     nodes = [

@@ -10,7 +10,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from atc_py.diag.codes import BAD_NODE, NO_QDQ_FORM, NOT_QUANTISED
+from atc_py.diag.codes import BAD_NODE, NO_QDQ_FORM, NOT_QUANTIZED
 from atc_py.options.compile_options import QuantBias
 from atc_py.tensor.scale_words import GraphWords, encode_graph
 from tests.end_to_end import run_with_onnxruntime
@@ -139,13 +139,13 @@ def test_a_quant_without_inputs_is_refused(tmp_path: Path) -> None:
     onnx_files.fails(lambda: rewritten(proto, tmp_path), BAD_NODE)
 
 
-def test_a_dequantisation_to_other_dtypes_is_refused(tmp_path: Path) -> None:
+def test_a_dequantization_to_other_dtypes_is_refused(tmp_path: Path) -> None:
     last, factors = dequant(words([1]), dtype=3)
     error = onnx_files.fails(lambda: rewritten(sums_model(last, factors), tmp_path), NO_QDQ_FORM)
     assert "dtype 0 (float32) or 1 (float16), found 3" in error.diagnostics[0].message
 
 
-def test_quantised_nodes_in_a_branch_are_refused(tmp_path: Path) -> None:
+def test_quantized_nodes_in_a_branch_are_refused(tmp_path: Path) -> None:
     branches = {
         name: helper.make_graph(
             [node("AscendQuant", ["x"], [f"{name}/q"], scale=1.0, offset=0.0)],
@@ -190,19 +190,19 @@ def test_types_that_contradict_each_other_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("form", "operator"), [("qdq", "Relu"), ("ascend", "Relu")])
-def test_a_model_that_is_not_quantised_is_refused(form: str, operator: str, tmp_path: Path) -> None:
+def test_a_model_that_is_not_quantized_is_refused(form: str, operator: str, tmp_path: Path) -> None:
     proto = onnx_files.model([node(operator, ["x"], ["y"])], {"x": (FLOAT, [2])}, ["y"])
-    error = onnx_files.fails(lambda: rewritten(proto, tmp_path, form), NOT_QUANTISED)
-    assert "not quantised" in error.diagnostics[0].message
+    error = onnx_files.fails(lambda: rewritten(proto, tmp_path, form), NOT_QUANTIZED)
+    assert "not quantized" in error.diagnostics[0].message
 
 
 def test_a_model_that_is_in_the_form_already_is_refused(tmp_path: Path) -> None:
     w = np.ones((3, 2), np.int8)
     proto = layer_model(node("MatMul", ["q", "w"], ["sum"]), {"w": w}, [2, 3], [0.5])
-    error = onnx_files.fails(lambda: rewritten(proto, tmp_path, "ascend"), NOT_QUANTISED)
+    error = onnx_files.fails(lambda: rewritten(proto, tmp_path, "ascend"), NOT_QUANTIZED)
     assert error.diagnostics[0].help == "use it as it is, or rewrite it with --format qdq"
     found = rewritten(proto, tmp_path)
-    onnx_files.fails(lambda: rewritten(found, tmp_path, "qdq", "again"), NOT_QUANTISED)
+    onnx_files.fails(lambda: rewritten(found, tmp_path, "qdq", "again"), NOT_QUANTIZED)
 
 
 # Opsets -----------------------------------------------------------------------------------------

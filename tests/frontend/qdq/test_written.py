@@ -15,7 +15,7 @@ from atc_py.frontend.folding.fold import FOLD_LIMIT
 from atc_py.frontend.reading.read import read_model
 from atc_py.frontend.rewriting import onnx_writer as module
 from atc_py.frontend.rewriting.onnx_writer import bytes_read, write_onnx
-from atc_py.frontend.rewriting.qdq.importing import import_quantised
+from atc_py.frontend.rewriting.qdq.importing import import_quantized
 from atc_py.tensor.dtypes import DType
 from tests.end_to_end import run_with_onnxruntime
 from tests.frontend import onnx_files
@@ -269,7 +269,7 @@ def test_a_folder_is_no_output(tmp_path: Path) -> None:
     onnx_files.fails(lambda: write_onnx(file, graph, tmp_path / "out.onnx"), CANNOT_WRITE)
 
 
-def quantised(nodes: Sequence[onnx.NodeProto]) -> onnx.ModelProto:
+def quantized(nodes: Sequence[onnx.NodeProto]) -> onnx.ModelProto:
     """A layer between QuantizeLinear and DequantizeLinear, with `nodes` behind it."""
     weights = {
         "s": np.float32(0.5),
@@ -290,7 +290,7 @@ def quantised(nodes: Sequence[onnx.NodeProto]) -> onnx.ModelProto:
 def imported(proto: onnx.ModelProto, folder: Path) -> onnx.ModelProto:
     """`proto` in the deploy form, by way of a file."""
     file, graph = opened(onnx_files.save(proto, folder))
-    import_quantised(graph, file.tensors, FOLD_LIMIT)
+    import_quantized(graph, file.tensors, FOLD_LIMIT)
     gone = ("QuantizeLinear", "DequantizeLinear")
     write_onnx(file, graph, folder / "out.onnx", gone=gone)
     return onnx.load(folder / "out.onnx")
@@ -305,7 +305,7 @@ def test_nodes_that_the_import_folded_stand_again(tmp_path: Path) -> None:
         node("Cast", ["double"], ["real"], name="cast", to=FLOAT),
         node("Add", ["m", "real"], ["y"], name="add"),
     ]
-    proto = quantised(behind)
+    proto = quantized(behind)
     found = imported(proto, tmp_path)
     there = {each.name: each.SerializeToString() for each in found.graph.node}
     assert all(there[each.name] == each.SerializeToString() for each in behind)
@@ -319,13 +319,13 @@ def test_nodes_that_the_import_folded_stand_again(tmp_path: Path) -> None:
 
 def test_a_constant_of_codes_that_are_gone_stays_a_constant(tmp_path: Path) -> None:
     behind = [node("Shape", ["d"], ["shape"]), node("Reshape", ["m", "shape"], ["y"])]
-    found = imported(quantised(behind), tmp_path)
+    found = imported(quantized(behind), tmp_path)
     assert "Shape" not in {each.op_type for each in found.graph.node}
     assert weights_of(found)["shape"].tolist() == [2, 4]
 
 
 def test_new_nodes_have_names_of_their_own(tmp_path: Path) -> None:
-    found = imported(quantised([node("Relu", ["m"], ["y"], name="relu")]), tmp_path)
+    found = imported(quantized([node("Relu", ["m"], ["y"], name="relu")]), tmp_path)
     assert [each.name for each in found.graph.node] == [
         "q",
         "layer",
@@ -335,7 +335,7 @@ def test_new_nodes_have_names_of_their_own(tmp_path: Path) -> None:
 
 
 def test_types_of_values_that_changed_are_left_out(tmp_path: Path) -> None:
-    proto = quantised([node("Relu", ["m"], ["y"], name="relu")])
+    proto = quantized([node("Relu", ["m"], ["y"], name="relu")])
     for name in ("q", "m", "v"):
         proto.graph.value_info.append(helper.make_tensor_value_info(name, FLOAT, [2, 4]))
     assert not imported(proto, tmp_path).graph.value_info

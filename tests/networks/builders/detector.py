@@ -158,7 +158,7 @@ def _anchors() -> Array:
 
 
 def image_with(blobs: int, seed: int) -> Array:
-    """A dark image with bright patches of random colours, noise on top; all in [0, 1]."""
+    """A dark image with bright patches of random colors, noise on top; all in [0, 1]."""
     random = np.random.default_rng(seed)
     image = random.uniform(0.0, 0.05, IMAGE)
     for _ in range(blobs):

@@ -134,11 +134,11 @@ class Net:
 
     def layer_norm(self, x: str, width: int) -> str:
         """LayerNormalization of the last axis, in the parts of which it consisted before 17."""
-        centred = self.op("Sub", x, self.op("ReduceMean", x, axes=[-1]))
-        squares = self.op("Pow", centred, self.const(2.0))
+        centered = self.op("Sub", x, self.op("ReduceMean", x, axes=[-1]))
+        squares = self.op("Pow", centered, self.const(2.0))
         variance = self.op("ReduceMean", squares, axes=[-1])
         deviation = self.op("Sqrt", self.op("Add", variance, self.const(1e-5)))
-        scaled = self.op("Mul", self.op("Div", centred, deviation), self._near_one(width))
+        scaled = self.op("Mul", self.op("Div", centered, deviation), self._near_one(width))
         return self.op("Add", scaled, self.weights(width, scale=0.1))
 
     def conv_bn_relu(self, x: str, channels: tuple[int, int], kernel: int, stride: int = 1) -> str:

@@ -1,4 +1,4 @@
-"""A streaming speech recogniser: convolutions, LSTM in both directions, GRU, log-probabilities."""
+"""A streaming speech recognizer: convolutions, LSTM in both directions, GRU, log-probabilities."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def build_speech_model(opset: int = 12, seed: int = 1) -> onnx.ModelProto:
 
 
 def _front_end(net: Net, features: str) -> str:
-    """Normalised features, two convolutions of stride 2, one linear layer: [steps, 2, 24]."""
+    """Normalized features, two convolutions of stride 2, one linear layer: [steps, 2, 24]."""
     mean, deviation = net.weights(BANDS, scale=0.5), net.const(net.random.uniform(1, 2, BANDS))
     x = net.op("Div", net.op("Sub", features, mean), deviation)
     x = net.unsqueeze(x, 1)
@@ -105,7 +105,7 @@ def _gru(net: Net, x: str, state: str) -> tuple[str, str]:
 def utterances(lengths: tuple[int, int], seed: int) -> dict[str, Array]:
     """Two utterances of so many frames, silence behind them, with states of an earlier part."""
     random = np.random.default_rng(seed)
-    # Speech is slow: neighbouring frames are alike.
+    # Speech is slow: neighboring frames are alike.
     steps = random.standard_normal((BATCH, FRAMES, BANDS)) * 1.5
     features = np.cumsum(steps, axis=1) / np.sqrt(np.arange(1, FRAMES + 1))[:, None]
     for row, length in enumerate(lengths):

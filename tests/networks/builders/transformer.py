@@ -89,7 +89,7 @@ def _axes(net: Net, axis: int) -> dict[str, Any]:
 
 
 def _layer(net: Net, x: str, masked: Any) -> str:
-    """Attention and a feed-forward part, each with a residual sum and normalisation behind."""
+    """Attention and a feed-forward part, each with a residual sum and normalization behind."""
     heads = []
     for order in ((0, 2, 1, 3), (0, 2, 3, 1), (0, 2, 1, 3)):
         part = net.linear(x, WIDTH, WIDTH)

@@ -50,7 +50,7 @@ def elu(call: Call) -> None:
 
 @kernel("Selu", same_float_as_x, in_place=True, finishes=True)
 def selu(call: Call) -> None:
-    """Elu with the two constants of self-normalising networks."""
+    """Elu with the two constants of self-normalizing networks."""
     _exponential_below_0(call, _SELU_ALPHA, _SELU_SCALE, 1.0)
 
 

@@ -101,9 +101,9 @@ def _bind(call: Call, groups: int | None = None) -> Launch:
 def conv2d(call: Call) -> None:
     """y[n, o] = bias[o] + sum over c, i, j of w[o, c, i, j] * x[n, c] at tap (i, j).
 
-    w is the filter, less offset_w[o] where that is given: what AMCT calls the value of a quantised
+    w is the filter, less offset_w[o] where that is given: what AMCT calls the value of a quantized
     weight, though its own are symmetric and CANN reserves the operand. Where a tap falls on the
-    padding x is `offset_x`, the quantised zero; the bias makes up for that zero elsewhere.
+    padding x is `offset_x`, the quantized zero; the bias makes up for that zero elsewhere.
     """
     _bind(call)()
 

@@ -1,4 +1,4 @@
-"""Normalisation of rows by statistics of their own: LayerNorm and RmsNorm.
+"""Normalization of rows by statistics of their own: LayerNorm and RmsNorm.
 
 Both compute in float32 where the operands are float16 or bfloat16, and are rounded once.
 """
@@ -51,7 +51,7 @@ def _bind(call: Call, formula: Callable[..., Launch]) -> Launch:
 
 
 def _layer_norm_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """The output is as x; gamma and beta are as x from the first axis that is normalised on."""
+    """The output is as x; gamma and beta are as x from the first axis that is normalized on."""
     first, parameters = node.integer("begin_norm_axis"), node.integer("begin_params_axis")
     (axis,) = axes_of((first,), node.x.rank)
     if axes_of((parameters,), node.x.rank) != (axis,):
@@ -61,7 +61,7 @@ def _layer_norm_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 
 def _layer_norm(call: Call, gamma: NDArray[Any], beta: NDArray[Any]) -> Launch:
-    """What normalises, with parameters in a row."""
+    """What normalizes, with parameters in a row."""
     epsilon = gamma.dtype.type(call.node.number("epsilon"))
 
     def rows(x: NDArray[Any], out: NDArray[Any], scratch: NDArray[Any]) -> None:
@@ -86,14 +86,14 @@ def layer_norm(call: Call) -> None:
 
 
 def _rms_norm_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """The output is as x; gamma is as the last axes of x, which are normalised."""
+    """The output is as x; gamma is as the last axes of x, which are normalized."""
     rank = node.required(1).rank
     _hold_parameters(node, node.x.rank - rank, ("gamma",))
     return (node.x,)
 
 
 def _rms_norm(call: Call, gamma: NDArray[Any]) -> Launch:
-    """What normalises, with the parameter in a row."""
+    """What normalizes, with the parameter in a row."""
     epsilon = gamma.dtype.type(call.node.number("epsilon"))
 
     def rows(x: NDArray[Any], out: NDArray[Any], scratch: NDArray[Any]) -> None:

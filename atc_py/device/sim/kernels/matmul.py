@@ -104,7 +104,7 @@ def _by_itself(call: Call, turn: str) -> Launch:
 def matmul(call: Call) -> None:
     """`y = x1 @ (x2 - offset_w) + bias`; either matrix may be transposed first.
 
-    offset_w, for int8, has an element per column: what AMCT calls the value of a quantised weight,
+    offset_w, for int8, has an element per column: what AMCT calls the value of a quantized weight,
     though its own are symmetric and CANN reserves the operand. `offset_x` changes nothing: it is
     the zero that would be padded with, and the bias already makes up for it.
     """

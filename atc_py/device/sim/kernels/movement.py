@@ -134,7 +134,7 @@ def split(call: Call) -> Copies:
 def _slices(node: NodeFacts) -> tuple[slice, ...]:
     """Slices in numpy's sense, axis by axis.
 
-    Bounds are normalised already, so a negative end means something only when the stride is
+    Bounds are normalized already, so a negative end means something only when the stride is
     negative: up to and including the first element.
 
     Raises:

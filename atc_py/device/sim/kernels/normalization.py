@@ -1,4 +1,4 @@
-"""Normalisation: statistics, neighbouring channels, norms, softmax and hardmax."""
+"""Normalization: statistics, neighboring channels, norms, softmax and hardmax."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Quantisation: floats to small integers and back.
+"""Quantization: floats to small integers and back.
 
 Arithmetic is that of CANN's kernels: in float16, every step rounded, but for AscendQuant on SoCs
 where it computes in float32, and for AscendDequant with words, whose factor is a float32 of 19 bits.

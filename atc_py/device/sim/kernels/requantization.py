@@ -1,8 +1,8 @@
-"""Requantisation: sums of products to small integers in one step, or over int16.
+"""Requantization: sums of products to small integers in one step, or over int16.
 
 Operands are hardware words (`atc_py.tensor.scale_words`). Two things are not published of the units that
 read them: how they round a product to an integer (taken as half to even, the offset added after
-that) and how they shift (taken as towards minus infinity). Both are what CANN's quantisation toolkit
+that) and how they shift (taken as toward minus infinity). Both are what CANN's quantization toolkit
 simulates. The bits for relu and for the sign of the result are not read; the attribute relu_flag and
 the dtype of the result say the same.
 """
@@ -46,10 +46,10 @@ def _requant_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 @kernel("AscendRequant", _requant_types)
 def ascend_requant(call: Call) -> None:
     """`y = saturate(round(x * factor) + offset)`; relu_flag clears negative products."""
-    _requantise(call.x, call.input(1), call.out, relu=call.node.flag("relu_flag"))
+    _requantize(call.x, call.input(1), call.out, relu=call.node.flag("relu_flag"))
 
 
-def _requantise(
+def _requantize(
     x: NDArray[Any], words: NDArray[np.uint64], out: NDArray[Any], *, relu: bool
 ) -> None:
     """`out = saturate(round(x * factor) + offset)`; x and the product are rounded to float32."""
@@ -73,13 +73,13 @@ def _requant_s16_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
     addend = node.input(2)
     if addend is not None and addend != node.x:
         raise NodeError(f"x1 must be {node.x} like x0, found {addend}")
-    requantised = TensorFacts(I8, node.x.dims)
-    return (requantised, node.x) if node.flag("dual_output") else (requantised,)
+    requantized = TensorFacts(I8, node.x.dims)
+    return (requantized, node.x) if node.flag("dual_output") else (requantized,)
 
 
 @kernel("AscendRequantS16", _requant_s16_types)
 def ascend_requant_s16(call: Call) -> None:
-    """`y1 = saturate(x0 + x1)`, from which relu_flag clears what is negative, and y0 requantised.
+    """`y1 = saturate(x0 + x1)`, from which relu_flag clears what is negative, and y0 requantized.
 
     `y0 = saturate(round(y1 * factor) + offset)`; y1 is handed out with dual_output only.
     """
@@ -89,7 +89,7 @@ def ascend_requant_s16(call: Call) -> None:
         total = np.maximum(total, np.int16(0))
     if call.node.flag("dual_output"):
         np.copyto(call.outputs[1], total)
-    _requantise(total, call.input(1), call.out, relu=False)
+    _requantize(total, call.input(1), call.out, relu=False)
 
 
 def _dequant_s16_types(node: NodeFacts) -> tuple[TensorFacts, ...]:

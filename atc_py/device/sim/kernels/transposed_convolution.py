@@ -79,8 +79,8 @@ def conv2d_transpose(call: Call) -> None:
 
     With i the input position along an axis and t the tap, the place is
     i * stride + t * dilation - pad. An int8 filter counts less offset_w of its output channel. A
-    tap that no element meets in a place counts `offset_x` there, the quantised zero: the bias of
-    a quantised layer makes up for that zero in every tap of every place.
+    tap that no element meets in a place counts `offset_x` there, the quantized zero: the bias of
+    a quantized layer makes up for that zero in every tap of every place.
     """
     weights, terms = _filters(call)
     constant = _constant(call, weights)

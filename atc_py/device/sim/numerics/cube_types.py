@@ -39,7 +39,7 @@ def result_dtype(node: NodeFacts) -> DType:
     if not node.x.dtype.is_float:
         raise NodeError(f"the kernel computes floats and int8, found {node.x.dtype.value}")
     if node.input(_OFFSET_W) is not None:
-        raise NodeError(f"offset_w is for quantised operands, found {node.x.dtype.value}")
+        raise NodeError(f"offset_w is for quantized operands, found {node.x.dtype.value}")
     node.expect("offset_x", 0)
     if node.x.dtype in _NARROW and node.outputs[0].dtype is DType.FLOAT32:
         one_dtype(node.present[:_BIAS])

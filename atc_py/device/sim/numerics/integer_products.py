@@ -89,7 +89,7 @@ def proven_terms(left: NDArray[Any], right: NDArray[Any], terms: int) -> int:
     """How many products of these factors float32 adds up without rounding: `terms`, or all.
 
     By Cauchy and Schwarz the magnitudes of the terms of a sum add up to no more than the product of
-    the lengths of its two vectors. Codes of a quantiser are far shorter than vectors of 128.
+    the lengths of its two vectors. Codes of a quantizer are far shorter than vectors of 128.
 
     Args:
         left: [..., m, k] of integers in float32; its rows are measured in each call.

@@ -8,7 +8,7 @@ bit-identical to native float16 arithmetic: rounding twice is innocuous when the
 has at least 2p + 2 bits of significand (Figueroa 1995), and float32 has 24 = 2 * 11 + 2. int4
 lives in int8, which numpy computes in. Every other dtype is its own carrier.
 
-Rounding to float16. For x in the binade of e = 2^E, E >= -14, neighbours on the grid are 2^(E-10)
+Rounding to float16. For x in the binade of e = 2^E, E >= -14, neighbors on the grid are 2^(E-10)
 apart. That is the spacing of float32 around c = 1.5 * 2^13 * e, so (x + c) - c is x rounded half
 to even: the addition rounds, the subtraction is exact. Below 2^-14 the spacing stays 2^-24, which
 e = max(e, 2^-14) gives. Zeros come out without their sign, which is put back; blocks that hold

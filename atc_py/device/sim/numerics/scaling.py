@@ -1,4 +1,4 @@
-"""What quantising kernels share: saturation, factors along channels, and what operands must be.
+"""What quantizing kernels share: saturation, factors along channels, and what operands must be.
 
 Integers saturate; NaN becomes 0, infinities the ends of the range.
 """

@@ -10,7 +10,7 @@ from atc_py.tensor.dtypes import DType
 if TYPE_CHECKING:
     from atc_py.frontend.rewriting.qdq.parameters import Parameters
 
-__all__ = ["dequantising", "number_of", "quantising", "recoding", "widening"]
+__all__ = ["dequantizing", "number_of", "quantizing", "recoding", "widening"]
 
 _LEAST, _MOST = 2.0**-14, 65504.0
 """Between these, factors are normal numbers of float16."""
@@ -23,7 +23,7 @@ def number_of(real: DType) -> int:
     return _NUMBERS[real]
 
 
-def quantising(parameters: Parameters) -> dict[str, Any] | None:
+def quantizing(parameters: Parameters) -> dict[str, Any] | None:
     """AscendQuant of a whole tensor: times 1 / scale, plus the zero point.
 
     None where it cannot carry them: channels, and factors beyond what the device can hold.
@@ -39,7 +39,7 @@ def recoding(offset: int) -> dict[str, Any]:
     return {"scale": 1.0, "sqrt_mode": 0, **_quant(offset)}
 
 
-def dequantising(parameters: Parameters) -> dict[str, Any] | None:
+def dequantizing(parameters: Parameters) -> dict[str, Any] | None:
     """AscendAntiQuant of a whole tensor: (x - zero point) * scale.
 
     None where it cannot carry them: channels, and factors beyond what the device can hold.

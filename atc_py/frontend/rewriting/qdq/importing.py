@@ -1,4 +1,4 @@
-"""The import of a quantised model: the graph in the form that Ascend's toolkit takes."""
+"""The import of a quantized model: the graph in the form that Ascend's toolkit takes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from atc_py.frontend.rewriting.qdq.reasons import BOTH_CONSTANT, NoCounterpartEr
 from atc_py.frontend.rewriting.qdq.sums import is_sum, rewrite_sum
 from atc_py.frontend.rewriting.qdq.tensors import Tensors
 from atc_py.frontend.rewriting.qdq.writer import Writer
-from atc_py.source import Outcome, QuantisedNode
+from atc_py.source import Outcome, QuantizedNode
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from atc_py.frontend.folding.graph import WorkGraph, WorkNode
     from atc_py.frontend.reading.tensors import TensorReader
 
-__all__ = ["import_quantised"]
+__all__ = ["import_quantized"]
 
 _HELD = frozenset({"QuantizeLinear", "DequantizeLinear"})
 
@@ -34,34 +34,34 @@ _LAYERS: dict[str, Callable[[Writer, Tensors, WorkNode], None]] = {
 }
 
 
-def import_quantised(
+def import_quantized(
     graph: WorkGraph, tensors: TensorReader, limit: int
-) -> tuple[QuantisedNode, ...]:
-    """Rewrite `graph`; one without quantisation is only looked at.
+) -> tuple[QuantizedNode, ...]:
+    """Rewrite `graph`; one without quantization is only looked at.
 
-    Constants are folded first, all but those that are dequantised, so that the graph is known as
+    Constants are folded first, all but those that are dequantized, so that the graph is known as
     far as it can be. What is wrong with it is left to be found by the fold that comes next.
 
     Returns:
-        What became of the layers, and what has no counterpart; empty without quantisation.
+        What became of the layers, and what has no counterpart; empty without quantization.
     """
-    if any(node.is_if and _branches_quantise(node) for node in graph.nodes):
+    if any(node.is_if and _branches_quantize(node) for node in graph.nodes):
         fold_what_can_be(graph, tensors, limit, _HELD)  # what is chosen already comes up here
-    if not any(_is_quantised(node) for node in graph.nodes):
+    if not any(_is_quantized(node) for node in graph.nodes):
         return ()
     open_operators(graph)
     fold_what_can_be(graph, tensors, limit, _HELD)
     return _Import(graph).run()
 
 
-def _is_quantised(node: WorkNode) -> bool:
-    """Whether a node makes a model one that is quantised."""
+def _is_quantized(node: WorkNode) -> bool:
+    """Whether a node makes a model one that is quantized."""
     own = not node.domain and node.op_type in _HELD
     return own or is_opened(node) or is_sum(node)
 
 
-def _branches_quantise(node: WorkNode) -> bool:
-    """Whether a branch of an If, or one inside it, quantises or dequantises."""
+def _branches_quantize(node: WorkNode) -> bool:
+    """Whether a branch of an If, or one inside it, quantizes or dequantizes."""
     graphs = [attribute.g for attribute in node.proto.attribute if attribute.HasField("g")]
     while graphs:
         for inner in graphs.pop().node:
@@ -79,9 +79,9 @@ class _Import:
         self._writer = Writer(graph)
         self._tensors = Tensors(self._writer)
         self._before_codes = nodes_before_codes(graph)
-        self._found: list[QuantisedNode] = []
+        self._found: list[QuantizedNode] = []
 
-    def run(self) -> tuple[QuantisedNode, ...]:
+    def run(self) -> tuple[QuantizedNode, ...]:
         """Go through the nodes, producers first."""
         for node in self._graph.nodes:
             if not self._rewrite(node):
@@ -98,7 +98,7 @@ class _Import:
         if node.domain or node in self._graph.unsound:
             return False
         if node.op_type in _HELD:
-            return self._try(node, self._quantisation, Outcome.KEPT)
+            return self._try(node, self._quantization, Outcome.KEPT)
         if node.op_type in _LAYERS:
             return self._try(node, _LAYERS[node.op_type], Outcome.FLOAT)
         if is_sum(node):
@@ -133,9 +133,9 @@ class _Import:
         """Note what became of a node."""
         op_type = node.place.op_type or node.op_type
         why = (None, None) if error is None else (error.reason, error.help)
-        self._found.append(QuantisedNode(node.index, node.name, op_type, outcome, *why))
+        self._found.append(QuantizedNode(node.index, node.name, op_type, outcome, *why))
 
-    def _quantisation(self, _writer: Writer, tensors: Tensors, node: WorkNode) -> None:
+    def _quantization(self, _writer: Writer, tensors: Tensors, node: WorkNode) -> None:
         """QuantizeLinear or DequantizeLinear.
 
         Raises:
@@ -143,6 +143,6 @@ class _Import:
         """
         parameters = read_parameters(self._graph, node)
         if node.op_type == "QuantizeLinear":
-            tensors.quantise(node, parameters)
+            tensors.quantize(node, parameters)
         else:
-            tensors.dequantise(node, parameters)
+            tensors.dequantize(node, parameters)

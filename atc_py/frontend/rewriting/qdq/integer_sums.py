@@ -28,7 +28,7 @@ __all__ = ["Sums", "SumsReader"]
 _MOST_TERMS = 4
 """The product, what makes up for two zero points, and a constant."""
 
-_REQUANTISE = frozenset({"AscendDequant", "AscendRequant"})
+_REQUANTIZE = frozenset({"AscendDequant", "AscendRequant"})
 
 _MOVES = frozenset(
     {
@@ -73,10 +73,10 @@ class Sums:
 
 
 class SumsReader:
-    """Finds the sums behind the nodes that dequantise or requantise.
+    """Finds the sums behind the nodes that dequantize or requantize.
 
     Attributes:
-        found: sums by the name of the value that is dequantised.
+        found: sums by the name of the value that is dequantized.
         absorbed: nodes that are in one of them, and that nothing else needs.
     """
 
@@ -93,16 +93,16 @@ class SumsReader:
         self._handed_out = frozenset(graph.outputs)
         self._looked: set[str] = set()
         for node in graph.nodes:
-            if node.op_type in _REQUANTISE and node.inputs:
+            if node.op_type in _REQUANTIZE and node.inputs:
                 self._look(node.inputs[0])
 
     def _look(self, name: str) -> None:
-        """Find the sums that are the value called `name`, all of whose readers requantise it."""
+        """Find the sums that are the value called `name`, all of whose readers requantize it."""
         if name in self._looked or name in self._handed_out:
             return
         self._looked.add(name)
         readers = self._readers.get(name, [])
-        if not all(each.op_type in _REQUANTISE and each.inputs[0] == name for each in readers):
+        if not all(each.op_type in _REQUANTIZE and each.inputs[0] == name for each in readers):
             return
         sums = self._sums(name)
         if sums is not None:
@@ -128,7 +128,7 @@ class SumsReader:
 
     def _read_as(self, name: str, reader: WorkNode) -> list[str | None]:
         """Return the moved sums that a node makes of sums; None stands for anything else."""
-        if reader.op_type in _REQUANTISE and reader.inputs[0] == name:
+        if reader.op_type in _REQUANTIZE and reader.inputs[0] == name:
             return []
         moves = not reader.domain and (reader.op_type in _MOVES or self._adds_constant(reader))
         return list(reader.writes) if moves else [None]

@@ -19,11 +19,11 @@ from atc_py.frontend.rewriting.qdq.factors import number_of
 from atc_py.frontend.rewriting.qdq.reasons import (
     BOTH_CONSTANT,
     COMPUTED_WEIGHTS,
-    DATA_NOT_QUANTISED,
+    DATA_NOT_QUANTIZED,
     DATA_PER_CHANNEL,
     GROUPS,
     ODD_BIAS,
-    WEIGHTS_NOT_QUANTISED,
+    WEIGHTS_NOT_QUANTIZED,
     NoCounterpartError,
 )
 from atc_py.frontend.rewriting.qdq.weights import (
@@ -209,11 +209,11 @@ def data_of(tensors: Tensors, node: WorkNode) -> Codes:
     """The data of a layer as codes.
 
     Raises:
-        NoCounterpartError: it is not quantised as a whole.
+        NoCounterpartError: it is not quantized as a whole.
     """
     codes = tensors.codes.get(node.inputs[0])
     if codes is None or codes.parameters.kind is not DType.INT8:
-        raise tensors.not_codes(node.inputs[0], DATA_NOT_QUANTISED)
+        raise tensors.not_codes(node.inputs[0], DATA_NOT_QUANTIZED)
     if codes.stored.const is not None:
         raise NoCounterpartError(BOTH_CONSTANT)
     if codes.parameters.axis is not None:
@@ -231,7 +231,7 @@ def weight_codes(writer: Writer, tensors: Tensors, node: WorkNode) -> Codes:
     codes = tensors.codes.get(name)
     if codes is None:
         is_known = name in writer.graph.consts
-        raise tensors.not_codes(name, WEIGHTS_NOT_QUANTISED if is_known else COMPUTED_WEIGHTS)
+        raise tensors.not_codes(name, WEIGHTS_NOT_QUANTIZED if is_known else COMPUTED_WEIGHTS)
     if codes.stored.const is None or codes.parameters.kind is not DType.INT8:
         raise NoCounterpartError(COMPUTED_WEIGHTS)
     return codes

@@ -1,6 +1,6 @@
 """Operators that only move or select elements: they run on the codes.
 
-Dequantisation works element by element, so it may as well come behind them. They do so where a
+Dequantization works element by element, so it may as well come behind them. They do so where a
 layer or a QuantizeLinear follows, and where the file itself has them on codes.
 """
 

@@ -1,7 +1,7 @@
 """QLinearConv and its like, opened into DequantizeLinear, the operator on floats, QuantizeLinear.
 
 Operators of ONNX's own domain are those of its QOperator form; those of com.microsoft are the ones
-that onnxruntime's static quantisation writes.
+that onnxruntime's static quantization writes.
 """
 
 from __future__ import annotations
@@ -157,12 +157,12 @@ class _Opener:
         """DequantizeLinear of the operands, the operator, QuantizeLinear."""
         attributes = numeric_attributes(node)
         operands = [
-            self._dequantise(node, node.inputs[at : at + 3], _axis(form, position, attributes))
+            self._dequantize(node, node.inputs[at : at + 3], _axis(form, position, attributes))
             for position, at in enumerate(form.data)
         ]
         bias = "" if form.bias is None else "".join(node.inputs[form.bias : form.bias + 1])
         if bias:
-            operands.append(self._dequantise(node, [bias, self._bias_scale(node, form)], -1))
+            operands.append(self._dequantize(node, [bias, self._bias_scale(node, form)], -1))
         y, more = node.outputs[0], {}
         if node.op_type == "QLinearSoftmax":
             more["axis"] = attributes.get("axis", -1)
@@ -188,13 +188,13 @@ class _Opener:
     def _open_concat(self, node: WorkNode) -> None:
         """DequantizeLinear of each operand, Concat, QuantizeLinear."""
         result, rest = node.inputs[:2], node.inputs[2:]
-        operands = [self._dequantise(node, rest[at : at + 3], 0) for at in range(0, len(rest), 3)]
+        operands = [self._dequantize(node, rest[at : at + 3], 0) for at in range(0, len(rest), 3)]
         y = node.outputs[0]
         real = self.writer.fresh(f"{y}/real")
         self.writer.again(node, "Concat", operands, [real], with_own=True)
         self.writer.op(node, "QuantizeLinear", [real, *result], y)
 
-    def _dequantise(self, node: WorkNode, numbers: Sequence[str], axis: int) -> str:
+    def _dequantize(self, node: WorkNode, numbers: Sequence[str], axis: int) -> str:
         """DequantizeLinear of a tensor with its scale and zero point."""
         real = self.writer.fresh(f"{node.outputs[0]}/operand")
         inputs = [name for name in numbers if name]

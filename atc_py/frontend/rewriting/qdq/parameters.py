@@ -35,7 +35,7 @@ MIDDLE = 128
 """What uint8 codes lose to become int8."""
 
 _DEFAULT_AXIS = 1
-_QUANTISED = {DType.INT8, DType.UINT8}
+_QUANTIZED = {DType.INT8, DType.UINT8}
 _SCALE, _ZERO = 1, 2
 """Positions of scale and zero point among the inputs."""
 
@@ -92,7 +92,7 @@ class Parameters:
         shape[self.axis] = values.size
         return values.reshape(shape)
 
-    def quantised(self, real: NDArray[Any]) -> NDArray[Any]:
+    def quantized(self, real: NDArray[Any]) -> NDArray[Any]:
         """Codes of real numbers, as QuantizeLinear has them: ties go to the even number."""
         limits = np.iinfo(self.kind.numpy)
         scale = self.along(self.scale.astype(real.dtype), real.ndim)
@@ -101,7 +101,7 @@ class Parameters:
             codes: NDArray[Any] = np.clip(whole, limits.min, limits.max).astype(self.kind.numpy)
         return codes
 
-    def dequantised(self, codes: NDArray[Any]) -> NDArray[Any]:
+    def dequantized(self, codes: NDArray[Any]) -> NDArray[Any]:
         """Real numbers of codes, as DequantizeLinear has them."""
         apart = codes.astype(np.int64) - self.along(self.zero, codes.ndim)
         scale = self.along(self.scale, codes.ndim)
@@ -178,13 +178,13 @@ def _kind(
     if node.op_type == "DequantizeLinear":
         if known is not None and known.element:
             kinds.add(_named(known.element))
-        allowed = {*_QUANTISED, DType.INT32}
+        allowed = {*_QUANTIZED, DType.INT32}
     else:
         wanted = attributes.get("output_dtype", 0)
         if isinstance(wanted, int) and wanted:
             kinds.add(_named(wanted))
         kinds = kinds or {DType.UINT8}
-        allowed = _QUANTISED
+        allowed = _QUANTIZED
     odd = sorted(str(each.value if isinstance(each, DType) else each) for each in kinds - allowed)
     if odd:
         raise NoCounterpartError(other_kind(odd[0]))

@@ -20,7 +20,7 @@ from atc_py.frontend.rewriting.qdq.reasons import (
     BOTH_CONSTANT,
     DATA_PER_CHANNEL,
     OPEN_EXTENT,
-    OPERAND_NOT_QUANTISED,
+    OPERAND_NOT_QUANTIZED,
     VECTOR,
     NoCounterpartError,
 )
@@ -199,7 +199,7 @@ def _codes(tensors: Tensors, name: str) -> Codes:
     """An operand as int8 codes."""
     codes = tensors.codes.get(name)
     if codes is None or codes.parameters.kind is not DType.INT8:
-        raise tensors.not_codes(name, OPERAND_NOT_QUANTISED)
+        raise tensors.not_codes(name, OPERAND_NOT_QUANTIZED)
     return codes
 
 

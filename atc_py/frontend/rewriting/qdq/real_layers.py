@@ -1,4 +1,4 @@
-"""Layers on int8 as layers on real numbers: codes dequantised, factors shared out, biases restored.
+"""Layers on int8 as layers on real numbers: codes dequantized, factors shared out, biases restored.
 
 AscendDequant multiplies sums by d = s_x * s_w. The step s_x of the data is known, so that of the
 weights is d / s_x. The int32 bias b is what the layer on real numbers adds, d being its step; where
@@ -40,7 +40,7 @@ _MATRIX = 2
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Operand:
-    """What is dequantised: codes, their zero points, and the axis of their channels."""
+    """What is dequantized: codes, their zero points, and the axis of their channels."""
 
     name: str
     zero: Integers
@@ -63,7 +63,7 @@ class RealLayers:
     _real: dict[tuple[object, ...], str] = field(default_factory=dict)
 
     def write(self, sums: Sums, factors: Factors, output: str) -> None:
-        """Write the layer of `sums` under the name of its dequantised result.
+        """Write the layer of `sums` under the name of its dequantized result.
 
         Raises:
             AtcError: NO_QDQ_FORM.
@@ -88,11 +88,11 @@ class RealLayers:
         bias = self._bias(layer, folded * _sums_of_weights(layer, apart))
         scale = _shared(factors.scale, steps.scale)
         inputs = [
-            self.dequantised(layer, data, steps),
-            self._dequantised(layer, _Operand(name, factors.offset_w, axis), scale),
+            self.dequantized(layer, data, steps),
+            self._dequantized(layer, _Operand(name, factors.offset_w, axis), scale),
         ]
         if isinstance(bias, str):
-            inputs.append(self._dequantised(layer, _Operand(bias, _NONE), factors.scale))
+            inputs.append(self._dequantized(layer, _Operand(bias, _NONE), factors.scale))
         elif bias is not None:
             inputs.append(self._addend(layer, bias, factors.scale, _LAST))
         behind = output if sums.added is None else self.writer.fresh(f"{output}/product")
@@ -126,10 +126,10 @@ class RealLayers:
         scale = _as_known(scale, steps[1 - data].scale)
         other = _Operand(names[1 - data], zeros[1 - data], _LAST)
         pair = [
-            self.dequantised(
+            self.dequantized(
                 layer, names[data], Steps(steps[data].scale, int(zeros[data].flat[0]))
             ),
-            self._dequantised(layer, other, scale),
+            self._dequantized(layer, other, scale),
         ]
         behind = self.writer.fresh(f"{output}/product") if rest.any() else output
         self.writer.again(layer, "MatMul", pair if data == 0 else pair[::-1], [behind])
@@ -141,12 +141,12 @@ class RealLayers:
         """Return whether the compiler folds the zero point of data into layers with weights."""
         return self.steps.quant_bias is QuantBias.UNFOLDED
 
-    def dequantised(self, layer: WorkNode, name: str, steps: Steps) -> str:
-        """The real numbers of an int8 tensor that is quantised as a whole."""
+    def dequantized(self, layer: WorkNode, name: str, steps: Steps) -> str:
+        """The real numbers of an int8 tensor that is quantized as a whole."""
         operand = _Operand(name, np.array([steps.zero]))
-        return self._dequantised(layer, operand, np.array([steps.scale], np.float64))
+        return self._dequantized(layer, operand, np.array([steps.scale], np.float64))
 
-    def _dequantised(self, layer: WorkNode, operand: _Operand, scale: NDArray[np.float64]) -> str:
+    def _dequantized(self, layer: WorkNode, operand: _Operand, scale: NDArray[np.float64]) -> str:
         """The real numbers of codes; those that are there already serve again."""
         numbers = scale.astype(np.float32)
         zero = np.broadcast_to(operand.zero.reshape(-1), numbers.shape)
@@ -192,7 +192,7 @@ class RealLayers:
     def _addend(
         self, layer: WorkNode, added: Integers, scale: NDArray[np.float64], position: int
     ) -> str:
-        """Integers of a layer's sums, dequantised; channels lie at `position` from the end."""
+        """Integers of a layer's sums, dequantized; channels lie at `position` from the end."""
         wrong = added[(added < _INT32.min) | (added > _INT32.max)]
         if wrong.size:
             raise no_form(layer, f"must have a bias within int32, found {wrong.flat[0]}")
@@ -202,7 +202,7 @@ class RealLayers:
             shape[position] = scale.size
             added = np.broadcast_to(added, shape)
         name = self.writer.const(f"{layer.outputs[0]}/bias", added.astype(np.int32))
-        return self._dequantised(layer, _Operand(name, _NONE, position), scale)
+        return self._dequantized(layer, _Operand(name, _NONE, position), scale)
 
 
 _NONE = np.zeros(1, np.int64)

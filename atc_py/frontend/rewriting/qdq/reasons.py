@@ -1,4 +1,4 @@
-"""Why a part of a quantised model has no integer form, in words."""
+"""Why a part of a quantized model has no integer form, in words."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = [
     "COMPUTED_BIAS",
     "COMPUTED_PARAMETERS",
     "COMPUTED_WEIGHTS",
-    "DATA_NOT_QUANTISED",
+    "DATA_NOT_QUANTIZED",
     "DATA_PER_CHANNEL",
     "GROUPS",
     "IN_BLOCKS",
@@ -23,11 +23,11 @@ __all__ = [
     "ODD_BIAS",
     "ODD_WEIGHTS",
     "OPEN_EXTENT",
-    "OPERAND_NOT_QUANTISED",
+    "OPERAND_NOT_QUANTIZED",
     "SUMS_NOT_CONSTANT",
     "UNKNOWN_KIND",
     "VECTOR",
-    "WEIGHTS_NOT_QUANTISED",
+    "WEIGHTS_NOT_QUANTIZED",
     "NoCounterpartError",
     "channels_elsewhere",
     "other_kind",
@@ -58,14 +58,14 @@ NO_WORD = Words(
     "its zero points are several, and no AscendDequant follows that could carry them",
     "其零点不止一个，且其后没有可携带零点的 AscendDequant",
 )
-IN_BLOCKS = Words("it quantises in blocks", "它按块量化")
+IN_BLOCKS = Words("it quantizes in blocks", "它按块量化")
 COMPUTED_PARAMETERS = Words(
     "its scale or zero point is computed at run time", "其比例或零点在运行时才计算"
 )
 UNKNOWN_KIND = Words("the dtype of its data is not known", "其数据的类型未知")
-DATA_NOT_QUANTISED = Words("its data is not quantised", "其数据未量化")
-DATA_PER_CHANNEL = Words("its data is quantised per channel", "其数据按通道量化")
-WEIGHTS_NOT_QUANTISED = Words("its weights are not quantised", "其权重未量化")
+DATA_NOT_QUANTIZED = Words("its data is not quantized", "其数据未量化")
+DATA_PER_CHANNEL = Words("its data is quantized per channel", "其数据按通道量化")
+WEIGHTS_NOT_QUANTIZED = Words("its weights are not quantized", "其权重未量化")
 COMPUTED_WEIGHTS = Words("its weights are computed at run time", "其权重在运行时才计算")
 COMPUTED_BIAS = Words("its bias is computed at run time", "其偏置在运行时才计算")
 SUMS_NOT_CONSTANT = Words(
@@ -79,8 +79,8 @@ VECTOR = Words(
 )
 ODD_WEIGHTS = Words("its weights have too few axes", "其权重的维数不足")
 ODD_BIAS = Words("its bias does not fit its channels", "其偏置与通道数不符")
-OPERAND_NOT_QUANTISED = Words(
-    "one of its operands is not quantised as a whole", "其某一操作数未整体量化"
+OPERAND_NOT_QUANTIZED = Words(
+    "one of its operands is not quantized as a whole", "其某一操作数未整体量化"
 )
 OPEN_EXTENT = Words(
     "the zero points of both operands are summed up over an extent that is open",
@@ -129,6 +129,6 @@ def other_parameters(found: str) -> NoCounterpartError:
 def channels_elsewhere(found: int, wanted: int) -> Words:
     """The reason of weights that have a scale for each of something else than results."""
     return Words(
-        f"its weights are quantised along axis {found}, its channels lie along axis {wanted}",
+        f"its weights are quantized along axis {found}, its channels lie along axis {wanted}",
         f"其权重沿第 {found} 轴量化，而输出通道在第 {wanted} 轴",
     )

@@ -1,4 +1,4 @@
-"""The two rewrites of quantised models into files: into the deploy form, and into QDQ."""
+"""The two rewrites of quantized models into files: into the deploy form, and into QDQ."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from atc_py.diag import AtcError, Place, Words
-from atc_py.diag.codes import NOT_QUANTISED
+from atc_py.diag.codes import NOT_QUANTIZED
 from atc_py.frontend.folding.bind import observe_inputs
 from atc_py.frontend.folding.fold import FOLD_LIMIT
 from atc_py.frontend.rewriting.onnx_writer import bytes_read, write_onnx
 from atc_py.frontend.rewriting.qdq.convention import MARK
-from atc_py.frontend.rewriting.qdq.importing import import_quantised
+from atc_py.frontend.rewriting.qdq.importing import import_quantized
 from atc_py.frontend.rewriting.qdq.opening import is_opened, open_operators
 from atc_py.frontend.rewriting.qdq.sums import is_sum
 from atc_py.frontend.rewriting.qdq.to_qdq import has_ascend_nodes, import_qdq_opset, to_qdq
 from atc_py.frontend.typing.infer import infer_what_can_be
-from atc_py.source import Outcome, QuantisedNode
+from atc_py.source import Outcome, QuantizedNode
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["FORMS", "Rewritten", "rewrite_file"]
 
 FORMS = ("ascend", "qdq")
-"""What quantised models are rewritten to."""
+"""What quantized models are rewritten to."""
 
 _LAYERS = frozenset({"QGemm", "QLinearConv", "QLinearMatMul"})
 _NOT_OPENED = Words(
@@ -43,19 +43,19 @@ _LINEAR = frozenset({"QuantizeLinear", "DequantizeLinear"})
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """A quantised model in another form, in a file.
+    """A quantized model in another form, in a file.
 
     Attributes:
         nodes: what became of layers, and of nodes that have no counterpart.
         data: the file with its weights beside it; None where the model holds them itself.
-        opset: the version of ONNX' operators that it imports.
+        opset: the version of ONNX's operators that it imports.
         bytes_before: size of the model that was read, weights included.
         bytes_after: size of what was written.
         read_as: the convention of the biases that were read; None where no layer was int8.
         written_as: the convention of those that were written; None where no layer is int8.
     """
 
-    nodes: tuple[QuantisedNode, ...]
+    nodes: tuple[QuantizedNode, ...]
     data: Path | None
     opset: int
     bytes_before: int
@@ -82,7 +82,7 @@ def rewrite_file(
         quant_bias: the convention of biases of int8 layers; None for what the file says.
 
     Raises:
-        AtcError: NOT_QUANTISED where there is nothing to rewrite; NO_QDQ_FORM; BAD_MODEL where
+        AtcError: NOT_QUANTIZED where there is nothing to rewrite; NO_QDQ_FORM; BAD_MODEL where
             types contradict each other; CANNOT_WRITE.
     """
     read_as = file.bias_convention(quant_bias)
@@ -91,7 +91,7 @@ def rewrite_file(
     if form == "ascend":
         if not has_linear:
             raise AtcError(_nothing(file, form, other="qdq" if has_ascend else None))
-        nodes, gone = import_quantised(graph, file.tensors, FOLD_LIMIT), _LINEAR
+        nodes, gone = import_quantized(graph, file.tensors, FOLD_LIMIT), _LINEAR
         _check_types(graph)
     else:
         has_opened = any(map(is_opened, graph.nodes))
@@ -108,7 +108,7 @@ def rewrite_file(
     return Rewritten(nodes, written.data, opset, before, written.bytes, read_as, written_as)
 
 
-def _opened(graph: WorkGraph) -> tuple[QuantisedNode, ...]:
+def _opened(graph: WorkGraph) -> tuple[QuantizedNode, ...]:
     """Open QLinearConv and its like; what became of the layers among them."""
     before = [node for node in graph.nodes if is_opened(node)]
     open_operators(graph)
@@ -118,14 +118,14 @@ def _opened(graph: WorkGraph) -> tuple[QuantisedNode, ...]:
     for node in before:
         if node in left:
             kept = (Outcome.KEPT, _NOT_OPENED)
-            found.append(QuantisedNode(node.index, node.name, node.op_type, *kept))
+            found.append(QuantizedNode(node.index, node.name, node.op_type, *kept))
         elif node.op_type in _LAYERS:
-            found.append(QuantisedNode(node.index, node.name, node.op_type, Outcome.INTEGER, None))
+            found.append(QuantizedNode(node.index, node.name, node.op_type, Outcome.INTEGER, None))
     return tuple(found)
 
 
 def _is_linear(node: WorkNode) -> bool:
-    """Whether a node is one of ONNX' or onnxruntime's quantised operators."""
+    """Whether a node is one of ONNX's or onnxruntime's quantized operators."""
     return (not node.domain and node.op_type in _LINEAR) or is_opened(node) or is_sum(node)
 
 
@@ -144,12 +144,12 @@ def _nothing(file: OnnxFile, form: str, other: str | None) -> Diagnostic:
     """The refusal of a model that has nothing to rewrite."""
     place = Place(str(file.path))
     if other is None:
-        return NOT_QUANTISED.diagnostic(
-            "the model is not quantised: it has no QuantizeLinear, QLinear... or Ascend operator",
+        return NOT_QUANTIZED.diagnostic(
+            "the model is not quantized: it has no QuantizeLinear, QLinear... or Ascend operator",
             place=place,
-            help="quantise it first; `atc-py convert` takes it as it is",
+            help="quantize it first; `atc-py convert` takes it as it is",
         )
-    return NOT_QUANTISED.diagnostic(
+    return NOT_QUANTIZED.diagnostic(
         f"the model has no operators that --format {form} would rewrite; it is in that form",
         place=place,
         help=f"use it as it is, or rewrite it with --format {other}",

@@ -1,4 +1,4 @@
-"""The tensors of a quantised model: as codes, as real numbers, and as the file has them.
+"""The tensors of a quantized model: as codes, as real numbers, and as the file has them.
 
 A tensor that DequantizeLinear makes is kept as the int8 codes behind it, and becomes real numbers
 where something reads these. uint8 codes are held as int8: 128 less, and so is their zero point.
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import TensorProto
 
-from atc_py.frontend.rewriting.qdq.factors import dequantising, quantising, recoding, widening
+from atc_py.frontend.rewriting.qdq.factors import dequantizing, quantizing, recoding, widening
 from atc_py.frontend.rewriting.qdq.parameters import MIDDLE, Parameters
 from atc_py.frontend.rewriting.qdq.reasons import (
     DATA_PER_CHANNEL,
@@ -73,7 +73,7 @@ class Tensors:
 
     Attributes:
         codes: real tensors by their names in the file, as codes.
-        refused: names of what nodes give that quantise or dequantise and stay as they are.
+        refused: names of what nodes give that quantize or dequantize and stay as they are.
     """
 
     def __init__(self, writer: Writer) -> None:
@@ -83,7 +83,7 @@ class Tensors:
         self._writer = writer
         self._graph: WorkGraph = writer.graph
         self._written: set[str] = set()
-        self._quantised: dict[tuple[object, ...], Stored] = {}
+        self._quantized: dict[tuple[object, ...], Stored] = {}
         self._real: set[str] = set()
         self._recoded: dict[tuple[str, int], str] = {}
 
@@ -97,12 +97,12 @@ class Tensors:
         self._stored[name] = stored, origin
 
     def not_codes(self, name: str, otherwise: Words) -> NoCounterpartError:
-        """Why an operand is no codes: what dequantises it cannot be rewritten, or `otherwise`."""
+        """Why an operand is no codes: what dequantizes it cannot be rewritten, or `otherwise`."""
         return NoCounterpartError(NOT_REWRITTEN if name in self.refused else otherwise)
 
     # QuantizeLinear and DequantizeLinear --------------------------------------------------------
 
-    def quantise(self, node: WorkNode, parameters: Parameters) -> None:
+    def quantize(self, node: WorkNode, parameters: Parameters) -> None:
         """QuantizeLinear: codes that are there already, codes of a constant, or AscendQuant.
 
         Raises:
@@ -117,19 +117,19 @@ class Tensors:
         self.as_real(x)
         const, key = self._graph.consts.get(x), (x, signed.key)
         if const is not None:
-            name = self._writer.derived(f"{y}/codes", const, DType.INT8, signed.quantised)
+            name = self._writer.derived(f"{y}/codes", const, DType.INT8, signed.quantized)
             self.store(y, Stored(name, kind, self._graph.consts[name]), node)
             return
-        if key not in self._quantised:
-            self._quantised[key] = self._quant(node, parameters)
-        held = self._quantised[key]
+        if key not in self._quantized:
+            self._quantized[key] = self._quant(node, parameters)
+        held = self._quantized[key]
         self.store(y, Stored(held.name, kind, None, held.offset), node)
 
     def _quant(self, node: WorkNode, parameters: Parameters) -> Stored:
         """An AscendQuant, which writes the name in the file where that is int8 there, too."""
         x, y, kind, signed = node.inputs[0], node.outputs[0], parameters.kind, parameters.signed
         offset = signed.offset if signed.axis is None else None
-        numbers = quantising(signed)
+        numbers = quantizing(signed)
         if numbers is None:
             x, numbers = self._divided(node, signed), recoding(offset or 0)
         name = y if kind is DType.INT8 else self._writer.fresh(f"{y}/int8")
@@ -151,7 +151,7 @@ class Tensors:
         plus = writer.const(f"{y}/zero", zero)
         return writer.op(node, "Add", [real, plus], writer.fresh(f"{y}/sum"))
 
-    def dequantise(self, node: WorkNode, parameters: Parameters) -> None:
+    def dequantize(self, node: WorkNode, parameters: Parameters) -> None:
         """DequantizeLinear: nothing is written before something reads the real numbers.
 
         Raises:
@@ -228,10 +228,10 @@ class Tensors:
             return
         parameters, const, node = codes.parameters, codes.stored.const, codes.origin
         if const is not None:
-            self._put(name, const, parameters.real, parameters.dequantised)
+            self._put(name, const, parameters.real, parameters.dequantized)
         elif name not in self._real:
             self._real.add(name)
-            numbers = dequantising(parameters)
+            numbers = dequantizing(parameters)
             if numbers is None:
                 self._multiplied(name, codes)
             else:

@@ -1,7 +1,7 @@
 """The deploy form back to QuantizeLinear and DequantizeLinear, which any ONNX runtime runs.
 
 AscendQuant becomes QuantizeLinear, AscendAntiQuant DequantizeLinear, a layer on int8 with its
-AscendDequant the layer on dequantised codes, AscendRequant that and QuantizeLinear. int32 sums that
+AscendDequant the layer on dequantized codes, AscendRequant that and QuantizeLinear. int32 sums that
 a graph reads by other means stay int32: MatMulInteger and ConvInteger.
 """
 
@@ -35,7 +35,7 @@ from atc_py.frontend.typing.infer import infer_what_can_be
 from atc_py.frontend.typing.quantized_types import ASCEND_OPERATORS, is_integer_layer
 from atc_py.frontend.typing.type_corrections import known_type
 from atc_py.options.compile_options import QuantBias
-from atc_py.source import Outcome, QuantisedNode
+from atc_py.source import Outcome, QuantizedNode
 from atc_py.tensor.scale_words import channel_axis
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ __all__ = ["has_ascend_nodes", "import_qdq_opset", "to_qdq"]
 _PER_AXIS = 13
 """The opset from which on DequantizeLinear has an axis."""
 
-_QUANTISING = 10
+_QUANTIZING = 10
 """The opset from which on there are QuantizeLinear and DequantizeLinear."""
 
 _RESULTS = (0, 1)
@@ -82,7 +82,7 @@ def has_ascend_nodes(graph: _HasNodes) -> bool:
     return any(node.op_type in ASCEND_OPERATORS for node in graph.nodes)
 
 
-def to_qdq(graph: WorkGraph, tensors: TensorReader) -> tuple[QuantisedNode, ...]:
+def to_qdq(graph: WorkGraph, tensors: TensorReader) -> tuple[QuantizedNode, ...]:
     """Rewrite `graph`, whose constants need not be folded.
 
     Returns:
@@ -124,7 +124,7 @@ class _ToQdq:
         self._steps = CodeSteps(graph.quant_bias)
         self._layers = RealLayers(self._writer, known, self._steps)
         self._sink = Sink()
-        self._found: list[QuantisedNode] = []
+        self._found: list[QuantizedNode] = []
         self._kinds: dict[str, Callable[[WorkNode], None]] = {
             "AscendQuant": self._quant,
             "AscendAntiQuant": self._anti_quant,
@@ -134,7 +134,7 @@ class _ToQdq:
             "AscendRequantS16": self._refuse,
         }
 
-    def run(self) -> tuple[QuantisedNode, ...]:
+    def run(self) -> tuple[QuantizedNode, ...]:
         """Go through the nodes, producers first."""
         for node in self._graph.nodes:
             if node in self._reader.absorbed:
@@ -162,7 +162,7 @@ class _ToQdq:
         if any(
             inner.op_type in ASCEND_OPERATORS for inner in all_inner_nodes(node, self._graph.opsets)
         ):
-            raise no_form(node, "has quantised nodes in its subgraphs, which stay as they are")
+            raise no_form(node, "has quantized nodes in its subgraphs, which stay as they are")
 
     def _keep(self, node: WorkNode) -> None:
         """A node that is none of these."""
@@ -180,9 +180,9 @@ class _ToQdq:
         if self._element(x) == TensorProto.FLOAT16:
             wide = self._writer.fresh(f"{x}/float32")
             x = self._writer.op(node, "Cast", [x], wide, to=TensorProto.FLOAT)
-        self._quantise(node, x, steps)
+        self._quantize(node, x, steps)
 
-    def _quantise(self, node: WorkNode, x: str, steps: Steps) -> None:
+    def _quantize(self, node: WorkNode, x: str, steps: Steps) -> None:
         """QuantizeLinear; its zero point says that codes are int8."""
         y = node.outputs[0]
         scale = channel_scale(self._writer, y, np.array([steps.scale]))
@@ -209,7 +209,7 @@ class _ToQdq:
         factors = requant_factors(node, constant_input(node, self._known))
         real = self._writer.fresh(f"{node.outputs[0]}/real")
         self._finish(node, real, lambda name: self._real(node, factors, name))
-        self._quantise(node, real, Steps(np.float32(1), factors.zero))
+        self._quantize(node, real, Steps(np.float32(1), factors.zero))
 
     def _finish(self, node: WorkNode, output: str, write: Callable[[str], object]) -> None:
         """Write the real numbers of a node, then what its attributes ask for besides."""
@@ -232,15 +232,15 @@ class _ToQdq:
             factors = factors.as_one
         sums = self._reader.found.get(node.inputs[0])
         if sums is None:
-            self._dequantise_sums(node, factors, output)
+            self._dequantize_sums(node, factors, output)
             return
         self._layers.write(sums, factors, output)
         layer = sums.layer
         self._found.append(
-            QuantisedNode(layer.index, layer.name, layer.op_type, Outcome.INTEGER, None)
+            QuantizedNode(layer.index, layer.name, layer.op_type, Outcome.INTEGER, None)
         )
 
-    def _dequantise_sums(self, node: WorkNode, factors: Factors, output: str) -> None:
+    def _dequantize_sums(self, node: WorkNode, factors: Factors, output: str) -> None:
         """DequantizeLinear of int32 that is not, or not only, the sums of one layer."""
         x, count, axes = node.inputs[0], factors.scale.size, {}
         if factors.offset_w.any():
@@ -260,15 +260,15 @@ class _ToQdq:
         op_type = _INTEGER_OPERATORS.get(node.op_type)
         if op_type is None or len(node.inputs) > len(("data", "weights")):
             help_ = "have AscendDequant read the sums of this layer, and nothing else"
-            raise no_form(node, "on int8 must be dequantised right behind it", help_)
+            raise no_form(node, "on int8 must be dequantized right behind it", help_)
         zero, inputs = self._steps.of(node, node.inputs[0]).zero, list(node.inputs)
         if node.op_type == "Conv" and zero:
-            raise no_form(node, "on int8 with an offset must be dequantised right behind it")
+            raise no_form(node, "on int8 with an offset must be dequantized right behind it")
         if zero and self._is_corrected(node):
             inputs.append(self._writer.const(f"{node.outputs[0]}/zero", np.array(zero, np.int8)))
         self._writer.again(node, op_type, inputs, node.outputs, with_own=True)
         self._found.append(
-            QuantisedNode(node.index, node.name, node.op_type, Outcome.INTEGER, None)
+            QuantizedNode(node.index, node.name, node.op_type, Outcome.INTEGER, None)
         )
 
     def _is_corrected(self, node: WorkNode) -> bool:
@@ -279,7 +279,7 @@ class _ToQdq:
 
     def _refuse(self, node: WorkNode) -> None:
         """The forms of int16."""
-        help_ = "quantise with int8 results; ONNX has no such sums of int16"
+        help_ = "quantize with int8 results; ONNX has no such sums of int16"
         raise no_form(node, "works on int16, which has no such form", help_)
 
     def _element(self, name: str) -> int:
@@ -295,7 +295,7 @@ def import_qdq_opset(graph: WorkGraph) -> None:
         AtcError: NO_QDQ_FORM where other nodes would mean another thing at that opset.
     """
     own = graph.opsets.get("", 0)
-    needed = _PER_AXIS if any(_has_axis(node) for node in graph.nodes) else _QUANTISING
+    needed = _PER_AXIS if any(_has_axis(node) for node in graph.nodes) else _QUANTIZING
     if own >= needed:
         return
     changed = changed_operators(graph, _PER_AXIS)
@@ -304,12 +304,12 @@ def import_qdq_opset(graph: WorkGraph) -> None:
             f"the model needs opset {needed} for DequantizeLinear, it has {own}, and these "
             f"operators mean another thing at opset {_PER_AXIS}: {', '.join(changed)}",
             place=Place(str(graph.path)),
-            help=f"export the model at opset {_PER_AXIS} before it is quantised",
+            help=f"export the model at opset {_PER_AXIS} before it is quantized",
         )
     graph.opsets = {**graph.opsets, "": _PER_AXIS}
 
 
 def _has_axis(node: WorkNode) -> bool:
-    """Whether a node dequantises per channel."""
+    """Whether a node dequantizes per channel."""
     own = not node.domain and node.op_type == "DequantizeLinear"
     return own and any(attribute.name == "axis" for attribute in node.proto.attribute)

@@ -170,7 +170,7 @@ def within_int32(name: Words, values: NDArray[Any]) -> NDArray[np.int32]:
 
 
 def _out_of_float16(factor: float) -> Words:
-    """The reason of sums that float16 cannot hold when they are dequantised."""
+    """The reason of sums that float16 cannot hold when they are dequantized."""
     return Words(
         f"the product of its scales is {factor:.3g}, its results lie beyond float16",
         f"其比例之积为 {factor:.3g}，结果超出 float16 的范围",

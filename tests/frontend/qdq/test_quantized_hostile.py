@@ -1,4 +1,4 @@
-"""Quantised models that are broken, or not known as far as they might be."""
+"""Quantized models that are broken, or not known as far as they might be."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from atc_py.diag import AtcError
 from atc_py.frontend.folding.survey import survey
 from atc_py.frontend.reading.read import read_model
 from atc_py.source import Outcome
-from tests.frontend.qdq import test_quantised_layers as layers
-from tests.frontend.qdq import test_quantised_operators as operators_
-from tests.frontend.qdq import test_quantised_tensors as tensors
-from tests.frontend.qdq.quantised_models import Sketch, node_of, operators
+from tests.frontend.qdq import test_quantized_layers as layers
+from tests.frontend.qdq import test_quantized_operators as operators_
+from tests.frontend.qdq import test_quantized_tensors as tensors
+from tests.frontend.qdq.quantized_models import Sketch, node_of, operators
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -96,7 +96,7 @@ def test_a_bias_of_another_length_is_no_bias_of_the_layer(tmp_path: Path) -> Non
     x = s.qdq(s.input("x", [1, 1, 2, 2]), 0.5)
     w = s.dq(s.weight(np.ones((2, 1, 1, 1)), I8), [0.5, 0.25], [0, 0], axis=0)
     s.output(s.op("Conv", x, w, s.weight([1.0, 2.0, 3.0])))
-    (told,) = s.view(tmp_path).quantised
+    (told,) = s.view(tmp_path).quantized
     assert told.reason is not None
     assert told.reason.en == "its bias does not fit its channels"
 
@@ -105,7 +105,7 @@ def test_weights_without_enough_axes_are_none(tmp_path: Path) -> None:
     s = Sketch()
     x = s.qdq(s.input("x", [1, 1, 2, 2]), 0.5)
     s.output(s.op("Conv", x, s.dq(s.weight(3, I8), 0.5)))
-    (told,) = s.view(tmp_path).quantised
+    (told,) = s.view(tmp_path).quantized
     assert told.reason is not None
     assert told.reason.en == "its weights have too few axes"
 
@@ -123,7 +123,7 @@ def test_weights_without_enough_axes_are_none(tmp_path: Path) -> None:
 def test_parameters_that_do_not_fit(tmp_path: Path, scale: Any, zero: Any, words: str) -> None:
     s = Sketch()
     s.output(s.q(s.input("x", [2, 3]), scale, zero), I8)
-    (told,) = s.view(tmp_path).quantised
+    (told,) = s.view(tmp_path).quantized
     assert (told.outcome, told.op_type) == (Outcome.KEPT, "QuantizeLinear")
     assert told.reason is not None
     assert words in told.reason.en
@@ -133,7 +133,7 @@ def test_double_scales_are_none(tmp_path: Path) -> None:
     s = Sketch()
     scale = s.weight(0.5, np.float64)
     s.output(s.op("QuantizeLinear", s.input("x", [2, 3]), scale), U8)
-    (told,) = s.view(tmp_path).quantised
+    (told,) = s.view(tmp_path).quantized
     assert told.reason is not None
     assert "its scale is float64" in told.reason.en
 
@@ -148,7 +148,7 @@ def test_layers_need_no_shapes(tmp_path: Path) -> None:
     s.output(s.op("Conv", x, w, pads=[1] * 4))
     view = s.view(tmp_path)
     assert [node.op_type for node in view.nodes] == ["AscendQuant", "Conv", "AscendDequant"]
-    assert [each.outcome for each in view.quantised] == [Outcome.INTEGER]
+    assert [each.outcome for each in view.quantized] == [Outcome.INTEGER]
     assert view.nodes[-1].outputs[0] is not None
     assert view.nodes[-1].outputs[0].dims == (None, 4, None, None)
 
@@ -158,11 +158,11 @@ def test_sums_over_an_open_extent_stay_in_floats_until_it_is_known(tmp_path: Pat
     a = s.qdq(s.input("a", [2, 3, "k"]), 0.5, 3)
     b = s.qdq(s.input("b", [2, "k", 4]), 0.5)
     s.output(s.op("MatMul", a, b))
-    (told,) = s.view(tmp_path).quantised
+    (told,) = s.view(tmp_path).quantized
     assert told.outcome is Outcome.FLOAT
     assert told.reason is not None
     assert "over an extent that is open" in told.reason.en
-    (told,) = s.folded(tmp_path, a=(2, 3, 5), b=(2, 5, 4)).quantised
+    (told,) = s.folded(tmp_path, a=(2, 3, 5), b=(2, 5, 4)).quantized
     assert told.outcome is Outcome.INTEGER
 
 

@@ -1,8 +1,8 @@
-"""Networks that onnxruntime's static quantiser makes: every layer in integers, every layer right.
+"""Networks that onnxruntime's static quantizer makes: every layer in integers, every layer right.
 
 A layer alone, on the same data, differs from onnxruntime's by one step at most. Such steps add up
 along a network, and networks whose weights nobody trained make more of them. So a whole network is
-held to what onnxruntime itself gives when each value is moved, before it is quantised, by what the
+held to what onnxruntime itself gives when each value is moved, before it is quantized, by what the
 device's factors of 19 bits and its float16 can move it.
 """
 
@@ -17,14 +17,14 @@ from onnx import numpy_helper
 from onnxruntime.quantization import CalibrationMethod, QuantFormat, QuantType
 
 import atc_py
-from tests.networks.quantised import (
+from tests.networks.quantized import (
     Scheme,
     Session,
     feeds_for,
     jittered,
     layers_of,
     prepared,
-    quantised,
+    quantized,
     watched,
 )
 from tests.networks.test_shared_models import MODELS
@@ -101,10 +101,10 @@ def compiled(path: Path, **options: Any) -> atc_py.Model:
 
 
 def made(name: str, scheme: Scheme, folder: Path) -> tuple[Path, Path]:
-    """A network in floats and quantised."""
-    source, target = folder / "float.onnx", folder / "quantised.onnx"
+    """A network in floats and quantized."""
+    source, target = folder / "float.onnx", folder / "quantized.onnx"
     prepared(MODELS / name / "model.onnx", source, even=name.startswith("mobilenet"))
-    quantised(source, target, scheme)
+    quantized(source, target, scheme)
     return source, target
 
 
@@ -132,7 +132,7 @@ def test_layers_of_networks_run_in_integers_and_agree(
 def deviation(
     found: list[dict[str, Array]], expected: list[dict[str, Array]], step: float
 ) -> float:
-    """Root mean square of what differs, in steps of the last quantisation."""
+    """Root mean square of what differs, in steps of the last quantization."""
     pairs = zip(found, expected, strict=True)
     steps = [(mine[name] - theirs[name]) / step for mine, theirs in pairs for name in theirs]
     return float(np.sqrt(np.mean(np.concatenate([each.ravel() for each in steps]) ** 2)))
@@ -144,7 +144,7 @@ def moved_deviation(
     expected: list[dict[str, Array]],
     step: float,
 ) -> float:
-    """What onnxruntime's own results differ by when every quantised value is moved a little."""
+    """What onnxruntime's own results differ by when every quantized value is moved a little."""
     names = [node.output[0] for node in model.graph.node if node.op_type == "QuantizeLinear"]
     values = Session(watched(model, names)).run(feeds[0])
     shapes = {name: values[name].shape for name in names}

@@ -1,4 +1,4 @@
-"""Quantised activations: what is merged, what becomes real numbers again, what moves as codes."""
+"""Quantized activations: what is merged, what becomes real numbers again, what moves as codes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from atc_py.frontend.rewriting.qdq.movement import MOVING
 from atc_py.spec import specifications
 from atc_py.tensor.dtypes import DType
-from tests.frontend.qdq.quantised_models import Sketch, attributes_of, const_of, node_of, operators
+from tests.frontend.qdq.quantized_models import Sketch, attributes_of, const_of, node_of, operators
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +23,7 @@ KINDS = pytest.mark.parametrize(("kind", "zero"), [(I8, 0), (I8, -3), (U8, 131)]
 
 
 @KINDS
-def test_quantise_and_dequantise(tmp_path: Path, kind: npt.DTypeLike, zero: int) -> None:
+def test_quantize_and_dequantize(tmp_path: Path, kind: npt.DTypeLike, zero: int) -> None:
     s = Sketch()
     s.output(s.qdq(s.input("x", [2, 3]), 0.25, zero, kind))
     model = s.source(tmp_path)
@@ -82,7 +82,7 @@ def test_factors_that_have_no_root_either_are_multiplications(
         np.testing.assert_allclose(ours[name], expected, rtol=1e-6)
 
 
-def test_equal_quantisations_of_a_tensor_are_one(tmp_path: Path) -> None:
+def test_equal_quantizations_of_a_tensor_are_one(tmp_path: Path) -> None:
     s = Sketch()
     x = s.input("x", [2, 3])
     for to in ("a", "b"):
@@ -101,14 +101,14 @@ def test_all_readers_of_real_numbers_share_them(tmp_path: Path) -> None:
     assert operators(model) == ["AscendQuant", "AscendAntiQuant", "Relu", "Sigmoid", "Add"]
 
 
-def test_quantising_again_with_the_same_parameters_does_nothing(tmp_path: Path) -> None:
+def test_quantizing_again_with_the_same_parameters_does_nothing(tmp_path: Path) -> None:
     s = Sketch()
     x = s.qdq(s.qdq(s.input("x", [2, 3]), 0.25, 130, U8), 0.25, 2, I8)
     s.output(x)
     assert operators(s.source(tmp_path)) == ["AscendQuant", "AscendAntiQuant"]
 
 
-def test_quantising_again_with_other_parameters_is_done(tmp_path: Path) -> None:
+def test_quantizing_again_with_other_parameters_is_done(tmp_path: Path) -> None:
     s = Sketch()
     s.output(s.qdq(s.qdq(s.input("x", [2, 3]), 0.25), 0.5))
     names = ["AscendQuant", "AscendAntiQuant"]
@@ -141,7 +141,7 @@ def test_parameters_may_come_from_constant_nodes(tmp_path: Path) -> None:
     assert operators(s.source(tmp_path)) == ["AscendQuant", "AscendAntiQuant"]
 
 
-def test_dequantised_constants_that_no_layer_takes_are_folded(tmp_path: Path) -> None:
+def test_dequantized_constants_that_no_layer_takes_are_folded(tmp_path: Path) -> None:
     s = Sketch()
     x = s.input("x", [2, 3])
     table = s.dq(s.weight([[1, 2, 3]], I8), [0.5, 1.0, 2.0], [1, 0, 0], axis=1)
@@ -232,7 +232,7 @@ def test_channels_of_data_are_scaled_in_floats(tmp_path: Path) -> None:
 
 
 def test_a_bias_that_passes_through_is_constant_still(tmp_path: Path) -> None:
-    # onnxruntime's quantisation leaves such nodes where layers shared a bias.
+    # onnxruntime's quantization leaves such nodes where layers shared a bias.
     s = Sketch()
     x = s.qdq(s.input("x", [1, 1, 4, 4]), 0.5)
     w = s.dq(s.weight(np.ones((2, 1, 3, 3)), I8), 0.5)
@@ -257,7 +257,7 @@ def test_what_moves_codes_is_listed_for_int8() -> None:
 
 
 def moved(kind: npt.DTypeLike, zero: int) -> Sketch:
-    """Every way in which codes move, with a pair of quantisation between all."""
+    """Every way in which codes move, with a pair of quantization between all."""
     s = Sketch()
 
     def pair(x: str) -> str:
@@ -337,7 +337,7 @@ def test_other_readers_of_codes_get_what_the_file_has(tmp_path: Path) -> None:
     assert read == [DType.UINT8, DType.UINT8]
 
 
-def test_a_model_without_quantisation_is_left_alone(tmp_path: Path, monkeypatch: Any) -> None:
+def test_a_model_without_quantization_is_left_alone(tmp_path: Path, monkeypatch: Any) -> None:
     from atc_py.frontend.rewriting.qdq import importing
 
     def never(*_: object) -> None:
@@ -348,5 +348,5 @@ def test_a_model_without_quantisation_is_left_alone(tmp_path: Path, monkeypatch:
     s = Sketch()
     s.output(s.op("Relu", s.input("x", [2, 3])))
     folded = s.folded(tmp_path)
-    assert folded.quantised == ()
+    assert folded.quantized == ()
     assert operators(folded.to_source()) == ["Relu"]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from atc_py.source import Outcome
-from tests.frontend.qdq.quantised_models import Sketch, attributes_of, const_of, node_of, operators
+from tests.frontend.qdq.quantized_models import Sketch, attributes_of, const_of, node_of, operators
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -64,7 +64,7 @@ def test_qlinearconv(
     scales = np.linspace(0.005, 0.01, 6) if channels else 0.01
     s = linear_convolution(kind, zero, scales, opset)
     folded = s.folded(tmp_path)
-    assert [(each.op_type, each.outcome) for each in folded.quantised] == [
+    assert [(each.op_type, each.outcome) for each in folded.quantized] == [
         ("QLinearConv", Outcome.INTEGER)
     ]
     model = folded.to_source()
@@ -93,7 +93,7 @@ def test_qlinearmatmul(
     inputs = [s.input("x", [5, 12], kind), *s.scales(0.02, zero, kind)]
     inputs += [w, *s.scales(0.01, middle, other), *s.scales(0.4, zero, kind)]
     s.output(s.op("QLinearMatMul", *inputs, to="y"), kind)
-    assert [each.op_type for each in s.folded(tmp_path).quantised] == ["QLinearMatMul"]
+    assert [each.op_type for each in s.folded(tmp_path).quantized] == ["QLinearMatMul"]
     compared(s, tmp_path, {"x": numbers((5, 12), kind)})
 
 
@@ -191,7 +191,7 @@ def test_computed_parameters_are_not_opened(tmp_path: Path) -> None:
     assert [node.op_type for node in s.view(tmp_path).nodes] == ["QLinearSigmoid"]
 
 
-def test_quantisation_of_onnxruntime_s_domain(tmp_path: Path) -> None:
+def test_quantization_of_onnxruntime_s_domain(tmp_path: Path) -> None:
     s = Sketch()
     x = s.q(s.input("x", [3, 10]), 0.5, 3, U8, domain=MICROSOFT)
     s.output(s.dq(x, 0.5, 3, U8, domain=MICROSOFT))
@@ -220,7 +220,7 @@ def test_matmulinteger_is_exact(
         s.weight(b[1], b[0]),
     ]
     s.output(s.op("MatMulInteger", *inputs, to="y"), I32)
-    assert [each.outcome for each in s.folded(tmp_path).quantised] == [Outcome.INTEGER]
+    assert [each.outcome for each in s.folded(tmp_path).quantized] == [Outcome.INTEGER]
     compared(s, tmp_path, feeds, steps=0)
 
 
@@ -255,7 +255,7 @@ def test_sums_of_codes_with_several_zero_points_stay(tmp_path: Path) -> None:
     s.output(s.op("MatMulInteger", *inputs, to="y"), I32)
     view = s.view(tmp_path)
     assert [node.op_type for node in view.nodes] == ["MatMulInteger"]
-    (told,) = view.quantised
+    (told,) = view.quantized
     assert told.outcome is Outcome.KEPT
     assert told.reason is not None
     assert "no AscendDequant follows that could carry them" in told.reason.en

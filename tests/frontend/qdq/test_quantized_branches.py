@@ -1,4 +1,4 @@
-"""Quantised layers in the branches of If: imported there, and held to onnxruntime."""
+"""Quantized layers in the branches of If: imported there, and held to onnxruntime."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ WEIGHTS: dict[str, Any] = {
 }
 
 
-def quantised_layer(x: str, prefix: str, **conv: Any) -> list[onnx.NodeProto]:
+def quantized_layer(x: str, prefix: str, **conv: Any) -> list[onnx.NodeProto]:
     """Conv between QuantizeLinear and DequantizeLinear; names begin with `prefix`."""
 
     def node(op: str, inputs: Sequence[str], output: str, **attributes: Any) -> onnx.NodeProto:
@@ -77,23 +77,23 @@ def model_of(
 
 
 def choice(inside: str = "x") -> onnx.NodeProto:
-    """An If of a quantised layer with padding, or one of another size behind Relu."""
+    """An If of a quantized layer with padding, or one of another size behind Relu."""
     other = [
         helper.make_node("Relu", [inside], ["r"], name="r"),
-        *quantised_layer("r", "else.", pads=[2, 2, 2, 2], dilations=[2, 2]),
+        *quantized_layer("r", "else.", pads=[2, 2, 2, 2], dilations=[2, 2]),
     ]
     return helper.make_node(
         "If",
         ["on"],
         ["chosen"],
         name="choose",
-        then_branch=branch("then", quantised_layer(inside, "then.", pads=[1] * 4), "then.y"),
+        then_branch=branch("then", quantized_layer(inside, "then.", pads=[1] * 4), "then.y"),
         else_branch=branch("else", other, "else.y"),
     )
 
 
 def nested() -> list[onnx.NodeProto]:
-    """A branch that chooses once more, between quantised layers."""
+    """A branch that chooses once more, between quantized layers."""
     inner = choice()
     outer = helper.make_node(
         "If",
@@ -101,21 +101,21 @@ def nested() -> list[onnx.NodeProto]:
         ["out"],
         name="outer",
         then_branch=branch("first", [inner], "chosen"),
-        else_branch=branch("second", quantised_layer("x", "second.", pads=[1] * 4), "second.y"),
+        else_branch=branch("second", quantized_layer("x", "second.", pads=[1] * 4), "second.y"),
     )
     return [outer]
 
 
 MODELS = {
     "from a real tensor": [choice(), helper.make_node("Neg", ["chosen"], ["out"])],
-    "from a quantised tensor": [
-        *quantised_layer("x", "before.", pads=[1] * 4),
+    "from a quantized tensor": [
+        *quantized_layer("x", "before.", pads=[1] * 4),
         choice("before.y"),
         helper.make_node("Neg", ["chosen"], ["out"]),
     ],
-    "into a quantised layer": [
+    "into a quantized layer": [
         choice(),
-        *quantised_layer("chosen", "after.", pads=[1] * 4),
+        *quantized_layer("chosen", "after.", pads=[1] * 4),
         helper.make_node("Neg", ["after.y"], ["out"]),
     ],
     "in a branch of a branch": nested(),
@@ -151,7 +151,7 @@ def test_layers_in_branches_run_on_int8_as_in_onnxruntime(
 
 def test_a_check_tells_of_layers_in_branches_where_they_stand(tmp_path: Path) -> None:
     onnx.save(model_of(MODELS["in a branch of a branch"]), tmp_path / "model.onnx")
-    found = survey(read_model(tmp_path / "model.onnx"), {}).quantised
+    found = survey(read_model(tmp_path / "model.onnx"), {}).quantized
     assert all(each.outcome is Outcome.INTEGER for each in found)
     assert sorted(each.scope for each in found) == [
         'else_branch of "choose", then_branch of "outer"',

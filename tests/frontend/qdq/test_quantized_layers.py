@@ -10,7 +10,7 @@ import pytest
 from atc_py.source import Outcome
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.scale_words import decode_graph
-from tests.frontend.qdq.quantised_models import Sketch, attributes_of, const_of, node_of, operators
+from tests.frontend.qdq.quantized_models import Sketch, attributes_of, const_of, node_of, operators
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,7 +69,7 @@ def test_a_convolution_becomes_quant_layer_dequant(tmp_path: Path) -> None:
     assert words.dtype == np.uint64
     assert words.tolist() == [0x3E000000]  # 0.125
     assert [(each.name, each.dtype) for each in model.outputs] == [("y", DType.FLOAT32)]
-    (told,) = folded.quantised
+    (told,) = folded.quantized
     assert (told.index, told.name, told.op_type) == (3, "Conv_3", "Conv")
     assert (told.outcome, told.reason) == (Outcome.INTEGER, None)
 
@@ -156,7 +156,7 @@ def test_zero_points_of_weights(
     assert len(layer.inputs) == 2
 
 
-def test_weights_that_are_quantised_in_the_model_are_worked_out(tmp_path: Path) -> None:
+def test_weights_that_are_quantized_in_the_model_are_worked_out(tmp_path: Path) -> None:
     s = Sketch()
     x = s.qdq(s.input("x", [1, 1, 2, 2]), 0.5)
     # Halves go to the even number: 0.5 and 1.5 to 0 and 2; what is too large is cut off.

@@ -1,4 +1,4 @@
-"""Two quantised layers through the whole pipeline: what is left on which SoC, and its numbers."""
+"""Two quantized layers through the whole pipeline: what is left on which SoC, and its numbers."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def real_results() -> tuple[np.ndarray, np.ndarray]:
         ("Ascend310", (), {"AscendDequant": 2, "AscendQuant": 2}),
         ("Ascend910_95", (), {"AscendDequant": 2, "AscendQuant": 2}),
     ],
-    ids=["fused", "switched off", "float16 factors", "float32 quantisation"],
+    ids=["fused", "switched off", "float16 factors", "float32 quantization"],
 )
 def test_layers_compute_what_their_integers_stand_for(
     mode: str, soc: str, disabled: tuple[str, ...], expected: dict[str, int]

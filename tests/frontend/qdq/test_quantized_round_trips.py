@@ -1,4 +1,4 @@
-"""Quantised models into the deploy form and back, and the other way round."""
+"""Quantized models into the deploy form and back, and the other way round."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ RANDOM = np.random.default_rng(7)
 # Round trips ------------------------------------------------------------------------------------
 
 
-def quantised_network(*, signed: bool) -> onnx.ModelProto:
+def quantized_network(*, signed: bool) -> onnx.ModelProto:
     """Convolutions, a residual branch, a transposed one, attention-like products, a classifier."""
     sketch = _Sketch("int8" if signed else "uint8")
     x = sketch.pair("x", 0.05, 3)
@@ -130,7 +130,7 @@ def factors_of(proto: onnx.ModelProto) -> Array:
 
 @pytest.mark.parametrize("signed", [True, False])
 def test_round_trips_keep_integers_and_outputs(signed: bool, tmp_path: Path) -> None:
-    first = quantised_network(signed=signed)
+    first = quantized_network(signed=signed)
     deploy = rewritten(first, tmp_path, "ascend", "first")
     assert operators(deploy).count("AscendDequant") == 5
     second = rewritten(deploy, tmp_path, "qdq", "deploy")

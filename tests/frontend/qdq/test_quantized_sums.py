@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.frontend.qdq.integer_machine import convolution, sums_of, transposed_convolution
-from tests.frontend.qdq.quantised_models import Sketch
+from tests.frontend.qdq.quantized_models import Sketch
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -24,7 +24,7 @@ EXAMPLES = settings(max_examples=40, deadline=None)
 
 @dataclass(frozen=True)
 class Form:
-    """How a layer is quantised."""
+    """How a layer is quantized."""
 
     kind: Any
     zero: int
@@ -71,8 +71,8 @@ def forms(draw: st.DrawFn) -> Form:
     )
 
 
-def quantised(s: Sketch, form: Form, weights: Array, axis: int) -> str:
-    """The weights, dequantised along an axis where they have a scale for each channel."""
+def quantized(s: Sketch, form: Form, weights: Array, axis: int) -> str:
+    """The weights, dequantized along an axis where they have a scale for each channel."""
     more: dict[str, Any] = {"axis": axis} if form.scales.ndim else {}
     name = s.weight(weights, form.weight_kind)
     return s.dq(name, form.scales, form.weight_zeros, form.weight_kind, **more)
@@ -110,7 +110,7 @@ def test_sums_of_a_convolution(
     data = s.dq(s.input("x", x.shape, form.kind), SCALE, form.zero, form.kind)
     extra, bias = biases(s, form)
     pads, strides = [pad, pad, 0, pad], [stride, stride]
-    w = quantised(s, form, weights, 0)
+    w = quantized(s, form, weights, 0)
     s.output(s.op("Conv", data, w, *extra, pads=pads, strides=strides, group=group))
     found = sums_of(s.source(tmp_path_factory.mktemp("conv")), {"x": x})
     around = [(0, 0), (0, 0), (pads[0], pads[2]), (pads[1], pads[3])]
@@ -129,7 +129,7 @@ def test_sums_of_a_transposed_convolution(
     weights = form.codes((3, CHANNELS, 2, 2), form.weight_kind, 2)
     data = s.dq(s.input("x", x.shape, form.kind), SCALE, form.zero, form.kind)
     extra, bias = biases(s, form)
-    w = quantised(s, form, weights, 1)
+    w = quantized(s, form, weights, 1)
     s.output(s.op("ConvTranspose", data, w, *extra, strides=[stride] * 2))
     found = sums_of(s.source(tmp_path_factory.mktemp("transposed")), {"x": x})
     wide = x.astype(np.int64) - form.zero
@@ -154,7 +154,7 @@ def test_sums_of_a_gemm(
         weights = weights.T
     data = s.dq(s.input("x", x.shape, form.kind), SCALE, form.zero, form.kind)
     extra, bias = biases(s, form)
-    w = quantised(s, form, weights, 0 if trans_b else 1)
+    w = quantized(s, form, weights, 0 if trans_b else 1)
     s.output(s.op("Gemm", data, w, *extra, transA=int(trans_a), transB=int(trans_b)))
     found = sums_of(s.source(tmp_path_factory.mktemp("gemm")), {"x": x})
     left = (x.T if trans_a else x).astype(np.int64) - form.zero
@@ -169,7 +169,7 @@ def test_sums_of_a_product_with_weights(
     s = Sketch()
     x, weights = form.codes(shape, form.kind, 1), form.codes((6, CHANNELS), form.weight_kind, 2)
     data = s.dq(s.input("x", shape, form.kind), SCALE, form.zero, form.kind)
-    s.output(s.op("MatMul", data, quantised(s, form, weights, 1)))
+    s.output(s.op("MatMul", data, quantized(s, form, weights, 1)))
     found = sums_of(s.source(tmp_path_factory.mktemp("matmul")), {"x": x})
     expected = (x.astype(np.int64) - form.zero) @ real_weights(form, weights, 1)
     # Rows come one below the other where AscendDequant would take axis 1 for the channels.

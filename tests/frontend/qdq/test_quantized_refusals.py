@@ -1,4 +1,4 @@
-"""Quantised layers that stay in floats, and quantisation that stays as it is, each with a reason."""
+"""Quantized layers that stay in floats, and quantization that stays as it is, each with a reason."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ import pytest
 from onnx import TensorProto, helper
 
 from atc_py.source import Outcome
-from tests.frontend.qdq.quantised_models import Sketch, operators
+from tests.frontend.qdq.quantized_models import Sketch, operators
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from atc_py.source import QuantisedNode
+    from atc_py.source import QuantizedNode
 
 I8, U8, I16, I32 = np.int8, np.uint8, np.int16, np.int32
 
 
 def data(s: Sketch, shape: tuple[int, ...] = (1, 2, 4, 4), scale: Any = 0.5, zero: int = 0) -> str:
-    """Quantised data."""
+    """Quantized data."""
     return s.qdq(s.input("x", shape), scale, zero)
 
 
 def filters(s: Sketch, scale: Any = 0.5, **more: Any) -> str:
-    """Quantised filters."""
+    """Quantized filters."""
     return s.dq(s.weight(np.ones((2, 2, 3, 3)), I8), scale, np.zeros(np.shape(scale)), **more)
 
 
-def unquantised_data(s: Sketch) -> str:
+def unquantized_data(s: Sketch) -> str:
     return s.op("Conv", s.input("x", (1, 2, 4, 4)), filters(s))
 
 
@@ -40,7 +40,7 @@ def data_by_channel(s: Sketch) -> str:
     return s.op("Conv", s.dq(x, scales, zeros, axis=1), filters(s))
 
 
-def unquantised_weights(s: Sketch) -> str:
+def unquantized_weights(s: Sketch) -> str:
     return s.op("Conv", data(s), s.weight(np.ones((2, 2, 3, 3))))
 
 
@@ -109,23 +109,23 @@ def rows_of_data(s: Sketch) -> str:
 
 
 CASES: dict[str, tuple[Callable[[Sketch], str], str]] = {
-    "unquantised data": (unquantised_data, "its data is not quantised"),
-    "data by channel": (data_by_channel, "its data is quantised per channel"),
-    "unquantised weights": (unquantised_weights, "its weights are not quantised"),
+    "unquantized data": (unquantized_data, "its data is not quantized"),
+    "data by channel": (data_by_channel, "its data is quantized per channel"),
+    "unquantized weights": (unquantized_weights, "its weights are not quantized"),
     "fed weights": (fed_weights, "its weights are computed at run time"),
     "computed weights": (computed_weights, "its weights are computed at run time"),
-    "weights by input": (weights_by_input, "quantised along axis 1, its channels lie along axis 0"),
+    "weights by input": (weights_by_input, "quantized along axis 1, its channels lie along axis 0"),
     "fed bias": (fed_bias, "its bias is computed at run time"),
     "large bias": (large_bias, "its bias leaves int32: 4e+09"),
     "large sums": (large_sums, "its bias leaves int32: 2.14749e+09"),
     "tiny product": (tiny_product, "is 1.42e-14, its results lie beyond float16"),
     "huge product": (huge_product, "is 6.55e+04, its results lie beyond float16"),
     "groups": (groups, "it is a transposed convolution in groups"),
-    "one side": (one_side, "one of its operands is not quantised as a whole"),
-    "rows of left weights": (rows_of_left_weights, "its data is quantised per channel"),
+    "one side": (one_side, "one of its operands is not quantized as a whole"),
+    "rows of left weights": (rows_of_left_weights, "its data is quantized per channel"),
     "vector": (vector, "one of its operands is a vector"),
     "vector by stack": (vector_by_stack, "one of its operands is a vector"),
-    "rows of data": (rows_of_data, "its data is quantised per channel"),
+    "rows of data": (rows_of_data, "its data is quantized per channel"),
 }
 
 
@@ -135,7 +135,7 @@ def test_a_layer_without_integer_form_stays_in_floats(tmp_path: Path, case: str)
     s = Sketch()
     s.output(make(s))
     folded = s.folded(tmp_path)
-    (told,) = folded.quantised
+    (told,) = folded.quantized
     assert told.outcome is Outcome.FLOAT
     assert told.reason is not None
     assert reason in told.reason.en
@@ -162,7 +162,7 @@ def test_layers_that_are_folded_are_not_told(tmp_path: Path) -> None:
     )
     s.output(s.op("Add", y, s.qdq(s.input("x", (2, 2)), 0.5)))
     folded = s.folded(tmp_path)
-    assert folded.quantised == ()
+    assert folded.quantized == ()
     assert "MatMul" not in operators(folded.to_source())
 
 
@@ -200,7 +200,7 @@ def of_computed_int32(s: Sketch) -> str:
 KEPT: dict[str, tuple[Callable[[Sketch], str], str]] = {
     "int16": (of_int16, "its codes are int16, the device has int8 alone"),
     "computed scale": (with_computed_scale, "its scale or zero point is computed at run time"),
-    "blocks": (in_blocks, "it quantises in blocks"),
+    "blocks": (in_blocks, "it quantizes in blocks"),
     "scale zero": (
         of_scale_zero,
         "its scale is 0.0, where a positive float32 or float16 is needed",
@@ -210,7 +210,7 @@ KEPT: dict[str, tuple[Callable[[Sketch], str], str]] = {
 }
 
 
-def kept(told: tuple[QuantisedNode, ...]) -> list[tuple[str, str]]:
+def kept(told: tuple[QuantizedNode, ...]) -> list[tuple[str, str]]:
     """Operators and reasons of what stays as it is."""
     return [
         (each.op_type, each.reason.en if each.reason else "")
@@ -220,12 +220,12 @@ def kept(told: tuple[QuantisedNode, ...]) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("case", KEPT)
-def test_quantisation_without_counterpart_stays(tmp_path: Path, case: str) -> None:
+def test_quantization_without_counterpart_stays(tmp_path: Path, case: str) -> None:
     make, reason = KEPT[case]
     s = Sketch(21)
     s.output(make(s))
     view = s.view(tmp_path)
-    found = kept(view.quantised)
+    found = kept(view.quantized)
     names = [node.op_type for node in view.nodes]
     assert [op for op, _ in found] == names
     assert all(reason in why for _, why in found), found
@@ -251,7 +251,7 @@ def test_a_layer_behind_what_cannot_be_rewritten_says_so(
 ) -> None:
     s = Sketch(21)
     s.output(make(s))
-    found = s.view(tmp_path).quantised
+    found = s.view(tmp_path).quantized
     (why,) = [each.reason for each in found if each.outcome is Outcome.FLOAT]
     assert why is not None
     assert why.en == "it reads a DequantizeLinear that cannot be rewritten"
@@ -266,7 +266,7 @@ def test_what_to_do_is_told_by_what_is_wrong(
 ) -> None:
     s = Sketch(13)
     s.output(s.dq(s.input("q", (1, 2, 4, 4), I8), scale, zero, axis=axis))
-    (found,) = s.view(tmp_path).quantised
+    (found,) = s.view(tmp_path).quantized
     assert found.help is not None
     assert advice in found.help.en
     assert found.help.zh
@@ -277,7 +277,7 @@ def test_int4_is_named(tmp_path: Path) -> None:
     packed = helper.make_tensor("w", TensorProto.INT4, [4], [1, 2, 3, 4])
     s.foreign(packed)
     s.output(s.op("Add", s.input("x", (4,)), s.op("DequantizeLinear", "w", s.weight(0.5))))
-    ((op, why),) = kept(s.view(tmp_path).quantised)
+    ((op, why),) = kept(s.view(tmp_path).quantized)
     assert op == "DequantizeLinear"
     assert "its codes are int4" in why
 

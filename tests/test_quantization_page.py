@@ -1,4 +1,4 @@
-"""The page on quantised models: its example runs and prints what it shows, its reasons are all."""
+"""The page on quantized models: its example runs and prints what it shows, its reasons are all."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.test_readme import commands
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "quantisation.md"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "quantization.md"
 TEXT = PAGE.read_text(encoding="utf-8")
 BLOCK = re.compile(
     r"^```(?P<kind>python|console|text)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL

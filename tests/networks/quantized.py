@@ -1,4 +1,4 @@
-"""Networks quantised by onnxruntime's static quantiser, and the layers of such networks alone."""
+"""Networks quantized by onnxruntime's static quantizer, and the layers of such networks alone."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ __all__ = [
     "jittered",
     "layers_of",
     "prepared",
-    "quantised",
+    "quantized",
     "watched",
 ]
 
 OPSET = 13
 
 JITTER = 0.15
-"""What the device's arithmetic can move a value by, in steps of its quantisation.
+"""What the device's arithmetic can move a value by, in steps of its quantization.
 
 At the end of the range, 127 steps, a factor of 19 bits is off by 127 * 2^-10, a float16 by
 127 * 2^-12, a float16 factor as much; values are spread over the range, errors over their bounds.
@@ -60,7 +60,7 @@ _INTEGER = {
 
 @dataclass(frozen=True)
 class Scheme:
-    """How a network is quantised; the name says it for test ids."""
+    """How a network is quantized; the name says it for test ids."""
 
     name: str
     form: QuantFormat = QuantFormat.QDQ
@@ -116,7 +116,7 @@ def feeds_for(path: Path, count: int, seed: int) -> list[dict[str, Array]]:
 
 
 def prepared(source: Path, target: Path, *, even: bool = False) -> None:
-    """A float network at opset 13, its normalisations folded, as one prepares it for quantisation.
+    """A float network at opset 13, its normalizations folded, as one prepares it for quantization.
 
     With `even` each convolution's weights are scaled so that its results have a deviation of 1:
     weights that nobody trained can let the data die away below what float16 holds.
@@ -163,8 +163,8 @@ class _Calibration(CalibrationDataReader):  # type: ignore[misc]  # onnxruntime 
         return next(self._feeds, None)
 
 
-def quantised(source: Path, target: Path, scheme: Scheme) -> None:
-    """Quantise a float network with two calibration samples."""
+def quantized(source: Path, target: Path, scheme: Scheme) -> None:
+    """Quantize a float network with two calibration samples."""
     quantize_static(
         str(source),
         str(target),
@@ -179,7 +179,7 @@ def quantised(source: Path, target: Path, scheme: Scheme) -> None:
 
 @dataclass(frozen=True)
 class Layer:
-    """A layer of a QDQ network as a model of its own, from quantised data to quantised result."""
+    """A layer of a QDQ network as a model of its own, from quantized data to quantized result."""
 
     name: str
     model: onnx.ModelProto
@@ -188,7 +188,7 @@ class Layer:
 
 
 def layers_of(model: onnx.ModelProto) -> Iterator[Layer]:
-    """The layers of a QDQ network whose data and results are quantised."""
+    """The layers of a QDQ network whose data and results are quantized."""
     producers = {name: node for node in model.graph.node for name in node.output}
     readers: dict[str, list[onnx.NodeProto]] = {}
     for node in model.graph.node:
@@ -196,7 +196,7 @@ def layers_of(model: onnx.ModelProto) -> Iterator[Layer]:
             readers.setdefault(name, []).append(node)
     constants = {tensor.name for tensor in model.graph.initializer}
     for node in model.graph.node:
-        result = _quantised_result(node, readers)
+        result = _quantized_result(node, readers)
         if node.op_type not in _LAYERS or result is None:
             continue
         opened = [producers.get(name) for name in node.input[:2]]
@@ -218,8 +218,8 @@ def watched(model: onnx.ModelProto, names: Sequence[str]) -> onnx.ModelProto:
     return more
 
 
-def _quantised_result(node: onnx.NodeProto, readers: dict[str, list[onnx.NodeProto]]) -> str | None:
-    """The quantised result of a layer, behind its activation."""
+def _quantized_result(node: onnx.NodeProto, readers: dict[str, list[onnx.NodeProto]]) -> str | None:
+    """The quantized result of a layer, behind its activation."""
     following = readers.get(node.output[0], [])
     if len(following) == 1 and following[0].op_type in _ACTIVATIONS:
         following = readers.get(following[0].output[0], [])
@@ -245,9 +245,9 @@ def _cut_out(model: onnx.ModelProto, data: Sequence[str], result: str) -> onnx.M
 def jittered(
     model: onnx.ModelProto, shapes: Mapping[str, Sequence[int]], seed: int
 ) -> onnx.ModelProto:
-    """A QDQ network in which every value is moved by up to `JITTER` of a step before it is quantised.
+    """A QDQ network in which every value is moved by up to `JITTER` of a step before it is quantized.
 
-    `shapes` has the shape of each quantised value, by its name.
+    `shapes` has the shape of each quantized value, by its name.
     """
     generator = np.random.default_rng(seed)
     scales = {tensor.name: tensor for tensor in model.graph.initializer}

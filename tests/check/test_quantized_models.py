@@ -1,4 +1,4 @@
-"""What `check` and `convert` say of models that come quantised."""
+"""What `check` and `convert` say of models that come quantized."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from atc_py.check.refusal import RulesBrokenError
 from atc_py.diag.codes import LAYER_ON_FLOATS, LAYER_ON_INT8, UNKNOWN_OPERATOR, UNSUPPORTED_FORM
 from atc_py.report.model.conversion import conversion_tables
 from tests.check.checks import checked
-from tests.frontend.qdq.quantised_models import Sketch
+from tests.frontend.qdq.quantized_models import Sketch
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +24,7 @@ I8, I16 = np.int8, np.int16
 
 
 def mixed(*, batch: int | str = 1) -> Sketch:
-    """Two layers on int8 and one whose weights are not quantised."""
+    """Two layers on int8 and one whose weights are not quantized."""
     s = Sketch()
     x = s.qdq(s.input("x", [batch, 2, 4, 4]), 0.5)
     for _ in range(2):
@@ -41,13 +41,13 @@ def test_layers_are_told_with_what_became_of_them(tmp_path: Path, batch: int | s
     assert [(each.code.name, each.standing, each.place.node) for each in told] == [
         ("layer-on-int8", Standing.REWRITE, 3),
         ("layer-on-int8", Standing.REWRITE, 7),
-        ("quantised-layer-on-floats", Standing.ACCURACY, 10),
+        ("quantized-layer-on-floats", Standing.ACCURACY, 10),
     ]
-    assert {each.rule for each in told} == {"Conv/quantised/integer", "Conv/quantised/float"}
-    assert told[0].message.en == "Conv of a quantised model runs on int8"
+    assert {each.rule for each in told} == {"Conv/quantized/integer", "Conv/quantized/float"}
+    assert told[0].message.en == "Conv of a quantized model runs on int8"
     assert told[0].message.zh == "Conv 属于量化模型，将以 int8 运行"
     assert told[2].message.en == (
-        "Conv takes quantised data and weights to run on int8, found its weights are not quantised"
+        "Conv takes quantized data and weights to run on int8, found its weights are not quantized"
     )
     assert "其权重未量化" in told[2].message.zh
     assert all(each.help.en and each.help.zh for each in told)
@@ -62,7 +62,7 @@ def test_an_operator_that_is_opened_keeps_its_name(tmp_path: Path) -> None:
     s.output(s.op("QLinearConv", *inputs), I8)
     model = checked(s.model(), tmp_path)
     (found,) = (each for each in model.findings if each.code is LAYER_ON_INT8)
-    assert found.rule == "QLinearConv/quantised/integer"
+    assert found.rule == "QLinearConv/quantized/integer"
     assert (found.place.op_type, found.place.node_name) == ("QLinearConv", "QLinearConv_0")
     assert model.standing is Standing.REWRITE
 
@@ -96,7 +96,7 @@ def converted(s: Sketch, folder: Path) -> Conversion:
 
 def test_a_conversion_counts_the_layers(tmp_path: Path) -> None:
     done = converted(mixed(), tmp_path)
-    assert done.as_json()["quantised"] == {
+    assert done.as_json()["quantized"] == {
         "layers": 3,
         "on_int8": 2,
         "on_floats": [
@@ -104,11 +104,11 @@ def test_a_conversion_counts_the_layers(tmp_path: Path) -> None:
                 "node": 10,
                 "name": "Conv_10",
                 "op_type": "Conv",
-                "reason": "its weights are not quantised",
+                "reason": "its weights are not quantized",
             }
         ],
     }
-    expected = "2 of 3; on floats 1 because its weights are not quantised"
+    expected = "2 of 3; on floats 1 because its weights are not quantized"
     assert ("layers on int8", expected) in conversion_tables(done)[-1].rows
 
 
@@ -116,11 +116,11 @@ def test_a_conversion_of_another_model_does_not_speak_of_it(tmp_path: Path) -> N
     s = Sketch()
     s.output(s.op("Relu", s.input("x", [2, 3])))
     done = converted(s, tmp_path)
-    assert "quantised" not in done.as_json()
+    assert "quantized" not in done.as_json()
     assert "layers on int8" not in [row[0] for row in conversion_tables(done)[-1].rows]
 
 
-def test_quantisation_without_counterpart_is_not_converted(tmp_path: Path) -> None:
+def test_quantization_without_counterpart_is_not_converted(tmp_path: Path) -> None:
     s = Sketch(21)
     s.output(s.qdq(s.input("x", [2, 3]), 0.5, 0, I16))
     with pytest.raises(RulesBrokenError):

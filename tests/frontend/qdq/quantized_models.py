@@ -1,4 +1,4 @@
-"""Small quantised models for tests, built in a few lines, and what becomes of them."""
+"""Small quantized models for tests, built in a few lines, and what becomes of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Quantised models whose chain is broken: what check says, where, and what to do."""
+"""Quantized models whose chain is broken: what check says, where, and what to do."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_int8_by_floats_is_told_once_and_where_it_is(tmp_path: Path) -> None:
         assert [(each.place.op_type, each.observed.en) for each in wrong] == [("Conv", "float32")]
 
 
-def test_sums_that_are_not_dequantised_are_told_where_they_are_used(tmp_path: Path) -> None:
+def test_sums_that_are_not_dequantized_are_told_where_they_are_used(tmp_path: Path) -> None:
     (finding,) = errors(chain(used="sum"), tmp_path)
     assert (finding.place.op_type, finding.observed.en) == ("Sigmoid", "int32")
 

@@ -1,4 +1,4 @@
-"""Predicates on quantised nodes: layers on int8, and the scales that go with them."""
+"""Predicates on quantized nodes: layers on int8, and the scales that go with them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from atc_py.check.rules.reading import constant, count_of, dims_of, is_known
 from atc_py.check.rules.wording import described, shape_text, shown
 from atc_py.diag import Words
 from atc_py.diag.codes import DTYPE_NOT_LISTED, SHAPES_DISAGREE, VALUE_OUT_OF_RANGE
-from atc_py.spec.implied import DtypeQuantised
+from atc_py.spec.implied import DtypeQuantized
 from atc_py.spec.rules import ScalesPerChannel, ScalesPositive
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.scale_words import channel_axis, decode_graph, is_a_list
@@ -25,17 +25,17 @@ __all__ = ["is_integer_layer"]
 
 
 @predicate(
-    DtypeQuantised,
+    DtypeQuantized,
     DTYPE_NOT_LISTED,
     zh="{op} 为整数层（某一输入为 int8）时，{tensor} 须为 {dtype}",
     help_=Words(
         "an integer layer takes int8 data from AscendQuant, int8 weights and an int32 bias, and "
-        "its int32 result goes to AscendDequant; quantise {tensor}, or keep all inputs in floats",
+        "its int32 result goes to AscendDequant; quantize {tensor}, or keep all inputs in floats",
         "整数层的数据须来自 AscendQuant 的 int8，权重为 int8，偏置为 int32，其 int32 结果交给 "
         "AscendDequant；请量化 {tensor}，或使所有输入保持浮点",
     ),
 )
-def dtype_quantised(rule: DtypeQuantised, node: BoundNode) -> Answer:
+def dtype_quantized(rule: DtypeQuantized, node: BoundNode) -> Answer:
     """Return {tensor} of {op} must be {dtype} in an integer layer, whose other input is int8."""
     if not is_integer_layer(node):
         return HOLDS
@@ -45,7 +45,7 @@ def dtype_quantised(rule: DtypeQuantised, node: BoundNode) -> Answer:
 
 def is_integer_layer(node: BoundNode) -> bool:
     """Return True if one of the operands that are int8 in an integer layer is int8."""
-    decisive = (name for name, dtype in node.spec.quantised.items() if dtype is DType.INT8)
+    decisive = (name for name, dtype in node.spec.quantized.items() if dtype is DType.INT8)
     return any(each.dtype is DType.INT8 for name in decisive for each in node.tensors(name))
 
 

@@ -1,4 +1,4 @@
-"""Boundaries of quantised nodes: layers on int8, and the scales that go with them."""
+"""Boundaries of quantized nodes: layers on int8, and the scales that go with them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from atc_py.diag.codes import DTYPE_NOT_LISTED, SHAPES_DISAGREE, VALUE_OUT_OF_RANGE
-from atc_py.spec.implied import DtypeQuantised
+from atc_py.spec.implied import DtypeQuantized
 from atc_py.spec.rules import ScalesPerChannel, ScalesPositive
 from atc_py.tensor.dtypes import DType
 from tests.check.boundaries import boundary, inside, outside
@@ -23,13 +23,13 @@ _CHANNELS = 4
 """Axis 1 of the examples."""
 
 
-@boundary(DtypeQuantised, DTYPE_NOT_LISTED)
-def dtype_quantised(rule: DtypeQuantised, ground: Ground) -> Iterator[Side]:
+@boundary(DtypeQuantized, DTYPE_NOT_LISTED)
+def dtype_quantized(rule: DtypeQuantized, ground: Ground) -> Iterator[Side]:
     """A layer on int8 whole, and with one operand in floats."""
-    inputs = [row.name for row in ground.spec.inputs if ground.spec.quantised.get(row.name)]
-    whole = {name: ground.spec.quantised[name] for name in inputs}
+    inputs = [row.name for row in ground.spec.inputs if ground.spec.quantized.get(row.name)]
+    whole = {name: ground.spec.quantized[name] for name in inputs}
     results = {
-        name: (dtype, None) for name, dtype in ground.spec.quantised.items() if name not in inputs
+        name: (dtype, None) for name, dtype in ground.spec.quantized.items() if name not in inputs
     }
     yield inside("all of them", Change(dtypes=whole, outputs=results))
     half = {**whole, rule.tensor: DType.FLOAT16}

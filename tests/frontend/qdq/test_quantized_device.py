@@ -1,6 +1,6 @@
-"""Quantised networks on the simulated device, held against onnxruntime's run of the same file.
+"""Quantized networks on the simulated device, held against onnxruntime's run of the same file.
 
-The device quantises in float16, so a number right between two codes may get the other one. Inputs
+The device quantizes in float16, so a number right between two codes may get the other one. Inputs
 therefore lie near codes, and results may be one step of the last scale apart.
 """
 
@@ -14,7 +14,7 @@ import pytest
 from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
 
 from tests.end_to_end import run_with_atc_py, run_with_onnxruntime
-from tests.frontend.qdq.quantised_models import Sketch
+from tests.frontend.qdq.quantized_models import Sketch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,7 +47,7 @@ class Network(Sketch):
         self.output(self.q(x, scale, self._zero, self._kind, to="y"), self._kind)
 
     def weights(self, shape: tuple[int, ...], axis: int, scale: float) -> tuple[str, Array]:
-        """Dequantised weights, and the scale of each channel."""
+        """Dequantized weights, and the scale of each channel."""
         scales = np.linspace(scale / 2, scale, shape[axis]).astype(F)
         codes = self.random.integers(-127, 128, shape)
         zeros = np.zeros(shape[axis])
@@ -97,7 +97,7 @@ def residual(kind: npt.DTypeLike, zero: int, opset: int) -> tuple[Network, dict[
 @OPSETS
 def test_a_residual_network(tmp_path: Path, kind: npt.DTypeLike, zero: int, opset: int) -> None:
     network, feeds = residual(kind, zero, opset)
-    assert [each.outcome.value for each in network.folded(tmp_path).quantised] == ["integer"] * 3
+    assert [each.outcome.value for each in network.folded(tmp_path).quantized] == ["integer"] * 3
     ours, theirs = network.run(tmp_path, feeds)
     within_a_step(ours["y"], theirs["y"])
 
@@ -141,13 +141,13 @@ def test_attention(tmp_path: Path, kind: npt.DTypeLike, zero: int, opset: int) -
     scores = n.pair(n.op("MatMul", query, key), 0.1)
     shares = n.op("Softmax", n.op("Mul", scores, n.weight(0.35)), axis=-1)
     n.hand_out(n.op("MatMul", n.pair(shares, 1 / 128), value), 0.03)
-    told = n.folded(tmp_path).quantised
+    told = n.folded(tmp_path).quantized
     assert [each.outcome.value for each in told] == ["integer"] * 5
     ours, theirs = n.run(tmp_path, {"x": n.near_codes((1, steps, depth), 0.02)})
     within_a_step(ours["y"], theirs["y"])
 
 
-# Models that onnxruntime's static quantisation writes ------------------------------------------
+# Models that onnxruntime's static quantization writes ------------------------------------------
 
 
 def exported() -> tuple[onnx.ModelProto, list[Array]]:
@@ -184,12 +184,12 @@ class Reader(CalibrationDataReader):  # type: ignore[misc]
 @pytest.mark.parametrize("form", [QuantFormat.QDQ, QuantFormat.QOperator])
 @pytest.mark.parametrize("kind", [QuantType.QUInt8, QuantType.QInt8])
 @pytest.mark.parametrize("by_channel", [False, True])
-def test_what_onnxruntime_quantises(
+def test_what_onnxruntime_quantizes(
     tmp_path: Path, form: QuantFormat, kind: QuantType, *, by_channel: bool
 ) -> None:
     model, data = exported()
     onnx.save(model, tmp_path / "float.onnx")
-    path = tmp_path / "quantised.onnx"
+    path = tmp_path / "quantized.onnx"
     quantize_static(
         tmp_path / "float.onnx",
         path,
@@ -199,15 +199,15 @@ def test_what_onnxruntime_quantises(
         weight_type=QuantType.QInt8,
         per_channel=by_channel,
     )
-    quantised = onnx.load(path)
-    ours = run_with_atc_py(quantised, {"x": data[0]}, tmp_path)
-    theirs = run_with_onnxruntime(quantised, {"x": data[0]})
+    quantized = onnx.load(path)
+    ours = run_with_atc_py(quantized, {"x": data[0]}, tmp_path)
+    theirs = run_with_onnxruntime(quantized, {"x": data[0]})
     real = run_with_onnxruntime(model, {"x": data[0]})["y"]
-    # No farther from onnxruntime than quantisation itself took it from the floats.
+    # No farther from onnxruntime than quantization itself took it from the floats.
     lost = np.abs(theirs["y"] - real).max()
     assert np.abs(ours["y"] - theirs["y"]).max() <= lost
     assert lost < 0.1 * np.ptp(real)
     from atc_py.frontend.reading.read import read_model
 
-    told = read_model(path).fold({}).quantised
+    told = read_model(path).fold({}).quantized
     assert [each.outcome.value for each in told] == ["integer"] * 4
