@@ -12,7 +12,7 @@ from atc_py.cost.reading import launches_of, roots_of
 from atc_py.package.stored import stored_dims
 from atc_py.package.stored_types import storage_of
 from atc_py.target import find_soc
-from atc_py.target.rates import device_memory, rates_of
+from atc_py.target.rates import rates_of
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
 from atc_py.tensor.shapes import element_count
@@ -141,7 +141,7 @@ class NetworkCost:
     @property
     def fits(self) -> bool | None:
         """True if device memory holds it; None where its size is not published."""
-        size = device_memory(self.soc)
+        size = self.soc.memory
         return None if size is None else self.footprint.total <= size
 
     @property

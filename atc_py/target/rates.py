@@ -1,4 +1,4 @@
-"""Rates inside a core and to the L2 cache, by architecture, and the size of device memory.
+"""Rates inside a core and to the L2 cache, by architecture.
 
 Figures: `platform_config` of CANN as published, like those of the SoC rows; bytes per cycle of the
 cube's clock and core. `sim` has the figures of Ascend310P3.
@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from atc_py.target.socs import Soc
 
-__all__ = ["Rates", "device_memory", "rates_of"]
-
-_GIB = 1024**3
+__all__ = ["Rates", "rates_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,28 +53,7 @@ _BY_ARCH = {
     "sim": Rates(114, 114, 512, 256, 512, 114),
 }
 
-_MEMORY = {
-    "Ascend310B1": 32,
-    "Ascend310P1": 22,
-    "Ascend310P3": 22,
-    "Ascend310P5": 22,
-    "Ascend310P7": 22,
-    "Ascend910B1": 64,
-    "Ascend910B2": 64,
-    "Ascend910B3": 64,
-    "Ascend910B4": 32,
-    "Ascend910_9391": 64,
-    "Ascend910_9392": 64,
-}
-"""GiB of device memory, where published."""
-
 
 def rates_of(soc: Soc) -> Rates:
     """Return the rates of a SoC's cores."""
     return _BY_ARCH[soc.arch]
-
-
-def device_memory(soc: Soc) -> int | None:
-    """Return bytes of device memory, or None where they are not published."""
-    size = _MEMORY.get(soc.name)
-    return None if size is None else size * _GIB

@@ -1,4 +1,4 @@
-"""One row per SoC: cores, clock, buffers, rates and what its cube can multiply.
+"""One row per SoC: cores, clock, buffers, rates, memory and what its cube can multiply.
 
 Figures: `platform_config` of CANN as published; rates are bytes per cube-clock cycle and core.
 `sim` is a generic device of our own: the vector and memory figures of Ascend310P3 with a cube
@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Soc", "find_soc", "socs"]
 
+_GIB = 1024**3
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Soc:
     """Facts about one SoC.
 
@@ -36,6 +38,7 @@ class Soc:
         ub_kib: unified buffer of a core in KiB.
         gm_read: bytes read from device memory per cycle and core.
         gm_write: bytes written to device memory per cycle and core.
+        memory_gib: device memory in GiB; None where the figure is not published.
         cube_float32: whether the cube multiplies float32.
         bfloat16: whether cube and vector take bfloat16.
         deq_words: whether AscendDequant takes 64-bit words; only float16 factors elsewhere.
@@ -62,6 +65,7 @@ class Soc:
     ub_kib: int
     gm_read: int
     gm_write: int
+    memory_gib: int | None = None
     cube_float32: bool = False
     bfloat16: bool = False
     deq_words: bool = True
@@ -72,6 +76,11 @@ class Soc:
     fractal_copies: bool = False
     gm_align: int = 512
 
+    @property
+    def memory(self) -> int | None:
+        """Bytes of device memory; None where the figure is not published."""
+        return None if self.memory_gib is None else self.memory_gib * _GIB
+
     def has(self, resource: Resource | None) -> bool:
         """Return True if this SoC has what a dtype column needs."""
         if resource is None:
@@ -79,79 +88,201 @@ class Soc:
         return bool(getattr(self, resource.value))
 
 
-def _a2(name: str, cores: int, mhz: int, l2_kib: int) -> Soc:
-    """Return a row of the split-core generation (Atlas A2 and A3)."""
+def _a2(name: str, *, aicores: int, mhz: int, l2_kib: int, memory_gib: int) -> Soc:
+    """Make a row of the split-core generation (Atlas A2 and A3)."""
     return Soc(
-        name, "dav-c220-cube", cores, 2 * cores, 4, mhz, l2_kib, 64, 128, 512, 192, 32, 32,
-        cube_float32=True, bfloat16=True, requant=True, fractal_copies=True,
-    )  # fmt: skip
+        name=name,
+        arch="dav-c220-cube",
+        aicores=aicores,
+        vector_cores=2 * aicores,
+        aicpus=4,
+        mhz=mhz,
+        l2_kib=l2_kib,
+        l0a_kib=64,
+        l0c_kib=128,
+        l1_kib=512,
+        ub_kib=192,
+        gm_read=32,
+        gm_write=32,
+        memory_gib=memory_gib,
+        cube_float32=True,
+        bfloat16=True,
+        requant=True,
+        fractal_copies=True,
+    )
 
 
-def _m200(name: str, cores: tuple[int, int], aicpus: int, mhz: int) -> Soc:
-    """Return a row of the inference generation around Ascend310P."""
+def _m200(
+    name: str,
+    *,
+    aicores: int,
+    vector_cores: int,
+    aicpus: int,
+    mhz: int,
+    memory_gib: int | None = None,
+) -> Soc:
+    """Make a row of the inference generation around Ascend310P."""
     return Soc(
-        name, "dav-m200", cores[0], cores[1], aicpus, mhz, 16384, 64, 256, 1024, 256, 17, 17,
-        requant=True, requant_s16=True, quant_int4=True,
-    )  # fmt: skip
+        name=name,
+        arch="dav-m200",
+        aicores=aicores,
+        vector_cores=vector_cores,
+        aicpus=aicpus,
+        mhz=mhz,
+        l2_kib=16384,
+        l0a_kib=64,
+        l0c_kib=256,
+        l1_kib=1024,
+        ub_kib=256,
+        gm_read=17,
+        gm_write=17,
+        memory_gib=memory_gib,
+        requant=True,
+        requant_s16=True,
+        quant_int4=True,
+    )
 
 
-def _m300(name: str, mhz: int, rate: int) -> Soc:
-    """Return a row of the small inference generation around Ascend310B."""
+def _m300(name: str, *, mhz: int, rate: int, memory_gib: int | None = None) -> Soc:
+    """Make a row of the small inference generation around Ascend310B."""
     return Soc(
-        name, "dav-m300", 1, 1, 4, mhz, 4096, 64, 128, 1024, 248, rate, rate,
-        bfloat16=True, requant=True, fractal_copies=True,
-    )  # fmt: skip
+        name=name,
+        arch="dav-m300",
+        aicores=1,
+        vector_cores=1,
+        aicpus=4,
+        mhz=mhz,
+        l2_kib=4096,
+        l0a_kib=64,
+        l0c_kib=128,
+        l1_kib=1024,
+        ub_kib=248,
+        gm_read=rate,
+        gm_write=rate,
+        memory_gib=memory_gib,
+        bfloat16=True,
+        requant=True,
+        fractal_copies=True,
+    )
 
 
-def _c100(name: str, cores: int, mhz: int) -> Soc:
-    """Return a row of the first training generation."""
+def _c100(name: str, *, aicores: int, mhz: int) -> Soc:
+    """Make a row of the first training generation."""
     return Soc(
-        name, "dav-c100", cores, 0, 4, mhz, 32768, 64, 256, 1024, 256, 32, 32,
+        name=name,
+        arch="dav-c100",
+        aicores=aicores,
+        vector_cores=0,
+        aicpus=4,
+        mhz=mhz,
+        l2_kib=32768,
+        l0a_kib=64,
+        l0c_kib=256,
+        l1_kib=1024,
+        ub_kib=256,
+        gm_read=32,
+        gm_write=32,
         deq_words=False,
-    )  # fmt: skip
+    )
 
 
 _SIM = Soc(
-    "sim", "sim", 8, 7, 8, 1060, 16384, 64, 256, 1024, 256, 17, 17,
-    cube_float32=True, requant=True, requant_s16=True, quant_int4=True, fractal_copies=True,
-)  # fmt: skip
+    name="sim",
+    arch="sim",
+    aicores=8,
+    vector_cores=7,
+    aicpus=8,
+    mhz=1060,
+    l2_kib=16384,
+    l0a_kib=64,
+    l0c_kib=256,
+    l1_kib=1024,
+    ub_kib=256,
+    gm_read=17,
+    gm_write=17,
+    cube_float32=True,
+    requant=True,
+    requant_s16=True,
+    quant_int4=True,
+    fractal_copies=True,
+)
 
 _M100 = Soc(
-    "Ascend310", "dav-m100", 2, 0, 4, 680, 8192, 64, 256, 1024, 248, 67, 64,
+    name="Ascend310",
+    arch="dav-m100",
+    aicores=2,
+    vector_cores=0,
+    aicpus=4,
+    mhz=680,
+    l2_kib=8192,
+    l0a_kib=64,
+    l0c_kib=256,
+    l1_kib=1024,
+    ub_kib=248,
+    gm_read=67,
+    gm_write=64,
     deq_words=False,
-)  # fmt: skip
+)
 
 _C310 = Soc(
-    "Ascend910_95", "dav-c310", 32, 64, 6, 1650, 131072, 64, 256, 512, 248, 31, 31,
-    cube_float32=True, bfloat16=True, quant_float32=True, fractal_copies=True,
-)  # fmt: skip
+    name="Ascend910_95",
+    arch="dav-c310",
+    aicores=32,
+    vector_cores=64,
+    aicpus=6,
+    mhz=1650,
+    l2_kib=131072,
+    l0a_kib=64,
+    l0c_kib=256,
+    l1_kib=512,
+    ub_kib=248,
+    gm_read=31,
+    gm_write=31,
+    cube_float32=True,
+    bfloat16=True,
+    quant_float32=True,
+    fractal_copies=True,
+)
 
 _S200 = Soc(
-    "Hi3796CV300CS", "dav-s200", 1, 0, 0, 568, 0, 32, 128, 1024, 192, 18, 18,
-    requant=True, requant_s16=True,
-)  # fmt: skip
+    name="Hi3796CV300CS",
+    arch="dav-s200",
+    aicores=1,
+    vector_cores=0,
+    aicpus=0,
+    mhz=568,
+    l2_kib=0,
+    l0a_kib=32,
+    l0c_kib=128,
+    l1_kib=1024,
+    ub_kib=192,
+    gm_read=18,
+    gm_write=18,
+    requant=True,
+    requant_s16=True,
+)
 
 _ROWS = (
     _SIM,
     _M100,
-    _m300("Ascend310B1", 1224, 17),
-    _m300("Ascend310B4", 500, 8),
-    _m200("Ascend310P1", (10, 8), 8, 1060),
-    _m200("Ascend310P3", (8, 7), 16, 1060),
-    _m200("Ascend310P5", (8, 7), 8, 800),
-    _m200("Ascend310P7", (8, 7), 8, 550),
-    _m200("Ascend610", (10, 8), 2, 960),
-    _c100("Ascend910A", 32, 1000),
-    _c100("Ascend910B", 30, 900),
-    _c100("Ascend910ProA", 32, 1100),
-    _c100("Ascend910ProB", 30, 1150),
-    _c100("Ascend910PremiumA", 32, 1220),
-    _a2("Ascend910B1", 24, 1850, 196608),
-    _a2("Ascend910B2", 24, 1800, 196608),
-    _a2("Ascend910B3", 20, 1800, 196608),
-    _a2("Ascend910B4", 20, 1500, 98304),
-    _a2("Ascend910_9391", 24, 1850, 196608),
-    _a2("Ascend910_9392", 24, 1850, 196608),
+    _m300("Ascend310B1", mhz=1224, rate=17, memory_gib=32),
+    _m300("Ascend310B4", mhz=500, rate=8),
+    _m200("Ascend310P1", aicores=10, vector_cores=8, aicpus=8, mhz=1060, memory_gib=22),
+    _m200("Ascend310P3", aicores=8, vector_cores=7, aicpus=16, mhz=1060, memory_gib=22),
+    _m200("Ascend310P5", aicores=8, vector_cores=7, aicpus=8, mhz=800, memory_gib=22),
+    _m200("Ascend310P7", aicores=8, vector_cores=7, aicpus=8, mhz=550, memory_gib=22),
+    _m200("Ascend610", aicores=10, vector_cores=8, aicpus=2, mhz=960),
+    _c100("Ascend910A", aicores=32, mhz=1000),
+    _c100("Ascend910B", aicores=30, mhz=900),
+    _c100("Ascend910ProA", aicores=32, mhz=1100),
+    _c100("Ascend910ProB", aicores=30, mhz=1150),
+    _c100("Ascend910PremiumA", aicores=32, mhz=1220),
+    _a2("Ascend910B1", aicores=24, mhz=1850, l2_kib=196608, memory_gib=64),
+    _a2("Ascend910B2", aicores=24, mhz=1800, l2_kib=196608, memory_gib=64),
+    _a2("Ascend910B3", aicores=20, mhz=1800, l2_kib=196608, memory_gib=64),
+    _a2("Ascend910B4", aicores=20, mhz=1500, l2_kib=98304, memory_gib=32),
+    _a2("Ascend910_9391", aicores=24, mhz=1850, l2_kib=196608, memory_gib=64),
+    _a2("Ascend910_9392", aicores=24, mhz=1850, l2_kib=196608, memory_gib=64),
     _C310,
     _S200,
 )

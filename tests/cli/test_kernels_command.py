@@ -170,7 +170,7 @@ def test_verify_survives_a_kernel_that_ends_the_program(
 
 def test_verify_tells_which_kernel_does_not_compile(atc: Atc, model: str, templates: Path) -> None:
     text = (templates_dir() / "kernels" / "formulas.j2").read_text(encoding="utf-8")
-    broken = text.replace("{{ functions[op] }}(", "Nonsense(")
+    broken = text.replace("{{ op | instruction }}({{ y }}, {{ x }}", "Nonsense({{ y }}, {{ x }}")
     assert broken != text
     (templates / "formulas.j2").write_text(broken, encoding="utf-8")
     done = atc("kernels", "--verify", model, "--templates", str(templates), "--format", "json")

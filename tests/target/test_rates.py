@@ -1,11 +1,13 @@
-"""Every SoC has rates, and memory where that is published."""
+"""Every SoC has rates, and memory where that is published; rows are built by keyword."""
 
 from __future__ import annotations
+
+from dataclasses import fields
 
 import pytest
 
 from atc_py.target import Soc, find_soc, socs
-from atc_py.target.rates import device_memory, rates_of
+from atc_py.target.rates import rates_of
 
 
 @pytest.mark.parametrize("soc", socs(), ids=lambda soc: soc.name)
@@ -17,7 +19,14 @@ def test_soc_has_rates(soc: Soc) -> None:
     assert not rates.split or soc.vector_cores == 2 * soc.aicores
 
 
+def test_rows_are_built_by_keyword() -> None:
+    facts = {each.name: getattr(find_soc("sim"), each.name) for each in fields(Soc)}
+    assert Soc(**facts) == find_soc("sim")
+    with pytest.raises(TypeError, match="positional"):
+        Soc(*facts.values())
+
+
 def test_memory_is_that_of_the_published_table() -> None:
-    assert device_memory(find_soc("Ascend310P3")) == 22 * 1024**3
-    assert device_memory(find_soc("Ascend910B4")) == 32 * 1024**3
-    assert device_memory(find_soc("sim")) is None
+    assert find_soc("Ascend310P3").memory == 22 * 1024**3
+    assert find_soc("Ascend910B4").memory == 32 * 1024**3
+    assert find_soc("sim").memory is None

@@ -8,7 +8,6 @@ import json
 from typing import TYPE_CHECKING
 
 from atc_py.report.escape import visible
-from atc_py.target.rates import device_memory
 
 if TYPE_CHECKING:
     from atc_py.cost.calibration import Calibration
@@ -71,7 +70,7 @@ def _soc(each: SocProfile) -> dict[str, object]:
             "results": memory.arena,
             "workspace": memory.workspace,
             "planned": memory.planned,
-            "device": device_memory(cost.soc),
+            "device": cost.soc.memory,
             "over_time": list(memory.results),
         },
         "operators": [_operator(cost, op, kernels) for op, kernels in cost.by_operator().items()],

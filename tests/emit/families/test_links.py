@@ -153,22 +153,34 @@ def test_rounding_between_is_the_simulators(verified: Verified, add_node: AddNod
 
 
 @pytest.mark.parametrize(
-    ("right", "wrong_way"),
+    ("template", "right", "wrong_way"),
     [
-        ('"Relu": "Relu"', '"Relu": "Abs"'),
         (
+            "formulas.j2",
+            "{{ op | instruction }}({{ y }}, {{ x }}, count);",
+            "Abs({{ y }}, {{ x }}, count);",
+        ),
+        (
+            "functions/Swish.j2",
             "    Exp(low, low, count);",
             "    Exp(low, low, count);\n    Muls(low, low, 1.04f, count);",
         ),
     ],
+    ids=["instruction", "formula"],
 )
 def test_a_link_that_is_wrong_is_found(
-    verified: Verified, add_node: AddNode, tmp_path: Path, right: str, wrong_way: str
+    verified: Verified,
+    add_node: AddNode,
+    tmp_path: Path,
+    template: str,
+    right: str,
+    wrong_way: str,
 ) -> None:
-    text = (templates_dir() / "kernels" / "formulas.j2").read_text(encoding="utf-8")
+    text = (templates_dir() / "kernels" / template).read_text(encoding="utf-8")
     assert right in text
-    (tmp_path / "own").mkdir()
-    (tmp_path / "own" / "formulas.j2").write_text(text.replace(right, wrong_way))
+    own = tmp_path / "own" / template
+    own.parent.mkdir(parents=True)
+    own.write_text(text.replace(right, wrong_way))
     graph = Graph("wrong", Phase.TYPED)
     follow(
         graph, follow(graph, product(add_node, graph), "Relu"), "Swish", attributes={"scale": 1.0}
