@@ -7,7 +7,7 @@ OUT ?= out
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench kernels fmt docs conformance fuzz clean kill-sweep
+.PHONY: help demo test test-all check bench kernels fmt docs conformance fuzz clean kill-sweep
 
 help: ## List the targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,9 +31,15 @@ $(VENV)/.bench: pyproject.toml | $(VENV)/bin/python
 demo: $(VENV)/.base ## Convert a real ResNet-50, run it on the simulated NPU, compare its output
 	@$(BIN)/python docs/demo.py $(OUT)
 
-# One BLAS thread a worker: the workers share the cores already.
-test: $(VENV)/.dev ## Run the tests
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
+# One BLAS thread a worker: the workers share the cores already. The tests of a file share what is
+# made once for them, so a worker takes whole files, in the order of their names.
+PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
+
+test: $(VENV)/.dev ## Run the tests; of long sweeps a sample
+	$(PYTEST)
+
+test-all: $(VENV)/.dev ## Run the tests with all sweeps whole
+	$(PYTEST) -m ""
 
 check: $(VENV)/.dev ## What CI holds besides the tests: style, types, and the built wheel
 	$(BIN)/ruff format --check .
@@ -45,7 +51,7 @@ bench: $(VENV)/.bench ## Measure conversion and inference beside openvino and on
 	$(BIN)/python -m tests.bench.run_all
 
 kernels: $(VENV)/.dev ## Build the kernels of all operators and networks; hold them against the simulator
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal -m sweep tests/emit
+	$(PYTEST) -m sweep tests/emit
 	$(BIN)/python -m tests.kernels_of_networks $(KERNELS)
 
 kill-sweep: $(VENV)/.dev ## Stop conversions at 50 instants by each of three signals; look at what is left

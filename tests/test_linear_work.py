@@ -19,12 +19,14 @@ import pytest
 import atc_py
 from atc_py.package.reader import open_model
 from tests.bench.growing_models import SHAPES
+from tests.sampling import sampled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from types import CodeType, FrameType
 
 SIZES = (60, 120, 240)
+ALWAYS = ("convolutions", "fan out", "many outputs", "quantized layers", "transformer")
 STEEP = 3.0
 """Growth of the growth from which on it is not in proportion: 2 is, 4 is a square."""
 
@@ -71,7 +73,7 @@ def steep(counts: Iterable[Counter[CodeType]]) -> dict[str, list[int]]:
     return found
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", sampled(ALWAYS, (each for each in SHAPES if each not in ALWAYS)))
 def test_work_grows_with_the_number_of_nodes(shape: str, tmp_path: Path) -> None:
     def compiled(nodes: int) -> None:
         path = tmp_path / f"{nodes}.onnx"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING
 
 import onnx.defs
@@ -16,6 +17,7 @@ from atc_py.tensor.dtypes import DType
 from tests.check.boundary_ground import Change, Ground
 from tests.check.boundary_operands import unlisted_dtype
 from tests.check.one_node_checks import check_node
+from tests.failures import Failures
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,37 +59,39 @@ def _findings(
     ]
 
 
-@pytest.mark.parametrize("mode", [FORCE_FP16, MUST_KEEP], ids=lambda mode: mode.value)
 @pytest.mark.parametrize("spec", SPECS)
-def test_listed_dtype_is_accepted(spec: OpSpec, mode: PrecisionMode, tmp_path: Path) -> None:
-    for rule, opsets in _rules(spec):
-        for dtype in rule.dtypes:
-            for opset in opsets:
-                found = _findings(spec, rule, opset, dtype, tmp_path, mode)
-                assert not found, (rule.tensor, dtype, opset)
+def test_dtype_is_accepted_where_listed_or_changed_by_the_mode(
+    spec: OpSpec, tmp_path: Path
+) -> None:
+    with Failures() as failures:
+        for rule, opsets in _rules(spec):
+            for dtype, opset, mode in product(rule.dtypes, opsets, (FORCE_FP16, MUST_KEEP)):
+                with failures.of(rule.tensor, dtype, opset, mode):
+                    assert not _findings(spec, rule, opset, dtype, tmp_path, mode)
+            with failures.of(rule.tensor, "not listed"):
+                _refused_in_every_mode(spec, rule, max(opsets), tmp_path)
+            with failures.of(rule.tensor, "the other float"):
+                _accepted_where_changed(spec, rule, max(opsets), tmp_path)
 
 
-@pytest.mark.parametrize("spec", SPECS)
-def test_dtype_that_is_not_listed_is_refused_in_every_mode(spec: OpSpec, tmp_path: Path) -> None:
-    for rule, (*_, opset) in _rules(spec):
-        dtype = unlisted_dtype(rule.dtypes)
-        for mode in PrecisionMode:
-            found = _findings(spec, rule, opset, dtype, tmp_path, mode)
-            assert [(each.standing, each.source) for each in found] == [
-                (Standing.ERROR, spec.place_of(rule.line))
-            ], (rule.tensor, dtype, mode)
-            name = dtype.value if isinstance(dtype, DType) else dtype
-            assert found[0].observed.en == name
+def _refused_in_every_mode(spec: OpSpec, rule: DtypeListed, opset: int, folder: Path) -> None:
+    """A dtype that is not listed."""
+    dtype = unlisted_dtype(rule.dtypes)
+    for mode in PrecisionMode:
+        found = _findings(spec, rule, opset, dtype, folder, mode)
+        assert [(each.standing, each.source) for each in found] == [
+            (Standing.ERROR, spec.place_of(rule.line))
+        ], (dtype, mode)
+        assert found[0].observed.en == (dtype.value if isinstance(dtype, DType) else dtype)
 
 
-@pytest.mark.parametrize("spec", SPECS)
-def test_float_that_the_mode_may_change_is_accepted(spec: OpSpec, tmp_path: Path) -> None:
-    for rule, (*_, opset) in _rules(spec):
-        listed = FLOATS & set(rule.dtypes)
-        for dtype in FLOATS - listed if listed else ():
-            assert not _findings(spec, rule, opset, dtype, tmp_path, FORCE_FP16), rule.tensor
-            kept = _findings(spec, rule, opset, dtype, tmp_path, MUST_KEEP)
-            assert bool(kept) is (dtype is DType.FLOAT32), rule.tensor
+def _accepted_where_changed(spec: OpSpec, rule: DtypeListed, opset: int, folder: Path) -> None:
+    """A float that the mode makes a listed one."""
+    listed = FLOATS & set(rule.dtypes)
+    for dtype in FLOATS - listed if listed else ():
+        assert not _findings(spec, rule, opset, dtype, folder, FORCE_FP16), dtype
+        kept = _findings(spec, rule, opset, dtype, folder, MUST_KEEP)
+        assert bool(kept) is (dtype is DType.FLOAT32), dtype
 
 
 def test_floats_that_modes_change_occur_both_ways() -> None:

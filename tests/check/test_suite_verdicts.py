@@ -7,12 +7,16 @@ import pytest
 from atc_py import api
 from atc_py.check.findings import Standing
 from atc_py.options.compile_options import PrecisionMode
+from tests.sampling import sampled
 from tests.suite_verdicts import MODELS, SUITE, cases, verdict_lines
 
 NETWORKS = sorted(MODELS.glob("*/model.onnx"))
 
 COMPILED_MODES = ("force_fp16", "allow_fp32_to_fp16")
 """Modes in which every network must be free of errors: only dtypes stand in the way in others."""
+
+ALWAYS = [*COMPILED_MODES, "must_keep_origin_dtype", "allow_mix_precision_bf16"]
+OTHERS = [mode.value for mode in PrecisionMode if mode.value not in ALWAYS]
 
 
 @pytest.mark.skipif(not SUITE.exists(), reason="the conformance cases are not there")
@@ -41,7 +45,7 @@ def test_verdict_table_counts_every_case_once() -> None:
 
 
 @pytest.mark.skipif(not NETWORKS, reason="the networks are not there")
-@pytest.mark.parametrize("mode", [mode.value for mode in PrecisionMode])
+@pytest.mark.parametrize("mode", sampled(ALWAYS, OTHERS))
 def test_every_network_checks(mode: str) -> None:
     soc = "Ascend910B3" if PrecisionMode(mode).is_bfloat16 else "sim"
     report = api.check_models(NETWORKS, precision_mode=mode, soc=soc)

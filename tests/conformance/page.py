@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter, defaultdict
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,6 +44,7 @@ input passes a Reshape whose shape is fed. Not yet: the device would need the ex
 _EXAMPLES = 3
 
 
+@cache
 def outcomes(mode: str) -> dict[str, Outcome]:
     """What became of every case in one mode."""
     return {f"{case.parent.name}/{case.name}": outcome_of(case, mode) for case in cases()}

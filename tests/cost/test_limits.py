@@ -14,6 +14,7 @@ from atc_py.cost.operation import Engine, Launch, Operation, Source, Tensor, Tra
 from atc_py.target import find_operator, find_soc, socs
 from atc_py.tensor.dtypes import DType
 from tests.cost.launches import convolution, elementwise, kernel, matmul, operation
+from tests.sampling import examples
 
 SOCS = st.sampled_from([soc.name for soc in socs()])
 EXTENT = st.integers(1, 3000)
@@ -45,6 +46,7 @@ def in_order(launch: Launch, soc: str, fit: Fit | None = None) -> tuple[float, f
 
 
 @given(SOCS, EXTENT, EXTENT, EXTENT, DTYPES)
+@examples(200)
 def test_product_is_never_faster_than_the_cube(
     soc: str, m: int, k: int, n: int, dtype: DType
 ) -> None:
@@ -53,6 +55,7 @@ def test_product_is_never_faster_than_the_cube(
 
 
 @given(SOCS, st.integers(4000, 20000), st.integers(4000, 20000))
+@examples(200)
 def test_weights_beyond_the_cache_are_never_read_faster_than_memory(
     soc: str, k: int, n: int
 ) -> None:
@@ -63,6 +66,7 @@ def test_weights_beyond_the_cache_are_never_read_faster_than_memory(
 
 
 @given(SOCS, VECTOR, st.lists(st.integers(1, 200), min_size=2, max_size=3))
+@examples(200)
 def test_vector_kernel_is_never_faster_than_the_vector_unit(
     soc: str, op: str, shape: list[int]
 ) -> None:
@@ -74,6 +78,7 @@ def test_vector_kernel_is_never_faster_than_the_vector_unit(
 
 
 @given(SOCS, EXTENT, EXTENT, EXTENT, MORE, MORE, MORE, st.sampled_from([0, 1, 12]))
+@examples(200)
 def test_larger_product_never_costs_less(  # noqa: PLR0913  (six extents)
     soc: str, m: int, k: int, n: int, dm: int, dk: int, dn: int, stack: int
 ) -> None:
@@ -87,6 +92,7 @@ def test_larger_product_never_costs_less(  # noqa: PLR0913  (six extents)
     st.sampled_from([1, 3, 7]), st.sampled_from([1, 2]),
     st.tuples(st.integers(0, 3), st.integers(0, 60), st.integers(0, 30), st.integers(0, 60)),
 )  # fmt: skip
+@examples(200)
 def test_larger_convolution_never_costs_less(  # noqa: PLR0913  (extents of a convolution)
     soc: str, batch: int, channels: int, side: int, out: int, window: int, step: int,
     more: tuple[int, int, int, int],
@@ -98,6 +104,7 @@ def test_larger_convolution_never_costs_less(  # noqa: PLR0913  (extents of a co
 
 
 @given(SOCS, VECTOR, st.tuples(EXTENT, st.integers(1, 400)), st.tuples(MORE, MORE))
+@examples(200)
 def test_larger_vector_kernel_never_costs_less(
     soc: str, op: str, shape: tuple[int, int], more: tuple[int, int]
 ) -> None:

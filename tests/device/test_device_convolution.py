@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from atc_py.device.sim.kernel import falls_together
@@ -17,6 +17,7 @@ from atc_py.tensor.dtypes import DType
 from tests.device.models import random_array, run_operator
 from tests.device.onnx_oracle import Onnx, compare
 from tests.device.tolerances import assert_close
+from tests.sampling import examples
 
 if TYPE_CHECKING:
     from atc_py.package.schema import OmAttribute
@@ -85,7 +86,7 @@ GEOMETRIES = st.builds(
 
 
 @given(geometry=GEOMETRIES)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_conv2d_agrees_with_onnxruntime(geometry: Geometry) -> None:
     g = geometry.fitted()
     x = random_array(g.seed, (g.batch, g.groups * g.depth, *g.extents))
@@ -100,7 +101,7 @@ def test_conv2d_agrees_with_onnxruntime(geometry: Geometry) -> None:
 
 
 @given(geometry=GEOMETRIES)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_depthwise_agrees_with_onnxruntime(geometry: Geometry) -> None:
     g = geometry.fitted()
     x = random_array(g.seed, (g.batch, g.groups, *g.extents))
@@ -116,7 +117,7 @@ def test_depthwise_agrees_with_onnxruntime(geometry: Geometry) -> None:
     dilation=st.integers(1, 2),
     multiplier=st.integers(1, 2),
 )
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_depthwise_of_windows_larger_than_the_map_agrees_with_onnxruntime(
     extents: tuple[int, int],
     kernel: tuple[int, int],
@@ -181,7 +182,7 @@ def test_maps_that_fall_on_the_same_places_of_a_cache_agree_with_onnxruntime(op:
 
 
 @given(geometry=GEOMETRIES, extra=st.tuples(st.integers(0, 2), st.integers(0, 2)))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_transposed_agrees_with_onnxruntime(geometry: Geometry, extra: tuple[int, int]) -> None:
     g = geometry
     extra = (extra[0] % g.strides[0], extra[1] % g.strides[1])

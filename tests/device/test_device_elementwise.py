@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from atc_py.tensor.dtypes import DType
 from tests.device.models import INTEGERS, Array, random_array, run_operator
 from tests.device.onnx_oracle import Onnx, compare
 from tests.device.tolerances import assert_close
+from tests.sampling import examples
 
 ALL_FLOATS = [DType.FLOAT32, DType.FLOAT16, DType.FLOAT64]
 
@@ -32,7 +33,7 @@ def broadcast_pairs(draw: st.DrawFn) -> tuple[list[int], list[int]]:
 
 @pytest.mark.parametrize("op", ["Add", "Mul"])
 @given(shapes=broadcast_pairs(), seed=st.integers(0, 999))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_binary_broadcasts_like_onnxruntime(
     op: str, shapes: tuple[list[int], list[int]], seed: int
 ) -> None:
@@ -54,7 +55,7 @@ def test_integer_arithmetic_wraps_around(dtype: DType) -> None:
 
 
 @given(shape=SHAPE, count=st.integers(1, 4), seed=st.integers(0, 999))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_accumulate_agrees_with_onnxruntime(shape: list[int], count: int, seed: int) -> None:
     arrays = [random_array(seed + index, shape) for index in range(count)]
     compare(Onnx("Sum"), "AccumulateNV2", arrays, {"N": count})

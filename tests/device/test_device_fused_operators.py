@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from atc_py.device.sim.execution.parallel import Workers
@@ -16,6 +16,7 @@ from atc_py.device.sim.node import NodeFacts, TensorFacts
 from atc_py.tensor.dtypes import DType
 from tests.device.models import ModelBuilder, random_array, run_model, run_operator
 from tests.device.nodes import refusal
+from tests.sampling import examples
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -100,7 +101,7 @@ def test_gelu_of_float64_or_by_other_means_is_refused() -> None:
     seed=st.integers(0, 999),
     dtype=st.sampled_from([np.float32, np.float16]),
 )
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_norms_are_their_formulas(
     shape: list[int], data: st.DataObject, seed: int, dtype: Any
 ) -> None:

@@ -9,7 +9,7 @@ from weakref import ref
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from atc_py.device.sim.backend import SimBackend
@@ -30,6 +30,7 @@ from tests.device.integer_layers import (
 )
 from tests.device.models import Array, ModelBuilder
 from tests.device.nodes import refusal
+from tests.sampling import examples
 
 if TYPE_CHECKING:
     from atc_py.package.schema import OmAttribute
@@ -57,7 +58,7 @@ LAYERS = st.builds(
 
 
 @given(layer=LAYERS)
-@settings(max_examples=80, deadline=None)
+@examples(80)
 def test_conv2d_of_int8_is_exact(layer: Layer) -> None:
     g = layer.fitted()
     arrays = g.operands((g.groups * g.filters, g.depth, *g.kernel))
@@ -66,7 +67,7 @@ def test_conv2d_of_int8_is_exact(layer: Layer) -> None:
 
 
 @given(layer=LAYERS)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_depthwise_of_int8_is_exact(layer: Layer) -> None:
     g = replace(layer.fitted(), depth=1)
     arrays = g.operands((g.groups * g.filters, 1, *g.kernel))
@@ -74,7 +75,7 @@ def test_depthwise_of_int8_is_exact(layer: Layer) -> None:
 
 
 @given(layer=LAYERS, extra=st.tuples(st.integers(0, 2), st.integers(0, 2)))
-@settings(max_examples=80, deadline=None)
+@examples(80)
 def test_transposed_of_int8_is_exact(layer: Layer, extra: tuple[int, int]) -> None:
     extra = (extra[0] % layer.strides[0], extra[1] % layer.strides[1])
     assume(min(layer.transposed_size(extra)) > 0)
@@ -93,7 +94,7 @@ def test_transposed_of_int8_is_exact(layer: Layer, extra: tuple[int, int]) -> No
     constant=st.booleans(),
     seed=st.integers(0, 999),
 )  # fmt: skip
-@settings(max_examples=80, deadline=None)
+@examples(80)
 def test_products_of_int8_are_exact(
     shapes: tuple[tuple[int, ...], tuple[int, ...]],
     adj: tuple[bool, bool],

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from atc_py.device.sim.execution.parallel import Workers
@@ -16,6 +16,7 @@ from atc_py.tensor.dtypes import DType
 from tests.device.models import random_array, run_operator
 from tests.device.nodes import refusal
 from tests.device.tolerances import assert_close
+from tests.sampling import examples
 
 if TYPE_CHECKING:
     from tests.device.models import Attributes
@@ -31,7 +32,7 @@ F32 = DType.FLOAT32
     bias=st.booleans(),
     dtype=st.sampled_from([DType.FLOAT16, F32]),
 )
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_stacks_are_broadcast_and_turned(
     shapes: tuple[tuple[int, ...], tuple[int, ...]],
     adj: tuple[bool, bool],

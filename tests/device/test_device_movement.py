@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from atc_py.tensor.dtypes import DType
 from tests.device.models import Attributes, random_array, run_operator
 from tests.device.onnx_oracle import Onnx, compare
+from tests.sampling import examples
 
 DTYPES = [DType.FLOAT32, DType.FLOAT16, DType.FLOAT64, DType.INT64, DType.INT8]
 SHAPE = st.lists(st.integers(1, 5), min_size=1, max_size=4)
@@ -21,7 +22,7 @@ def longs(*values: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
 
 
 @given(shape=SHAPE, data=st.data())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_transpose_agrees_with_onnxruntime(shape: list[int], data: st.DataObject) -> None:
     perm = data.draw(st.permutations(range(len(shape))))
     compare(
@@ -31,7 +32,7 @@ def test_transpose_agrees_with_onnxruntime(shape: list[int], data: st.DataObject
 
 
 @given(shape=SHAPE, data=st.data())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_concat_agrees_with_onnxruntime(shape: list[int], data: st.DataObject) -> None:
     axis = data.draw(st.integers(-len(shape), len(shape) - 1))
     extents = data.draw(st.lists(st.integers(0, 3), min_size=1, max_size=4))
@@ -44,7 +45,7 @@ def test_concat_agrees_with_onnxruntime(shape: list[int], data: st.DataObject) -
 
 
 @given(shape=SHAPE, data=st.data())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_split_agrees_with_onnxruntime(shape: list[int], data: st.DataObject) -> None:
     axis = data.draw(st.integers(-len(shape), len(shape) - 1))
     sizes = data.draw(st.lists(st.integers(0, 3), min_size=1, max_size=4))
@@ -57,7 +58,7 @@ def test_split_agrees_with_onnxruntime(shape: list[int], data: st.DataObject) ->
 
 
 @given(shape=SHAPE, data=st.data())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_strided_slice_agrees_with_onnxruntime(shape: list[int], data: st.DataObject) -> None:
     bound = st.one_of(st.none(), st.integers(-7, 7))
     step = st.sampled_from([-3, -2, -1, 1, 2, 3])
@@ -85,7 +86,7 @@ def test_strided_slice_masks_open_the_bounds() -> None:
 
 
 @given(shape=SHAPE, data=st.data(), mode=st.sampled_from(["constant", "edge", "reflect"]))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_pad_agrees_with_onnxruntime(shape: list[int], data: st.DataObject, mode: str) -> None:
     pairs = []
     for extent in shape:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from atc_py.tensor.dtypes import DType
@@ -14,6 +14,7 @@ from tests.device.models import random_array, run_operator
 from tests.device.nodes import refusal
 from tests.device.onnx_oracle import Onnx, compare
 from tests.device.tolerances import assert_close
+from tests.sampling import examples
 
 if TYPE_CHECKING:
     from atc_py.package.schema import OmAttribute
@@ -23,7 +24,7 @@ SHAPE = st.lists(st.integers(1, 5), min_size=2, max_size=5)
 
 
 @given(shape=SHAPE, seed=st.integers(0, 999), epsilon=st.sampled_from([1e-5, 1e-3]))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_batch_norm_agrees_with_onnxruntime(shape: list[int], seed: int, epsilon: float) -> None:
     x = random_array(seed, shape)
     scale, offset, mean = (random_array(seed + index, shape[1:2]) for index in range(3))
@@ -44,7 +45,7 @@ def test_batch_norm_agrees_with_onnxruntime(shape: list[int], seed: int, epsilon
     radius=st.integers(0, 4),
     seed=st.integers(0, 999),
 )
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_lrn_agrees_with_onnxruntime(shape: list[int], radius: int, seed: int) -> None:
     shape = [*shape, 1][:4]
     size, alpha, beta, bias = 2 * radius + 1, 0.3, 0.75, 1.5
@@ -56,7 +57,7 @@ def test_lrn_agrees_with_onnxruntime(shape: list[int], radius: int, seed: int) -
 
 
 @given(shape=SHAPE, data=st.data(), seed=st.integers(0, 999))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_softmax_agrees_with_onnxruntime(shape: list[int], data: st.DataObject, seed: int) -> None:
     axis = data.draw(st.integers(-len(shape), len(shape) - 1))
     compare(
@@ -86,7 +87,7 @@ def test_softmax_can_widen_its_result() -> None:
 
 
 @given(shape=SHAPE, data=st.data(), keep=st.booleans())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_reduce_mean_agrees_with_onnxruntime(
     shape: list[int], data: st.DataObject, keep: bool
 ) -> None:
@@ -114,7 +115,7 @@ def test_reduce_mean_of_nothing_is_nan() -> None:
 @pytest.mark.parametrize("transpose_x1", [False, True])
 @pytest.mark.parametrize("transpose_x2", [False, True])
 @given(extents=st.tuples(*[st.integers(1, 6)] * 3), bias=st.booleans(), seed=st.integers(0, 999))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_matmul_agrees_with_onnxruntime(
     *, transpose_x1: bool, transpose_x2: bool, extents: tuple[int, int, int], bias: bool, seed: int
 ) -> None:

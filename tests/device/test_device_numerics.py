@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from atc_py.device.sim.execution.parallel import ELEMENTS_AT_ONCE
@@ -20,6 +20,7 @@ from atc_py.device.sim.numerics.rounding import (
 )
 from atc_py.tensor.dtypes import DType
 from tests.device.models import ModelBuilder, random_array, run_model, run_operator
+from tests.sampling import examples
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -134,14 +135,14 @@ def test_rounding_keeps_the_sign_of_zero() -> None:
 
 @DTYPES
 @given(bits=st.lists(st.integers(0, 2**32 - 1), min_size=1, max_size=50))
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_rounding_agrees_on_any_bits(dtype: DType, bits: list[int]) -> None:
     assert_rounds_like_numpy(np.array(bits, np.uint32).view(np.float32), dtype)
 
 
 @DTYPES
 @given(values=st.lists(st.floats(-2.0, 2.0, width=32), min_size=1, max_size=50))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_rounding_agrees_on_small_values(dtype: DType, values: list[float]) -> None:
     assert_rounds_like_numpy(np.array(values, np.float32), dtype)
 

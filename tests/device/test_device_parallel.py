@@ -11,9 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atc_py.device.sim.execution.parallel import Workers
+from tests.sampling import examples
 
 
 @given(st.integers(0, 200), st.integers(1, 4), st.integers(0, 50))
+@examples(200)
 def test_ranges_cover_everything_once(total: int, size: int, least: int) -> None:
     workers = Workers(size)
     seen = np.zeros(total, int)

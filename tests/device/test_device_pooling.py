@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from atc_py.device.sim.kernels import pooling
@@ -15,6 +15,7 @@ from atc_py.tensor.dtypes import DType
 from tests.device.models import random_array, run_operator
 from tests.device.onnx_oracle import Onnx, compare
 from tests.device.tolerances import assert_close
+from tests.sampling import examples
 
 if TYPE_CHECKING:
     from atc_py.package.schema import OmAttribute
@@ -87,7 +88,7 @@ POOLS = st.builds(
 
 
 @given(pool=POOLS)
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_max_pool_agrees_with_onnxruntime(pool: Pool) -> None:
     pool = pool.fitted()
     assume(pool.sees_data())
@@ -108,7 +109,7 @@ def test_max_pool_agrees_with_onnxruntime(pool: Pool) -> None:
         seed=st.integers(0, 999),
     )
 )
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_max_pool_of_long_windows_agrees_with_onnxruntime(pool: Pool) -> None:
     pool = pool.fitted()
     assume(pool.sees_data())
@@ -120,7 +121,7 @@ def test_max_pool_of_long_windows_agrees_with_onnxruntime(pool: Pool) -> None:
 
 
 @given(pool=POOLS, include=st.booleans(), opset=st.sampled_from([10, 11, 19]))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_avg_pool_agrees_with_onnxruntime(pool: Pool, include: bool, opset: int) -> None:
     pool = pool.fitted()
     node = Onnx("AveragePool", {**pool.onnx_attributes, "count_include_pad": int(include)}, opset)

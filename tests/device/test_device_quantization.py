@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from atc_py.tensor.dtypes import DType
 from tests.device.models import run_operator
 from tests.device.nodes import refusal
 from tests.device.rationals import HALF, SINGLE, FloatFormat, held, step
+from tests.failures import in_one_item
+from tests.sampling import examples
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -83,19 +85,19 @@ def quantize(x: Array, **attributes: Any) -> Array:
     return found
 
 
-@pytest.mark.parametrize("pair", PAIRS)
-@pytest.mark.parametrize("compute", [F16, F32])
-@pytest.mark.parametrize("squared", [False, True])
+@in_one_item("pair", PAIRS)
+@in_one_item("compute", [F16, F32])
+@in_one_item("squared", [False, True])
 def test_quant_is_the_formula(pair: tuple[float, float], compute: DType, squared: bool) -> None:
     scale, offset = map(number, pair)
     kind = FORMATS[compute]
-    for taken, target in product((F16, F32), BOUNDS):
+    for taken in (F16, F32):
         with np.errstate(over="ignore"):
             x = np.array(VALUES, taken.numpy)
         steps = [
             quantized(value, scale, offset, squared=squared, kind=kind) for value in x.tolist()
         ]
-        for mode, rounding in ROUNDINGS.items():
+        for target, (mode, rounding) in product(BOUNDS, ROUNDINGS.items()):
             found = quantize(
                 x, scale=scale, offset=offset, sqrt_mode=squared, round_mode=mode,
                 dst_type=target.value, compute_type=compute.value,
@@ -160,7 +162,7 @@ def test_quant_of_nan_is_0_and_of_infinity_the_end() -> None:
         st.sampled_from([*ROUNDINGS]), st.sampled_from([F16, F32]), st.sampled_from([*BOUNDS])
     ),
 )
-@settings(deadline=None, max_examples=150, derandomize=True)
+@examples(150)
 def test_quant_of_anything(
     values: list[float],
     scale: float,
@@ -186,10 +188,10 @@ def test_quant_of_anything(
 EVERY_INT8 = np.arange(-128, 128, dtype=np.int8)
 
 
-@pytest.mark.parametrize("result", [F16, F32])
-@pytest.mark.parametrize("squared", [False, True])
-@pytest.mark.parametrize("scale", SCALES)
-@pytest.mark.parametrize("offset", OFFSETS)
+@in_one_item("result", [F16, F32])
+@in_one_item("squared", [False, True])
+@in_one_item("scale", SCALES)
+@in_one_item("offset", OFFSETS)
 def test_anti_quant_is_the_formula(
     result: DType, squared: bool, scale: float, offset: float
 ) -> None:
@@ -249,10 +251,10 @@ def word_of(factor: float) -> int:
     return int(np.array([factor], np.float32).view(np.uint32)[0])
 
 
-@pytest.mark.parametrize("result", [F16, F32])
-@pytest.mark.parametrize("squared", [False, True])
-@pytest.mark.parametrize("relu", [False, True])
-@pytest.mark.parametrize("factor", FACTORS)
+@in_one_item("result", [F16, F32])
+@in_one_item("squared", [False, True])
+@in_one_item("relu", [False, True])
+@in_one_item("factor", FACTORS)
 def test_dequant_by_a_float16_is_the_formula(
     result: DType, squared: bool, relu: bool, factor: float
 ) -> None:
@@ -268,9 +270,9 @@ def test_dequant_by_a_float16_is_the_formula(
     assert _same(found, np.array(expected).astype(result.numpy))
 
 
-@pytest.mark.parametrize("result", [F16, F32])
-@pytest.mark.parametrize("relu", [False, True])
-@pytest.mark.parametrize("factor", [*FACTORS, 1e-30, 2**-149, 3e38, math.inf, math.nan])
+@in_one_item("result", [F16, F32])
+@in_one_item("relu", [False, True])
+@in_one_item("factor", [*FACTORS, 1e-30, 2**-149, 3e38, math.inf, math.nan])
 def test_dequant_by_a_word_is_the_formula(result: DType, relu: bool, factor: float) -> None:
     word = word_of(factor) | 0xABCD_0000_0000_0000 | 0x0000_FF10_0000_0000
     attributes: dict[str, Any] = {"relu_flag": relu, "dtype": result.value}

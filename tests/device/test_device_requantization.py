@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from atc_py.tensor.dtypes import DType
 from tests.device.models import run_operator
 from tests.device.nodes import refusal
 from tests.device.rationals import SINGLE, held, step
+from tests.failures import in_one_item
+from tests.sampling import examples
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,9 +77,9 @@ def requantized(x: int, word: int, offset: int, *, relu: bool = False) -> int:
 # AscendRequant ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("relu", [False, True])
-@pytest.mark.parametrize("offset", OFFSETS)
-@pytest.mark.parametrize("factor", FACTORS)
+@in_one_item("relu", [False, True])
+@in_one_item("offset", OFFSETS)
+@in_one_item("factor", FACTORS)
 def test_requant_is_the_formula(factor: float, offset: int, relu: bool) -> None:
     x = np.array(SUMS, np.int32)
     word = word_of(factor, offset, shift=16, above=0x1234)
@@ -109,7 +111,7 @@ def test_requant_by_no_number(factor: float, expected: list[int]) -> None:
     st.integers(-256, 255),
     st.booleans(),
 )
-@settings(deadline=None, max_examples=100, derandomize=True)
+@examples(100)
 def test_requant_of_anything(values: list[int], factor: float, offset: int, relu: bool) -> None:
     word = word_of(factor, offset)
     inputs: list[Array | None] = [np.array(values, np.int32), np.array([word], np.uint64)]
@@ -141,10 +143,10 @@ def summed(one: int, other: int) -> int:
     return min(max(one + other, -32768), 32767)
 
 
-@pytest.mark.parametrize("dual", [False, True])
-@pytest.mark.parametrize("relu", [False, True])
-@pytest.mark.parametrize("with_addend", [False, True])
-@pytest.mark.parametrize(("factor", "offset"), [(1.0, 0), (0.5, 5), (1 / 256, -256), (0.003, 255)])
+@in_one_item("dual", [False, True])
+@in_one_item("relu", [False, True])
+@in_one_item("with_addend", [False, True])
+@in_one_item(("factor", "offset"), [(1.0, 0), (0.5, 5), (1 / 256, -256), (0.003, 255)])
 def test_requant_s16_is_the_formula(
     dual: bool, relu: bool, with_addend: bool, factor: float, offset: int
 ) -> None:
@@ -182,8 +184,8 @@ def test_requant_s16_of_a_scalar() -> None:
     assert y.tolist() == 0
 
 
-@pytest.mark.parametrize("shift", range(1, 17))
-@pytest.mark.parametrize("relu", [False, True])
+@in_one_item("shift", range(1, 17))
+@in_one_item("relu", [False, True])
 def test_dequant_s16_is_the_formula(shift: int, relu: bool) -> None:
     x = np.array(SUMS, np.int32).reshape(1, 1, 1, -1)
     word = word_of(1.5, offset=-3, shift=shift, above=0x3)  # what is not N means nothing here

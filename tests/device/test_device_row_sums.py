@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from atc_py.device.sim.numerics.row_sums import ROWS_TOGETHER, summing
 from tests.device.models import random_array
+from tests.sampling import examples
 
 
 @given(rows=st.integers(1, 60), length=st.integers(1, 3000), seed=st.integers(0, 99))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_sums_of_floats_are_close(rows: int, length: int, seed: int) -> None:
     x, out = random_array(seed, (rows, length)), np.empty((rows, 1), np.float32)
     summing(x, out)()
@@ -37,7 +38,7 @@ def test_what_is_not_finite_stays_in_its_row(odd: float) -> None:
 
 
 @given(blocks=st.integers(1, 6), rest=st.integers(2, ROWS_TOGETHER), length=st.integers(2, 1024))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_sums_do_not_depend_on_where_rows_are_cut(blocks: int, rest: int, length: int) -> None:
     x = random_array(blocks, (blocks * ROWS_TOGETHER + rest, length))
     whole, parts = (np.empty((len(x), 1), np.float32) for _ in range(2))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from atc_py.device.backend import DeviceBackend
@@ -25,6 +25,7 @@ from tests.device.models import (
     random_array,
     run_model,
 )
+from tests.sampling import examples
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -208,7 +209,7 @@ def test_tensors_without_elements_pass_through() -> None:
 
 
 @given(seed=st.integers(0, 10**6), length=st.integers(1, 25))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_random_graphs_agree_with_plain_numpy(seed: int, length: int) -> None:
     """Every value may be an output and every input is drawn anew: what sharing can break breaks."""
     generator = np.random.default_rng(seed)

@@ -17,6 +17,7 @@ from atc_py.emit.cpp import (
 )
 from atc_py.target import operators
 from atc_py.tensor.dtypes import DType
+from tests.sampling import examples
 
 
 @pytest.mark.parametrize(
@@ -56,6 +57,7 @@ def test_words_that_cpp_has_taken_are_no_identifiers(name: str, expected: str) -
 
 
 @given(st.text(max_size=300))
+@examples(200)
 def test_comment_is_one_harmless_line(text: str) -> None:
     line = comment(text)
     assert len(line.splitlines()) <= 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from atc_py.emit.collect import collect
@@ -16,6 +16,7 @@ from atc_py.ir import Engine, Graph, Phase, TensorType
 from atc_py.target import find_soc, socs
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
+from tests.sampling import examples
 
 if TYPE_CHECKING:
     from atc_py.emit.plan import Plan
@@ -80,7 +81,7 @@ def _check(plan: Plan, itemsize: int, soc: Soc) -> None:
     assert 1 <= plan.cores == tiling.core_num <= soc.aicores
 
 
-@settings(deadline=None)
+@examples(200)
 @given(EXTENTS, EXTENTS, EXTENTS, COLUMNS, SOCS)
 def test_products_fit_every_soc(
     m: int, k: int, n: int, column: tuple[DType, DType, DType], soc: Soc
@@ -119,7 +120,7 @@ WINDOWS = st.fixed_dictionaries(
 )
 
 
-@settings(deadline=None)
+@examples(200)
 @given(st.booleans(), WINDOWS, COLUMNS, SOCS)
 def test_convolutions_fit_every_soc(
     transposed: bool,

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from atc_py.emit.grid import REPEAT, Grid, grid_of, grid_tiling
 from atc_py.emit.tiling import Footprint
 from atc_py.target import find_soc, socs
+from tests.sampling import examples
 
 if TYPE_CHECKING:
     from atc_py.target import Soc
@@ -46,6 +47,7 @@ def test_axes_that_do_the_same_are_merged(
     st.integers(1, 40),
     st.sampled_from(socs()),
 )
+@examples(200)
 def test_tiles_cover_the_result_once_within_the_buffer(
     axes: list[tuple[int, bool, bool]], itemsize: int, nbytes: int, soc: Soc
 ) -> None:

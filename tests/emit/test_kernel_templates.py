@@ -1,12 +1,15 @@
-"""Templates: golden texts for each family, and what is said of templates that fail.
+"""Templates: a golden text for each skeleton, and what is said of templates that fail.
 
-The golden texts are refreshed with `ATC_PY_UPDATE_GOLDEN=1 pytest tests/emit`; look at the
-difference before you commit it.
+Kernels of every family are compiled and compared with the simulator in `tests/emit/families`.
+Golden are whole texts of a few, and of all of them the tilings, which change no result. They are
+refreshed with `ATC_PY_UPDATE_GOLDEN=1 pytest tests/emit`; look at the difference before you
+commit it.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -24,12 +27,15 @@ from atc_py.tensor.dtypes import DType
 from tests.emit.families.blocks import image, matrix, stored
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from atc_py.diag import Diagnostic
     from atc_py.ir import AttrValue, TensorType
     from atc_py.tensor.shapes import Shape
     from tests.emit.conftest import AddNode
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "kernels"
+TILINGS = GOLDEN.with_name("tilings.txt")
 F16 = DType.FLOAT16
 MAP, CHANNELS = (2, 32, 10, 12), (32,)
 CHANNELS_OF_ALL = (32, 1, 1)
@@ -112,6 +118,9 @@ IN_BLOCKS: dict[str, Shown] = {
 }
 """One kernel of each family that takes blocks."""
 
+SKELETONS = ("binary", "matmul", "move", "pool", "recurrent", "reduce")
+"""A family for each skeleton of a kernel; their texts are golden."""
+
 SIM = find_soc("sim")
 
 
@@ -123,9 +132,11 @@ def own(tmp_path: Path) -> Path:
     return folder
 
 
-def _shown(graph: Graph, add_node: AddNode) -> KernelSet:
+def _shown(
+    graph: Graph, add_node: AddNode, names: Iterable[str] = SHOWN, blocks: Iterable[str] = IN_BLOCKS
+) -> KernelSet:
     """One kernel of each family, one with links, and one for the AI CPU; one has several nodes."""
-    for shown in (*SHOWN.values(), *IN_BLOCKS.values()):
+    for shown in (*(SHOWN[name] for name in names), *(IN_BLOCKS[name] for name in blocks)):
         add_node(graph, *shown)
     add_node(graph, "Add", [MAP, (32, 1, 1)], [MAP])
     add_node(graph, *SHOWN["binary"])
@@ -140,7 +151,7 @@ def _shown(graph: Graph, add_node: AddNode) -> KernelSet:
 
 
 def test_kernels_are_the_golden_texts(graph: Graph, add_node: AddNode) -> None:
-    kernels = _shown(graph, add_node)
+    kernels = _shown(graph, add_node, SKELETONS, ())
     if os.environ.get("ATC_PY_UPDATE_GOLDEN") == "1":
         shutil.rmtree(GOLDEN, ignore_errors=True)
         for path, text in kernels.files.items():
@@ -156,7 +167,38 @@ def test_kernels_are_the_golden_texts(graph: Graph, add_node: AddNode) -> None:
         assert golden[path] == text, path
 
 
-def test_golden_texts_show_every_family() -> None:
+def _row(header: str) -> str:
+    """The numbers of a table of tilings with one row."""
+    (row,) = re.findall(r"^    \{.*?\},\n(?=\};)", header, re.DOTALL | re.MULTILINE)
+    return " ".join(row.split())
+
+
+def test_tilings_are_the_golden_ones(graph: Graph, add_node: AddNode) -> None:
+    kernels = _shown(graph, add_node)
+    headers = {path.partition("/")[0]: text for path, text in kernels.files.items() if "_t" in path}
+    text = "".join(f"{name} {_row(header)}\n" for name, header in headers.items())
+    if os.environ.get("ATC_PY_UPDATE_GOLDEN") == "1":
+        TILINGS.write_text(text, encoding="utf-8")
+    assert text.splitlines() == TILINGS.read_text(encoding="utf-8").splitlines()
+
+
+@pytest.mark.parametrize(
+    ("family", "barriers"), [("binary", 1), ("conv", 3), ("matmul", 1), ("pool", 1), ("quant", 1)]
+)
+def test_kernels_of_blocks_wait_for_what_is_filled_in(
+    graph: Graph, add_node: AddNode, family: str, barriers: int
+) -> None:
+    """For patterns and padding that no queue hands over; a run on the host needs no barrier."""
+    add_node(graph, *IN_BLOCKS[family])
+    (source,) = [
+        text
+        for path, text in emit_kernels(graph, SIM).files.items()
+        if "/" in path and path.endswith(".cpp")
+    ]
+    assert source.count("PipeBarrier<PIPE_ALL>();") == barriers
+
+
+def test_golden_tilings_show_every_family() -> None:
     assert {family.name for family in families()} <= set(SHOWN)
 
 

@@ -17,6 +17,7 @@ from atc_py.ir.nodes import Node
 from atc_py.target import find_operator, find_soc, operators
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
+from tests.failures import in_one_item
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -159,12 +160,13 @@ def _engines(row: TargetOp) -> list[Engine]:
     return [Engine.AICORE] * bool(has_aicore) + [Engine.AICPU] * bool(row.aicpu)
 
 
-@pytest.mark.parametrize(
+@in_one_item(
     ("op", "engine"), [(row.name, engine) for row in LAUNCHING for engine in _engines(row)]
 )
 def test_every_row_that_launches_a_kernel_renders(
-    op: str, engine: Engine, graph: Graph, add_node: AddNode
+    op: str, engine: Engine, add_node: AddNode
 ) -> None:
+    graph = Graph("test", Phase.TYPED)
     add_node(graph, op, engine=engine)
     kernels = emit_kernels(graph, SIM)
     (name,) = kernels.kernel_of.values()
@@ -278,10 +280,11 @@ def test_names_in_other_scripts_stay_readable(graph: Graph, add_node: AddNode) -
     assert "//   /层1/Relu_été\n" in header
 
 
-@pytest.mark.parametrize("op", [row.name for row in LAUNCHING])
+@in_one_item("op", [row.name for row in LAUNCHING])
 def test_description_has_lists_of_one_length_and_the_nodes_operands(
-    op: str, graph: Graph, add_node: AddNode
+    op: str, add_node: AddNode
 ) -> None:
+    graph = Graph("test", Phase.TYPED)
     node = add_node(graph, op)
     (text,) = _texts(emit_kernels(graph, SIM), ".json")
     (description,) = json.loads(text)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-import pytest
-
 from atc_py.emit.kernels import INDEX, emit_kernels
 from atc_py.ir import Engine, Graph, Phase, TensorType
 from atc_py.target import TargetOp, find_operator, find_soc, operators
 from atc_py.tensor.formats import Format
+from tests.failures import in_one_item
 
 if TYPE_CHECKING:
     from tests.emit.conftest import AddNode
@@ -36,9 +35,7 @@ def opened(graph: Graph, row: TargetOp) -> Graph:
     return graph
 
 
-@pytest.mark.parametrize(
-    ("op", "engine"), [(row.name, engine) for row in LAUNCHING for engine in engines(row)]
-)
+@in_one_item(("op", "engine"), [(row.name, engine) for row in LAUNCHING for engine in engines(row)])
 def test_stub_is_that_of_known_extents(op: str, engine: Engine, add_node: AddNode) -> None:
     """Only the tiling table differs, and in it only the row's numbers and its comment."""
     graph, row = Graph("test", Phase.TYPED), find_operator(op)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from atc_py.emit.tiling import BLOCK, Footprint, shard_tiling, vector_tiling
 from atc_py.target import find_soc, socs
 from atc_py.tensor.dtypes import DType
+from tests.sampling import examples
 
 if TYPE_CHECKING:
     from atc_py.emit.tiling import VectorTiling
@@ -24,6 +25,7 @@ HALF = Footprint.of([DType.FLOAT16] * 2)
 
 
 @given(COUNTS, DTYPES, st.integers(0, 8), SOCS)
+@examples(200)
 def test_vector_tiles_cover_the_range_within_the_buffer(
     total: int, dtypes: list[DType], scratch: int, soc: Soc
 ) -> None:
@@ -49,6 +51,7 @@ def _covered(row: VectorTiling) -> int:
 
 
 @given(COUNTS, SOCS)
+@examples(200)
 def test_shards_cover_the_range(total: int, soc: Soc) -> None:
     row = shard_tiling(total, soc)
     last = total - (row.shard_count - 1) * row.shard_length

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_INPUT_SHAPE
 from atc_py.options.input_shapes import format_input_shapes, parse_input_shapes
+from tests.sampling import examples
 
 NAMES = st.text(st.characters(exclude_characters=";", exclude_categories=["Cs"]), min_size=1)
 SHAPES = st.lists(st.integers(1, 2**31 - 1), max_size=5).map(tuple)
@@ -57,11 +58,13 @@ def test_bad_text_is_refused_with_the_right_form(text: str, said: str) -> None:
 
 
 @given(st.dictionaries(NAMES.filter(lambda name: name == name.strip()), SHAPES, min_size=1))
+@examples(200)
 def test_written_text_reads_back(shapes: dict[str, tuple[int, ...]]) -> None:
     assert parse_input_shapes(format_input_shapes(shapes)) == shapes
 
 
 @given(st.text())
+@examples(200)
 def test_any_text_parses_or_is_refused(text: str) -> None:
     try:
         shapes = parse_input_shapes(text)

@@ -25,6 +25,7 @@ from atc_py.frontend import read_model
 from atc_py.frontend.reading import mapped
 from atc_py.frontend.reading.wire import CutField, WireError, WireSizeError, cut_large_data, opening
 from tests.frontend import onnx_files
+from tests.sampling import examples
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -227,7 +228,7 @@ def test_truncated_weight_is_refused(tmp_path: Path) -> None:
         onnx_files.fails(lambda: read_model(path), NOT_ONNX)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(examples(200), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.binary(max_size=200))
 def test_random_bytes_are_refused(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "random.onnx"
@@ -235,9 +236,7 @@ def test_random_bytes_are_refused(tmp_path: Path, data: bytes) -> None:
     onnx_files.fails(lambda: read_model(path), NOT_ONNX)
 
 
-@settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=300
-)
+@settings(examples(300), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.integers(0, len(small_model().SerializeToString()) * 8 - 1), min_size=1))
 def test_flipped_bits_raise_coded_errors_alone(tmp_path: Path, bits: list[int]) -> None:
     data = bytearray(small_model().SerializeToString())

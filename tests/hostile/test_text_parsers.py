@@ -28,6 +28,7 @@ from atc_py.report.check.baseline import read_baseline
 from atc_py.running.feeds import read_feeds
 from atc_py.running.model import Port
 from atc_py.tensor.dtypes import DType
+from tests.sampling import examples
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -91,9 +92,7 @@ DOCUMENTS = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(KEYS), inner),
     max_leaves=12,
 ).map(json.dumps)
-QUICK = settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+QUICK = settings(examples(150), suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def attempt(parse: Callable[[], object]) -> None:

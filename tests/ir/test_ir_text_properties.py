@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from atc_py.diag import AtcError
@@ -29,6 +29,7 @@ from atc_py.ir.verifier import Rules, verify_graph
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
 from atc_py.tensor.storage import BLOCKED_FORMATS, Storage
+from tests.sampling import examples
 
 if TYPE_CHECKING:
     from atc_py.ir import AttrValue, ConstData, Node, Value
@@ -133,7 +134,7 @@ def described(node: Node) -> tuple[object, ...]:
     )
 
 
-@settings(deadline=None, max_examples=150)
+@examples(150)
 @given(graphs())
 def test_any_graph_survives_its_text_form(graph: Graph) -> None:
     text = print_graph(graph)
@@ -147,7 +148,7 @@ def test_any_graph_survives_its_text_form(graph: Graph) -> None:
     assert list(map(shown, parsed.constants())) == list(map(shown, graph.constants()))
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(graphs())
 def test_any_graph_built_through_the_interface_is_well_formed(graph: Graph) -> None:
     graph.phase = Phase.LOWERED
@@ -180,7 +181,7 @@ SNIPPETS = st.sampled_from(
 )
 
 
-@settings(deadline=None, max_examples=400)
+@examples(400)
 @given(st.data())
 def test_damaged_text_raises_nothing_but_diagnostics(data: st.DataObject) -> None:
     text = NETWORK
@@ -192,7 +193,7 @@ def test_damaged_text_raises_nothing_but_diagnostics(data: st.DataObject) -> Non
         print_graph(parse_graph(text))
 
 
-@settings(deadline=None, max_examples=100)
+@examples(100)
 @given(st.lists(SNIPPETS | st.text(max_size=3), max_size=30).map(" ".join))
 def test_any_text_raises_nothing_but_diagnostics(text: str) -> None:
     with suppress(AtcError):

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from atc_py.tensor.dtypes import DType
 from tests.end_to_end import one_node_model
 from tests.lowering.listed_forms import SHAPES, broadcast_shapes_of, listed_forms, values
 from tests.lowering.reference import agree_with_formula, agree_with_onnxruntime
+from tests.sampling import examples
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Array = NDArray[Any]
-
-settings.register_profile("numeric", deadline=None, max_examples=40, derandomize=True)
-settings.load_profile("numeric")
 
 
 def _div(a: Array, b: Array) -> Array:
@@ -66,7 +64,7 @@ def _operands(data: st.DataObject, dtype: DType, count: int = 2, **drawn: Any) -
 
 @pytest.mark.parametrize("op_type", sorted(ARITHMETIC))
 @given(data=st.data())
-@settings(max_examples=20)
+@examples(20)
 def test_arithmetic_agrees_with_its_definition(op_type: str, data: st.DataObject) -> None:
     opset, dtype = data.draw(st.sampled_from(listed_forms(op_type)))
     if op_type == "Pow" and dtype.is_integer:
@@ -81,7 +79,7 @@ def test_arithmetic_agrees_with_its_definition(op_type: str, data: st.DataObject
 
 @pytest.mark.parametrize("fmod", [None, 0, 1])
 @given(data=st.data())
-@settings(max_examples=20)
+@examples(20)
 def test_mod_has_the_sign_of_the_divisor_or_with_fmod_of_the_dividend(
     fmod: int | None, data: st.DataObject
 ) -> None:
@@ -117,7 +115,7 @@ def test_pow_of_integers_with_negative_exponents_drops_the_fraction(opset: int) 
 
 @pytest.mark.parametrize("op_type", sorted(COMPARISONS))
 @given(data=st.data())
-@settings(max_examples=20)
+@examples(20)
 def test_comparison_agrees_with_its_definition(op_type: str, data: st.DataObject) -> None:
     opset, dtype = data.draw(st.sampled_from(listed_forms(op_type)))
     feeds = _operands(data, dtype, bounds=(-2.0, 2.0))
@@ -128,7 +126,7 @@ def test_comparison_agrees_with_its_definition(op_type: str, data: st.DataObject
 
 @pytest.mark.parametrize("op_type", sorted(VARIADIC))
 @given(data=st.data())
-@settings(max_examples=20)
+@examples(20)
 def test_variadic_operator_agrees_with_its_definition(op_type: str, data: st.DataObject) -> None:
     """Whole numbers, so that sums are exact in every dtype and one rounding is left."""
     opset, dtype = data.draw(st.sampled_from(listed_forms(op_type)))
@@ -140,7 +138,7 @@ def test_variadic_operator_agrees_with_its_definition(op_type: str, data: st.Dat
 
 
 @given(data=st.data())
-@settings(max_examples=20)
+@examples(20)
 def test_where_agrees_with_its_definition(data: st.DataObject) -> None:
     opset, dtype = data.draw(st.sampled_from(listed_forms("Where", 1)))
     feeds = _operands(data, dtype, 3)
@@ -149,7 +147,7 @@ def test_where_agrees_with_its_definition(data: st.DataObject) -> None:
 
 
 @given(data=st.data())
-@settings(max_examples=30)
+@examples(30)
 def test_expand_agrees_with_its_definition(data: st.DataObject) -> None:
     opset, dtype = data.draw(st.sampled_from(listed_forms("Expand")))
     shape, other = data.draw(broadcast_shapes_of(2))
@@ -166,7 +164,7 @@ def _prelu(x: Array, slope: Array) -> Array:
 
 
 @given(data=st.data())
-@settings(max_examples=30)
+@examples(30)
 def test_prelu_broadcasts_its_slope(data: st.DataObject) -> None:
     """One slope, slopes of channels, and what the list's rule lets through besides."""
     opset, dtype = data.draw(st.sampled_from(listed_forms("PRelu")))

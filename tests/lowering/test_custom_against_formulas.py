@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from atc_py.diag import AtcError
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     Array = npt.NDArray[Any]
-
-settings.register_profile("numeric", deadline=None, max_examples=30, derandomize=True)
-settings.load_profile("numeric")
 
 MODES = st.sampled_from([KEEP, FORCE])
 

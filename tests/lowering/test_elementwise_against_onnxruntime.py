@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from atc_py.tensor.dtypes import DType
@@ -20,6 +20,7 @@ from tests.lowering.reference import (
     agree_with_onnxruntime,
     run_in_mode,
 )
+from tests.sampling import examples
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Array = NDArray[Any]
-
-settings.register_profile("numeric", deadline=None, max_examples=40, derandomize=True)
-settings.load_profile("numeric")
 
 _erf = np.vectorize(math.erf, otypes=[np.float64])
 
@@ -117,7 +115,7 @@ PARAMETRIC: dict[str, tuple[Callable[..., Any], dict[str, tuple[float, ...]]]] =
 
 @pytest.mark.parametrize("op_type", sorted(FUNCTIONS))
 @given(data=st.data())
-@settings(max_examples=20)
+@examples(20)
 def test_function_agrees_with_its_definition(op_type: str, data: st.DataObject) -> None:
     formula, bounds = FUNCTIONS[op_type]
     opset, dtype = data.draw(st.sampled_from(listed_forms(op_type)))
@@ -127,7 +125,7 @@ def test_function_agrees_with_its_definition(op_type: str, data: st.DataObject) 
 
 @pytest.mark.parametrize("op_type", sorted(PARAMETRIC))
 @given(data=st.data())
-@settings(max_examples=20)
+@examples(20)
 def test_activation_agrees_with_its_definition(op_type: str, data: st.DataObject) -> None:
     formula, choices = PARAMETRIC[op_type]
     opset, dtype = data.draw(st.sampled_from(listed_forms(op_type)))

@@ -10,7 +10,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.lowering.custom_nodes import FORCE, KEEP, RELATIVE, near, normal, run
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     Array = npt.NDArray[Any]
-
-settings.register_profile("numeric", deadline=None, max_examples=30, derandomize=True)
-settings.load_profile("numeric")
 
 MODES = st.sampled_from([KEEP, FORCE])
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from atc_py.diag import AtcError
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from atc_py.tensor.dtypes import DType
 
     Array = NDArray[Any]
-
-settings.register_profile("numeric", deadline=None, max_examples=40, derandomize=True)
-settings.load_profile("numeric")
 
 SOLID = st.lists(st.integers(1, 4), min_size=1, max_size=4)
 CONSTANT = st.booleans()

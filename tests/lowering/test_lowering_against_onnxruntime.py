@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.end_to_end import one_node_model, run_with_atc_py, run_with_onnxruntime
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     Array = npt.NDArray[Any]
-
-settings.register_profile("numeric", deadline=None, max_examples=40, derandomize=True)
-settings.load_profile("numeric")
 
 RELATIVE = 2e-5
 """Share of an output's largest magnitude; a sum of 1,000 float32 products errs by less."""

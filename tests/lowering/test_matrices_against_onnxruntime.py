@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from atc_py.tensor.dtypes import DType
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from tests.lowering.precise import Feeds
 
     Array = npt.NDArray[Any]
-
-settings.register_profile("numeric", deadline=None, max_examples=40, derandomize=True)
-settings.load_profile("numeric")
 
 OPSETS = st.sampled_from([8, 9, 13])
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.end_to_end import one_node_model
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from tests.lowering.precise import Feeds
 
     Array = npt.NDArray[Any]
-
-settings.register_profile("numeric", deadline=None, max_examples=40, derandomize=True)
-settings.load_profile("numeric")
 
 FLOATS = ("float32", "float16")
 SHAPE = st.lists(st.integers(1, 4), min_size=1, max_size=4)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from atc_py.diag import AtcError
@@ -20,14 +20,12 @@ from atc_py.tensor.dtypes import DType
 from tests.device.models import run_operator
 from tests.end_to_end import one_node_model, run_with_atc_py, run_with_onnxruntime
 from tests.relaxed_specs import relaxed_specs
+from tests.sampling import examples
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     Array = npt.NDArray[Any]
-
-settings.register_profile("numeric", deadline=None, max_examples=30, derandomize=True)
-settings.load_profile("numeric")
 
 KEEP = "must_keep_origin_dtype"
 RELATIVE = {KEEP: 2e-5, "force_fp16": 4e-3}
@@ -172,7 +170,7 @@ def scored_boxes(draw: st.DrawFn) -> dict[str, Array]:
     st.sampled_from([None, -1.0, 0.4, 2.0]),
     st.integers(0, 1),
 )
-@settings(max_examples=80)
+@examples(80)
 def test_non_max_suppression(
     feeds: dict[str, Array],
     most: int | None,

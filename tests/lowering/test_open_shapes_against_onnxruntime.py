@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.lowering.opened import (
@@ -30,9 +30,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
     Feeds = Mapping[str, Array]
-
-settings.register_profile("numeric", deadline=None, max_examples=30, derandomize=True)
-settings.load_profile("numeric")
 
 INTEGERS = st.sampled_from([np.int32, np.int64])
 

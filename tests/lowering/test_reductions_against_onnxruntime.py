@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from atc_py.tensor.dtypes import DType
 from tests.device.tolerances import assert_close
 from tests.end_to_end import one_node_model
 from tests.lowering.precise import KEEP, MODES, NARROW, agree, compiled, numbers
+from tests.sampling import examples
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
     from tests.lowering.precise import Feeds
 
     Array = npt.NDArray[Any]
-
-settings.register_profile("numeric", deadline=None, max_examples=40, derandomize=True)
-settings.load_profile("numeric")
 
 FLOATS = ("float32", "float16")
 NORMS = ("ReduceL1", "ReduceL2", "ReduceProd", "ReduceSumSquare")
@@ -88,7 +86,7 @@ def test_reduction_of_floats(
 @pytest.mark.parametrize("dtype", ["uint32", "uint64", "int32", "int64"])
 @pytest.mark.parametrize("op_type", NORMS)
 @given(reductions(), st.sampled_from(MODES), st.integers(0, 99))
-@settings(max_examples=8)
+@examples(8)
 def test_reduction_of_integers_is_exact(
     op_type: str,
     dtype: str,
@@ -229,7 +227,7 @@ def test_position_of_the_first_of_equal_values(
     st.sampled_from(MODES),
     st.sampled_from([np.int32, np.int64]),
 )
-@settings(max_examples=20)
+@examples(20)
 def test_cumsum(
     fixed: bool, shape: list[int], data: st.DataObject, dtype: str, mode: str, index: Any
 ) -> None:

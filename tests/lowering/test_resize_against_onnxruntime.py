@@ -6,19 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.end_to_end import one_node_model, run_with_onnxruntime
 from tests.lowering.reference import MODES, run_in_mode
+from tests.sampling import examples
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Array = NDArray[Any]
-
-settings.register_profile("numeric", deadline=None, max_examples=40, derandomize=True)
-settings.load_profile("numeric")
 
 COORDINATES = [
     "half_pixel",
@@ -79,7 +77,7 @@ def targets(draw: st.DrawFn, shape: tuple[int, ...]) -> dict[str, Array]:
 
 @pytest.mark.parametrize("coordinates", COORDINATES)
 @given(st.tuples(EXTENT, EXTENT), st.sampled_from([11, 12]), st.data())
-@settings(max_examples=20)
+@examples(20)
 def test_nearest(
     coordinates: str, extents: tuple[int, int], opset: int, data: st.DataObject
 ) -> None:
@@ -97,7 +95,7 @@ def test_nearest(
 
 @pytest.mark.parametrize("coordinates", COORDINATES)
 @given(st.tuples(EXTENT, EXTENT), st.sampled_from([11, 12]), st.data())
-@settings(max_examples=20)
+@examples(20)
 def test_linear(
     coordinates: str, extents: tuple[int, int], opset: int, data: st.DataObject
 ) -> None:
@@ -130,7 +128,7 @@ def rois(draw: st.DrawFn, shape: tuple[int, ...], constants: dict[str, Array]) -
 
 @pytest.mark.parametrize("mode", ["nearest", "linear"])
 @given(st.tuples(EXTENT, EXTENT), SCALE, SCALE)
-@settings(max_examples=30)
+@examples(30)
 def test_at_opset_10(mode: str, extents: tuple[int, int], first: float, second: float) -> None:
     scales = np.array([1, 1, first, second], np.float32)
     agree(picture(1, 2, *extents), 10, {"scales": scales}, mode=mode)

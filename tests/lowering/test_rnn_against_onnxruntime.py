@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from atc_py.diag import AtcError
 from tests.end_to_end import one_node_model, run_with_atc_py, run_with_onnxruntime
+from tests.sampling import examples
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
     import onnx
 
     Array = npt.NDArray[Any]
-
-settings.register_profile("numeric", deadline=None, max_examples=40, derandomize=True)
-settings.load_profile("numeric")
 
 KEEP = "must_keep_origin_dtype"
 RELATIVE = {KEEP: 2e-5, "force_fp16": 4e-3}
@@ -139,14 +137,14 @@ def test_gru(layer: Layer, mode: str) -> None:
 
 
 @given(layers("GRU"), st.lists(st.sampled_from(ACTIVATIONS), min_size=4, max_size=4), st.data())
-@settings(max_examples=25)
+@examples(25)
 def test_gru_activations(layer: Layer, names: list[str], data: st.DataObject) -> None:
     _activate(layer, names, data)
     agree(layer, KEEP)
 
 
 @given(layers("LSTM"), st.lists(st.sampled_from(ACTIVATIONS), min_size=6, max_size=6), st.data())
-@settings(max_examples=25)
+@examples(25)
 def test_lstm_activations(layer: Layer, names: list[str], data: st.DataObject) -> None:
     _activate(layer, names, data)
     agree(layer, KEEP)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from atc_py.tensor.dtypes import DType
@@ -19,9 +19,6 @@ from tests.lowering.reference import MODES, run_in_mode
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
-
-settings.register_profile("numeric", deadline=None, max_examples=40, derandomize=True)
-settings.load_profile("numeric")
 
 SOLID = st.lists(st.integers(1, 4), min_size=1, max_size=5)
 

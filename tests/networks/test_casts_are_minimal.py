@@ -18,6 +18,7 @@ from tests.networks.builders.branching import build_expert_model, build_varied_m
 from tests.networks.builders.detector import build_detector
 from tests.networks.builders.speech import build_speech_model
 from tests.networks.builders.transformer import build_masked_transformer
+from tests.sampling import alternating
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,7 +32,7 @@ BUILDERS = {
     "speech": build_speech_model,
     "transformer": build_masked_transformer,
 }
-LIGHT_NETWORKS = ("resnet50", "densenet121", "squeezenet")
+LIGHT_NETWORKS = ("resnet50", "squeezenet", "densenet121")
 SOC = "Ascend910B3"
 
 
@@ -92,8 +93,10 @@ def test_network_has_no_cast_too_many(name: str, mode: str, tmp_path: Path) -> N
     assert wasted(model) == []
 
 
-@pytest.mark.parametrize("mode", ["force_fp16", "force_fp32", "allow_mix_precision_bf16"])
-@pytest.mark.parametrize("name", LIGHT_NETWORKS)
+@pytest.mark.parametrize(
+    ("name", "mode"),
+    alternating(LIGHT_NETWORKS, ["force_fp16", "force_fp32", "allow_mix_precision_bf16"]),
+)
 def test_light_network_has_no_cast_too_many(name: str, mode: str, tmp_path: Path) -> None:
     model = compiled(LIGHT / f"light_{name}.onnx", mode, tmp_path / "net.om")
     assert wasted(model) == []

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import atc_py
+from tests.sampling import alternating
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -47,8 +48,7 @@ def stated_row(name: str, soc: str, om: Path) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-@pytest.mark.parametrize("soc", SOCS)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("name", "soc"), alternating(NAMES, SOCS))
 def test_conversions_are_the_ones_stated(name: str, soc: str, tmp_path: Path) -> None:
     page = (ROOT / "docs" / "layout.md").read_text(encoding="utf-8")
     assert stated_row(name, soc, tmp_path / "m.om") in page.splitlines()
@@ -62,9 +62,9 @@ def test_every_network_is_stated() -> None:
     assert stated == {name.rsplit("_", 1)[0] for name in NAMES}
 
 
-@pytest.mark.parametrize(("soc", "mode"), TARGETS)
-@pytest.mark.parametrize("name", NAMES)
-def test_blocks_change_no_bit(name: str, soc: str, mode: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "target"), alternating(NAMES, TARGETS))
+def test_blocks_change_no_bit(name: str, target: tuple[str, str], tmp_path: Path) -> None:
+    soc, mode = target
     feeds = dict(np.load(MODELS / name / "inputs.npz"))
     found = []
     for label, off in (("rows", LAYOUT), ("blocks", [])):

@@ -18,6 +18,7 @@ from atc_py.package.npy import npy_header
 from atc_py.package.reader import open_model
 from atc_py.package.writer import PackageContents, write_model
 from atc_py.tensor.dtypes import DType
+from tests.failures import in_one_item
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -82,8 +83,8 @@ def test_extracted_weights_open_with_numpy(tmp_path: Path) -> None:
             np.testing.assert_array_equal(loaded, model.array(member))
 
 
-@pytest.mark.parametrize("shape", [(), (0,), (7,), (2, 3, 4), (10**9, 0), (1,) * 20], ids=str)
-@pytest.mark.parametrize("dtype", list(DType), ids=lambda dtype: dtype.value)
+@in_one_item("shape", [(), (0,), (7,), (2, 3, 4), (10**9, 0), (1,) * 20])
+@in_one_item("dtype", list(DType))
 def test_header_is_read_by_numpy(dtype: DType, shape: tuple[int, ...]) -> None:
     header = npy_header(dtype, shape)
     assert len(header) % 64 == 0

@@ -15,6 +15,7 @@ from atc_py.package.reader import OfflineModel, open_model
 from atc_py.package.schema import OmOrigin
 from atc_py.package.writer import PackageContents, write_model
 from atc_py.tensor.dtypes import DType
+from tests.failures import in_one_item
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,8 +41,8 @@ def read_back(path: Path, graph: Graph) -> list[npt.NDArray[np.generic]]:
         return [model.array(tensor.member or "") for tensor in tensors]
 
 
-@pytest.mark.parametrize("dtype", list(DType), ids=lambda dtype: dtype.value)
-@pytest.mark.parametrize("shape", [(), (1,), (3, 5), (0,), (2, 0, 3), (1, 1, 1, 1, 7)], ids=str)
+@in_one_item("dtype", list(DType))
+@in_one_item("shape", [(), (1,), (3, 5), (0,), (2, 0, 3), (1, 1, 1, 1, 7)])
 def test_constant_comes_back_in_every_dtype_and_shape(
     dtype: DType, shape: tuple[int, ...], tmp_path: Path
 ) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from atc_py.ir.parser import parse_graph
@@ -19,6 +19,7 @@ from atc_py.passes.precision.fold_constant_casts import FoldConstantCastsPass
 from atc_py.target import find_soc
 from tests.passes.fusing import changed, fuse
 from tests.passes.numbers import results_of_typed
+from tests.sampling import examples
 
 if TYPE_CHECKING:
     from atc_py.ir import Graph
@@ -270,7 +271,7 @@ def listed(extents: list[int]) -> str:
 
 
 @given(data=st.data())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_masks_broadcast_along_every_axis_keep_the_numbers(data: st.DataObject) -> None:
     shape = data.draw(st.lists(st.integers(1, 6), min_size=1, max_size=4))
     rank = data.draw(st.integers(0, len(shape)))

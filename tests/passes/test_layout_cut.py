@@ -5,11 +5,12 @@ from __future__ import annotations
 from itertools import chain, combinations
 from typing import TYPE_CHECKING
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from atc_py.passes.layout import cut
 from atc_py.passes.layout.cut import SINK, SOURCE, cheapest_side, cut_cost
+from tests.sampling import examples
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +38,7 @@ def problems(draw: st.DrawFn) -> tuple[int, list[Edge]]:
 
 
 @given(problems())
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_cut_is_the_cheapest_with_the_fewest_points(problem: tuple[int, list[Edge]]) -> None:
     count, edges = problem
     found = cheapest_side(count, edges)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from atc_py.passes.memory.gaps import Gaps
+from tests.sampling import examples
 
 if TYPE_CHECKING:
     from random import Random
@@ -34,7 +35,7 @@ def expected(units: list[bool], size: int, *, best: bool) -> int:
 
 
 @given(st.randoms(use_true_random=False), st.booleans(), st.integers(0, 120))
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_room_is_found_where_a_plain_search_finds_it(dice: Random, best: bool, holes: int) -> None:
     gaps = Gaps()
     take = gaps.take_best if best else gaps.take_first

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from atc_py.ir import Engine, Graph, Phase, TensorType
@@ -16,6 +16,7 @@ from atc_py.passes.precision.verifier_rules import verifier_rules
 from atc_py.target import find_soc
 from atc_py.tensor.dtypes import DType
 from tests.passes.replaying import first_fit, replay
+from tests.sampling import examples
 
 if TYPE_CHECKING:
     from atc_py.ir import Value
@@ -76,7 +77,7 @@ def _add(draw: st.DrawFn, graph: Graph, values: list[Value], value: Value) -> No
 
 
 @given(graphs(), st.booleans())
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_plan_of_a_random_graph_is_sound(graph: Graph, reuse: bool) -> None:
     graph.memory = plan_memory(graph, 512, reuse=reuse)
     assert replay(graph) == []
@@ -119,7 +120,7 @@ def simple_first_fit(blocks: list[Span]) -> int:
 
 
 @given(spans())
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_packing_keeps_apart_and_is_between_bound_and_first_fit(blocks: list[Span]) -> None:
     packing = pack(blocks)
     ends = [o + block.size for o, block in zip(packing.offsets, blocks, strict=True)]

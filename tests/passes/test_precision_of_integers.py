@@ -12,6 +12,7 @@ from atc_py.options.compile_options import PrecisionMode
 from atc_py.passes.precision.assign_precision import AssignPrecisionPass
 from atc_py.target import Resource, find_operator, socs
 from atc_py.tensor.dtypes import DType
+from tests.failures import in_one_item
 
 if TYPE_CHECKING:
     from tests.passes.conftest import RunPass
@@ -46,9 +47,9 @@ graph @g phase lowered {{
 """
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("operands", OPERANDS)
-@pytest.mark.parametrize("op", LAYERS)
+@in_one_item("mode", MODES)
+@in_one_item("operands", OPERANDS)
+@in_one_item("op", LAYERS)
 def test_int8_layer_takes_its_column_in_every_mode(
     run_pass: RunPass, op: str, operands: str, mode: str
 ) -> None:

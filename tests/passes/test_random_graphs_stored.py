@@ -13,10 +13,11 @@ from atc_py.tensor.dtypes import DType
 from tests.device.models import random_array
 from tests.device.stored_models import model_of, run_both
 from tests.passes.test_storage_is_cheapest import graphs
+from tests.sampling import examples
 
 
 @given(graphs())
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(examples(80), suppress_health_check=[HealthCheck.too_slow])
 def test_random_graph_gives_the_same_bits_in_its_storage(text: str) -> None:
     graph = parse_graph(text)
     run_passes(graph, PassContext(find_soc("sim"), PrecisionMode.FORCE_FP16, "model.onnx"))

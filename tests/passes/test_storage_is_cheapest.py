@@ -17,6 +17,7 @@ from atc_py.passes.precision.assign_precision import AssignPrecisionPass
 from atc_py.target import find_soc
 from atc_py.target.storage_choices import ROWS, storage_choices
 from atc_py.target.stored_nodes import IMAGES, MATRICES
+from tests.sampling import examples
 
 if TYPE_CHECKING:
     from atc_py.ir import Graph, Node, Value
@@ -105,7 +106,7 @@ def _inside(value: Value) -> bool:
 
 
 @given(graphs())
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(examples(150), suppress_health_check=[HealthCheck.too_slow])
 def test_choice_is_within_a_twentieth_of_the_best(text: str) -> None:
     graph, soc = parse_graph(text), find_soc("Ascend310P3")
     context = PassContext(soc, PrecisionMode.FORCE_FP16, "model.onnx")

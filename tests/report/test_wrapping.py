@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atc_py.report.wrapping import columns, cut, wrap
+from tests.sampling import examples
 
 
 @pytest.mark.parametrize(("text", "width"), [("", 0), ("ab", 2), ("卷积", 4), ("a，b", 4)])
@@ -37,6 +38,7 @@ def test_cut_leaves_dots() -> None:
 
 
 @given(st.text("ab 卷积，。（）\n", max_size=80), st.integers(8, 30))
+@examples(200)
 def test_no_letter_is_lost_and_no_line_is_too_long(text: str, width: int) -> None:
     lines = wrap(text, width=width)
     assert "".join("".join(lines).split()) == "".join(text.split())

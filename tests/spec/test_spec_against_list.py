@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from atc_py.spec import OpSpec, all_specs
+from tests.failures import Failures
 
 LIST = Path(__file__).resolve().parents[2] / ".." / "shared/reference/onnx_operator_spec_list.zh.md"
 pytestmark = pytest.mark.skipif(not LIST.is_file(), reason="the operator list is not here")
@@ -27,6 +29,7 @@ SILENT = {"Conv", "If"}
 """Operators whose dtypes the list leaves out; their notes say how that is read."""
 
 
+@cache
 def _sections() -> dict[str, list[str]]:
     """Lines of each operator's section, without escapes and blank lines."""
     sections: dict[str, list[str]] = {}
@@ -54,15 +57,22 @@ def _of(spec: OpSpec) -> list[str]:
 
 
 @pytest.mark.parametrize("spec", SPECS)
-def test_opsets_are_those_of_the_list(spec: OpSpec) -> None:
+def test_spec_says_what_the_list_says(spec: OpSpec) -> None:
+    with Failures() as failures:
+        for check in (_same_opsets, _same_dtypes, _same_attributes, _same_numbers):
+            with failures.of(check.__name__):
+                check(spec)
+
+
+def _same_opsets(spec: OpSpec) -> None:
     line = next((line for line in _of(spec) if line.startswith("Opset")), "")
     listed = tuple(int(number) for number in re.findall(r"\d+", line))
     assert spec.opsets == listed
     assert spec.custom == (not listed)
 
 
-@pytest.mark.parametrize("spec", SPECS)
-def test_first_input_has_the_dtypes_of_the_list(spec: OpSpec) -> None:
+def _same_dtypes(spec: OpSpec) -> None:
+    """The first input has the dtypes of the list."""
     lines = _part(_of(spec), "输入")
     lines += [line for line in _part(_of(spec), "约束") if STATED.search(line)]
     line = next((line for line in lines if DTYPE.search(line)), "")
@@ -81,8 +91,8 @@ def test_first_input_has_the_dtypes_of_the_list(spec: OpSpec) -> None:
         assert given == listed
 
 
-@pytest.mark.parametrize("spec", SPECS)
-def test_attributes_of_the_list_are_there(spec: OpSpec) -> None:
+def _same_attributes(spec: OpSpec) -> None:
+    """Attributes of the list are there."""
     lines = _part(_of(spec), "属性")
     listed = {m[1] for line in lines if (m := NAMED.match(line))}
     given = {row.listed_as or row.name for row in spec.attributes if row.listed}
@@ -91,8 +101,8 @@ def test_attributes_of_the_list_are_there(spec: OpSpec) -> None:
     assert all(name in elsewhere for name in given - listed)
 
 
-@pytest.mark.parametrize("spec", SPECS)
-def test_every_number_of_the_constraints_is_used(spec: OpSpec) -> None:
+def _same_numbers(spec: OpSpec) -> None:
+    """Every number of the constraints is used."""
     text = spec_text(spec)
     for line in _part(_of(spec), "约束"):
         plain = re.sub(r"fp\d+|v\d+|\dD|\[[01]\]|[A-Za-z_]+\d+", " ", line)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_SPEC, FILE_NOT_FOUND, FILE_UNREADABLE
 from atc_py.spec import AttributeType, Level, load_spec, parse_spec
 from atc_py.tensor.dtypes import DType
+from tests.sampling import examples
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -410,7 +411,7 @@ def _mutated(draw: st.DrawFn) -> str:
     return text
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(_mutated())
 def test_loader_never_raises_anything_but_coded_errors(text: str) -> None:
     found: tuple[Diagnostic, ...] = ()

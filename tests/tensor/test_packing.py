@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
 from atc_py.tensor.packing import pack, unpack
 from atc_py.tensor.storage import ImpossibleStorageError, Storage, stored_shape
+from tests.failures import in_one_item
+from tests.sampling import examples
 from tests.storage_rules import expected
 
 if TYPE_CHECKING:
@@ -64,8 +66,8 @@ def raw(array: NDArray[Any]) -> bytes:
     return np.ascontiguousarray(array).tobytes()
 
 
-@pytest.mark.parametrize("dtype", [F16, DType.INT8, DType.INT4, DType.BFLOAT16])
-@pytest.mark.parametrize(("shape", "origin", "storage"), CASES, ids=str)
+@in_one_item("dtype", [F16, DType.INT8, DType.INT4, DType.BFLOAT16])
+@in_one_item(("shape", "origin", "storage"), CASES)
 def test_every_element_lies_where_the_rule_says(
     shape: tuple[int, ...], origin: Format, storage: Storage, dtype: DType
 ) -> None:
@@ -80,8 +82,8 @@ def test_every_element_lies_where_the_rule_says(
     assert raw(packed) == raw(wanted)
 
 
-@pytest.mark.parametrize("dtype", DType)
-@pytest.mark.parametrize(("shape", "origin", "storage"), CASES, ids=str)
+@in_one_item("dtype", DType)
+@in_one_item(("shape", "origin", "storage"), CASES)
 def test_unpacking_gives_back_what_was_packed(
     shape: tuple[int, ...], origin: Format, storage: Storage, dtype: DType
 ) -> None:
@@ -122,7 +124,7 @@ def tensors(draw: st.DrawFn) -> tuple[NDArray[Any], Format, Storage]:
     return array, origin, Storage(form, groups)
 
 
-@settings(deadline=None, max_examples=150)
+@examples(150)
 @given(tensors())
 def test_any_bits_survive_and_padding_is_zero(case: tuple[NDArray[Any], Format, Storage]) -> None:
     array, origin, storage = case

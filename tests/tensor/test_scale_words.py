@@ -19,6 +19,7 @@ from atc_py.tensor.scale_words import (
     encode_graph,
     encode_hardware,
 )
+from tests.sampling import examples
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -95,6 +96,7 @@ def test_hardware_factor_is_cut_off_toward_zero() -> None:
 
 
 @given(st.lists(WORD, max_size=9))
+@examples(200)
 def test_words_come_back(words: list[int]) -> None:
     array = np.array(words, np.uint64)
     finite = array[np.isfinite(decode_graph(array).scale)]
@@ -104,6 +106,7 @@ def test_words_come_back(words: list[int]) -> None:
 
 
 @given(FACTORS, st.integers(0, 255), st.integers(-128, 127))
+@examples(200)
 def test_graph_parts_come_back(scale: float, shift: int, offset: int) -> None:
     found = decode_graph(encode_graph(graph(scale, shift, offset)))
     assert found.scale.tobytes() == np.float32(scale).tobytes()
@@ -111,6 +114,7 @@ def test_graph_parts_come_back(scale: float, shift: int, offset: int) -> None:
 
 
 @given(FACTORS, st.integers(1, 16), st.integers(-256, 255), st.booleans(), st.booleans())
+@examples(200)
 def test_hardware_parts_come_back(
     scale: float, shift: int, offset: int, relu: bool, signed: bool
 ) -> None:

@@ -9,6 +9,7 @@ import pytest
 from atc_py.ir import TensorType
 from atc_py.tensor.formats import Format
 from atc_py.tensor.storage import Storage
+from tests import sampling
 
 if TYPE_CHECKING:
     from atc_py.kernels.verify import Checked
@@ -22,8 +23,8 @@ SANITIZED = [False, pytest.param(True, marks=pytest.mark.sweep)]
 
 
 def sampled(first: str, *others: str) -> list[Any]:
-    """Parameters of which the first is tested always, and all by `make kernels`."""
-    return [first, *(pytest.param(each, marks=pytest.mark.sweep) for each in others)]
+    """Parameters of which the first is tested always, and all in the whole sweep."""
+    return sampling.sampled([first], others)
 
 
 def stored(dtype: DType, shape: Shape, name: str, groups: int = 1) -> TensorType:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
 from atc_py.emit.kernels import emit_kernels
-from atc_py.kernels.toolchain import find_compiler
+from atc_py.kernels import toolchain
+from atc_py.kernels.toolchain import Compiler, find_compiler
 from atc_py.kernels.verify import verify_kernels
 from atc_py.package.contents import PackageContents
 from atc_py.package.reader import open_model
 from atc_py.package.writer import write_model
+from atc_py.system.resources import templates_dir
 from atc_py.target import find_soc
+from tests.sampling import WHOLE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,14 +40,39 @@ class Verified(Protocol):
     ) -> list[Checked]: ...
 
 
+HEADERS = ("runner.h", "kernel_operator.h", "cpu_kernel.h", "cpu_kernel_utils.h", "Eigen/Core")
+"""All headers of the host that kernels include."""
+
+
+FLAGS = tuple("-Og" if flag == "-O1" else flag for flag in toolchain._FLAGS)
+"""Those of the command, but that the compiler does not optimize for long."""
+
+
+@pytest.fixture(scope="session")
+def headers(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The headers of the host, compiled once."""
+    folder = tmp_path_factory.mktemp("headers")
+    path = folder / "all.h"
+    path.write_text("".join(f'#include "{name}"\n' for name in HEADERS))
+    flags = [*FLAGS, "-I", str(templates_dir() / "host"), "-x", "c++-header"]
+    command = [*find_compiler().command, *flags, str(path), "-o", f"{path}.gch"]
+    subprocess.run(command, check=True)
+    return path
+
+
 @pytest.fixture
-def verified(tmp_path: Path) -> Verified:
-    """What becomes of each kernel on each set of shapes."""
-    return partial(_verified, tmp_path)
+def verified(tmp_path: Path, headers: Path) -> Verified:
+    """What becomes of each kernel on each set of shapes.
+
+    Whole sweeps build as the command does, and so do the tests of `atc-py kernels --verify` and
+    `test_every_kernel_compiles`; the others build in half the time.
+    """
+    return partial(_verified, tmp_path, None if WHOLE in os.environ else headers)
 
 
 def _verified(
     folder: Path,
+    headers: Path | None,
     graph: Graph,
     soc: str = "sim",
     *,
@@ -56,8 +86,12 @@ def _verified(
     contents = PackageContents("test", soc, kernels=kernels.files, kernel_of=kernels.kernel_of)
     path = folder / f"{graph.name}.om"
     write_model(graph, path, contents)
-    with open_model(path) as model:
-        return verify_kernels(model, find_compiler(sanitize=sanitize))
+    compiler = find_compiler(sanitize=sanitize)
+    with open_model(path) as model, pytest.MonkeyPatch.context() as patch:
+        if headers is not None and not sanitize:
+            patch.setattr(toolchain, "_FLAGS", FLAGS)
+            compiler = Compiler((*compiler.command, "-include", str(headers)))
+        return verify_kernels(model, compiler)
 
 
 def wrong(checked: list[Checked]) -> list[str]:

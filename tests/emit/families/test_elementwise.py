@@ -11,6 +11,7 @@ from atc_py.ir import Graph, Phase, TensorType
 from atc_py.target import find_operator
 from atc_py.tensor.dtypes import DType
 from tests.emit.families.conftest import wrong
+from tests.sampling import sampled
 
 if TYPE_CHECKING:
     from atc_py.ir import AttrValue
@@ -89,11 +90,9 @@ def test_first_column_of_every_operator_agrees(
     assert wrong(checked) == []
 
 
-@pytest.mark.parametrize(
-    "pick", [1, 2, *(pytest.param(at, marks=pytest.mark.sweep) for at in range(3, 9))]
-)
+@pytest.mark.parametrize("pick", sampled([1], range(2, 9)))
 def test_other_columns_agree(add_node: AddNode, verified: Verified, pick: int) -> None:
-    """A third of the operators in each of the columns; all of them by `make kernels`."""
+    """A third of the operators in each of the columns."""
     checked = verified(_graph_of(add_node, OPERATORS[pick % 3 :: 3], pick))
     assert wrong(checked) == []
 
@@ -117,7 +116,7 @@ def _result(one: Shape, other: Shape) -> Shape:
     return tuple(b if a == 1 else a for a, b in pairs)
 
 
-@pytest.mark.parametrize("soc", ["sim", "Ascend910B1"])
+@pytest.mark.parametrize("soc", sampled(["Ascend910B1"], ["sim"]))
 def test_broadcasting_along_every_axis_agrees(
     add_node: AddNode, verified: Verified, soc: str
 ) -> None:
@@ -170,7 +169,7 @@ def test_more_summands_than_buffers_are_left_to_write(
 
 def test_kernels_are_clean_under_both_sanitizers(add_node: AddNode, verified: Verified) -> None:
     graph = Graph("sanitized", Phase.TYPED)
-    for shape in ((3, 5, 31), (0, 4), (40_009,)):
+    for shape in ((3, 5, 31), (0, 4, 1), (1, 1, 40_009)):
         for op, dtype in (("Sigmoid", DType.FLOAT16), ("Mul", DType.INT8), ("Add", DType.INT32)):
             count = 1 if op == "Sigmoid" else 2
             add_node(graph, op, [TensorType(dtype, shape)] * count, [TensorType(dtype, shape)])

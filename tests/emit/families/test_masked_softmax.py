@@ -48,6 +48,7 @@ def test_masks_agree_however_they_are_repeated(
     assert wrong(checked) == []
 
 
+@pytest.mark.sweep
 def test_masks_agree_with_sanitizers(add_node: AddNode, verified: Verified) -> None:
     graph = Graph("sanitized", Phase.TYPED)
     for shape, mask in SHAPES[4:7]:

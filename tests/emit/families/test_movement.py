@@ -11,6 +11,7 @@ from atc_py.ir import Graph, Phase, TensorType
 from atc_py.target import find_operator
 from atc_py.tensor.dtypes import DType
 from tests.emit.families.conftest import wrong
+from tests.sampling import sampled
 
 if TYPE_CHECKING:
     from atc_py.ir import AttrValue
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
 
 F16, F32, I8, I64 = DType.FLOAT16, DType.FLOAT32, DType.INT8, DType.INT64
 BOOL = DType.BOOL
-WIDTHS = (F16, F32, I8, I64, BOOL)
-"""A dtype for each width of an element, and bool."""
-
 PERMUTATIONS: list[tuple[Shape, tuple[int, ...]]] = [
     ((1,), (0,)),
     ((31, 1), (1, 0)),
@@ -73,7 +71,7 @@ def test_no_operator_of_the_family_is_untested() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("dtype", WIDTHS)
+@pytest.mark.parametrize("dtype", sampled([F16], [F32, I8, I64, BOOL]))
 def test_transpositions_agree(add_node: AddNode, verified: Verified, dtype: DType) -> None:
     graph = Graph("transpose", Phase.TYPED)
     for shape, perm in PERMUTATIONS:
@@ -83,27 +81,37 @@ def test_transpositions_agree(add_node: AddNode, verified: Verified, dtype: DTyp
     assert wrong(checked) == []
 
 
-def test_every_dtype_is_moved(add_node: AddNode, verified: Verified) -> None:
-    """Of the rows' columns, in one shape: in another order, repeated, cut out."""
+@pytest.mark.parametrize(
+    ("op", "result", "attributes"),
+    sampled(
+        [("TransposeD", (31, 7), {"perm": (1, 0)})],
+        [
+            ("TileD", (14, 93), {"multiples": (2, 3)}),
+            ("SpaceToDepth", (1, 1, 7, 31), {"block_size": 1}),
+            ("SplitVD", (7, 31), {"split_dim": 0, "num_split": 1, "size_splits": (7,)}),
+        ],
+    ),
+)
+def test_every_dtype_is_moved(
+    add_node: AddNode,
+    verified: Verified,
+    op: str,
+    result: Shape,
+    attributes: dict[str, AttrValue],
+) -> None:
+    """Of the row's columns, in one shape: in another order, repeated, cut out."""
     graph = Graph("dtypes", Phase.TYPED)
-    for op, result, attributes in (
-        ("TransposeD", (31, 7), {"perm": (1, 0)}),
-        ("TileD", (14, 93), {"multiples": (2, 3)}),
-        ("SpaceToDepth", (7, 31), {"block_size": 1}),
-        ("SplitVD", (7, 31), {"split_dim": 0, "num_split": 1, "size_splits": (7,)}),
-    ):
-        row = find_operator(op)
-        assert row is not None
-        before: Shape = (1, 1, 7, 31) if op == "SpaceToDepth" else (7, 31)
-        after: Shape = before if op == "SpaceToDepth" else result
-        for column in row.columns:
-            _node(graph, add_node, op, column.inputs[0], ([before], [after]), **attributes)
+    row = find_operator(op)
+    assert row is not None
+    before: Shape = (1, 1, 7, 31) if op == "SpaceToDepth" else (7, 31)
+    for column in row.columns:
+        _node(graph, add_node, op, column.inputs[0], ([before], [result]), **attributes)
     checked = verified(graph, "Ascend910B1", sanitize=False)
-    assert len(checked) >= 44
+    assert len(checked) == len(row.columns) >= 10
     assert wrong(checked) == []
 
 
-@pytest.mark.parametrize("soc", ["Ascend310P3", "Ascend910B1"])
+@pytest.mark.parametrize("soc", sampled(["Ascend310P3"], ["Ascend910B1"]))
 def test_transpositions_beyond_all_buffers_agree(
     add_node: AddNode, verified: Verified, soc: str
 ) -> None:
@@ -132,7 +140,7 @@ SLICES: list[tuple[Shape, tuple[int, ...], tuple[int, ...], tuple[int, ...]]] = 
 """Forwards and backwards on every axis, steps from 1 to beyond a block, nothing left, large."""
 
 
-@pytest.mark.parametrize("dtype", [F16, BOOL])
+@pytest.mark.parametrize("dtype", sampled([F16], [BOOL]))
 def test_slices_agree(add_node: AddNode, verified: Verified, dtype: DType) -> None:
     graph = Graph("slice", Phase.TYPED)
     for shape, begin, end, strides in SLICES:
@@ -178,7 +186,7 @@ EXPANDS: list[tuple[Shape, Shape]] = [
 ]
 
 
-@pytest.mark.parametrize("dtype", [F32, I8])
+@pytest.mark.parametrize("dtype", sampled([I8], [F32]))
 def test_repetitions_agree(add_node: AddNode, verified: Verified, dtype: DType) -> None:
     graph = Graph("tile", Phase.TYPED)
     for shape, multiples in TILES:
@@ -191,7 +199,7 @@ def test_repetitions_agree(add_node: AddNode, verified: Verified, dtype: DType) 
     assert wrong(checked) == []
 
 
-@pytest.mark.parametrize("dtype", [F16, I8])
+@pytest.mark.parametrize("dtype", sampled([F16], [I8]))
 def test_blocks_of_channels_agree(add_node: AddNode, verified: Verified, dtype: DType) -> None:
     graph = Graph("blocks", Phase.TYPED)
     for deep, wide, block in (
@@ -221,7 +229,7 @@ JOINS: list[tuple[list[Shape], int]] = [
 """One tensor, tails, every axis, empty ones among others, beyond all buffers, runs of one."""
 
 
-@pytest.mark.parametrize("dtype", [F16, I8, I64])
+@pytest.mark.parametrize("dtype", sampled([I64], [F16, I8]))
 def test_joined_and_split_tensors_agree(
     add_node: AddNode, verified: Verified, dtype: DType
 ) -> None:
@@ -260,8 +268,13 @@ BORDERS: list[tuple[Shape, tuple[int, ...]]] = [
 """On every axis, on one side, negative ones, and tensors beyond all buffers."""
 
 
-@pytest.mark.parametrize("mode", ["constant", "edge", "reflect"])
-@pytest.mark.parametrize("dtype", [F16, I8])
+@pytest.mark.parametrize(
+    ("dtype", "mode"),
+    sampled(
+        [(I8, "constant"), (F16, "reflect")],
+        [(F16, "constant"), (F16, "edge"), (I8, "edge"), (I8, "reflect")],
+    ),
+)
 def test_borders_agree(add_node: AddNode, verified: Verified, dtype: DType, mode: str) -> None:
     graph = Graph("pad", Phase.TYPED)
     for shape, paddings in BORDERS:

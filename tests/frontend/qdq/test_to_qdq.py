@@ -29,6 +29,7 @@ from tests.frontend.qdq.deploy_models import (
     rewritten,
     words,
 )
+from tests.sampling import examples
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -276,6 +277,7 @@ def test_sums_that_are_moved_before_they_are_dequantized_lose_the_offset(
 
 
 @given(st.floats(2.0**-20, 2.0**20, width=32))
+@examples(200)
 def test_a_factor_comes_back_from_its_inverse_where_float32_has_one(factor: float) -> None:
     found = inverse(factor, lambda scale: np.float32(1 / np.float64(scale)))
     again = 1 / np.float64(found)
@@ -286,6 +288,7 @@ def test_a_factor_comes_back_from_its_inverse_where_float32_has_one(factor: floa
     st.lists(st.floats(2.0**-20, 1, width=32), min_size=1, max_size=5),
     st.floats(2.0**-12, 1, width=32),
 )
+@examples(200)
 def test_a_shared_factor_comes_back_or_is_a_little_larger(
     factors: list[float], step: float
 ) -> None:
@@ -295,7 +298,7 @@ def test_a_shared_factor_comes_back_or_is_a_little_larger(
     assert (product / wanted <= 1 + 2.0**-22).all()
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(examples(25), suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_layers_compute_what_the_device_does(data: st.DataObject, tmp_path: Path) -> None:
     seed = data.draw(st.integers(0, 2**32 - 1))

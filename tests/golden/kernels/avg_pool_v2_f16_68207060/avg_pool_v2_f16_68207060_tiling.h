@@ -42,7 +42,7 @@ struct Tiling {
 
 constexpr Tiling kRows[] = {
     // x 2x32x10x12, y 2x32x5x6
-    //   AvgPoolV2:out.16
+    //   AvgPoolV2:out.3
     {8, 64, 1, 1, 5, 6, 10, 16, 3, 16, 32, 16, 10, 12, 5, 6, 3, 3, 2, 2, 1, 1, 1, 1, 1, 1, 0,
      {{2, 32, 10, 12}, {2, 32, 5, 6}}},
 };

@@ -18,7 +18,7 @@ struct Tiling {
 
 constexpr Tiling kRows[] = {
     // x 2x32x10x12, y 2x32x10x12
-    //   AvgPoolV2:out.34
+    //   AvgPoolV2:out.10
     {7680, 8, 960,
      {{2, 32, 10, 12}, {2, 32, 10, 12}}},
 };

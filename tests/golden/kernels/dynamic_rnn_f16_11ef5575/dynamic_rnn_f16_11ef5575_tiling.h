@@ -23,7 +23,7 @@ struct Tiling {
 
 constexpr Tiling kRows[] = {
     // x 5x2x16, w 48x128, b 128, y 5x2x32, output_h 5x2x32, output_c 5x2x32
-    //   DynamicRNN:out.19
+    //   DynamicRNN:out.4
     {960, 8, 128, 128, 1, 128, 1, 64,
      {{5, 2, 16}, {1, 48, 128}, {1, 1, 128}, {5, 2, 32}, {5, 2, 32}, {5, 2, 32}}},
 };

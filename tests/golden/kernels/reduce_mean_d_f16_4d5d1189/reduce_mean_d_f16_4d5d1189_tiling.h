@@ -29,7 +29,7 @@ struct Tiling {
 
 constexpr Tiling kRows[] = {
     // x 2x32x10x12, y 2x32
-    //   ReduceMeanD:out.22
+    //   ReduceMeanD:out.7
     {64, 1, 120, 1, 120, 120, 1, 256, 8, {64}, {120}, {1}, {0},
      {{2, 32, 10, 12}, {1, 1, 2, 32}}},
 };

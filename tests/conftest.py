@@ -1,0 +1,45 @@
+"""What all tests share: how much is tried, and what is not done again for each test."""
+
+from __future__ import annotations
+
+import os
+import sys
+from functools import cache
+from importlib import metadata
+from typing import TYPE_CHECKING, Any
+
+from tests import sampling
+
+if TYPE_CHECKING:
+    import pytest
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Choose the examples before test modules are imported."""
+    if config.option.markexpr == "not sweep":
+        os.environ.pop(sampling.WHOLE, None)
+    else:
+        os.environ[sampling.WHOLE] = "1"
+    sampling.load_profile()
+    _keep_bytecode()
+    _read_packages_once()
+
+
+def _keep_bytecode() -> None:
+    """Hundreds of tests start Python; it should not compile the package for each of them."""
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
+
+
+def _read_packages_once() -> None:
+    """Every conversion asks for the installed devices, which takes longer than a small one."""
+    read = metadata.entry_points
+
+    @cache
+    def found(_path: tuple[str, ...], wanted: tuple[tuple[str, str], ...]) -> Any:
+        return read(**dict(wanted))
+
+    def entry_points(**wanted: str) -> Any:
+        return found(tuple(sys.path), tuple(wanted.items()))
+
+    metadata.entry_points = entry_points

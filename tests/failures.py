@@ -1,0 +1,90 @@
+"""Many cases in one item: all of them are tried, and all that fail are reported."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import traceback
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from types import TracebackType
+
+    from typing_extensions import Self
+
+    Test = Callable[..., None]
+
+__all__ = ["Failures", "in_one_item"]
+
+
+class Failures:
+    """The failing cases of a loop.
+
+    The first failure does not end the loop: leaving the `with` block fails the test with the
+    tracebacks of all of them. A loop without a case fails as well.
+    """
+
+    def __init__(self) -> None:
+        self._found: list[str] = []
+        self._count = 0
+
+    @contextmanager
+    def of(self, *case: object) -> Iterator[None]:
+        """Go on after a failure inside this block, and report it as that of `case`."""
+        self._count += 1
+        try:
+            yield
+        except (Exception, pytest.fail.Exception) as failure:  # noqa: BLE001  (any test's)
+            text = "".join(traceback.format_exception(failure))
+            self._found.append(f"{', '.join(map(str, case))}:\n{text}")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is not None:
+            return
+        if self._found:
+            heading = f"{len(self._found)} of {self._count} cases fail"
+            pytest.fail("\n\n".join((heading, *self._found)), pytrace=False)
+        if not self._count:
+            pytest.fail("there is no case", pytrace=False)
+
+
+def in_one_item(names: str | tuple[str, ...], cases: Iterable[Any]) -> Callable[[Test], Test]:
+    """Take the place of `pytest.mark.parametrize` where an item for each case is not worth its time.
+
+    Fixtures are made once for all cases.
+
+    Args:
+        names: the parameter, or a tuple of several.
+        cases: a value for each case, or a tuple of as many as there are names.
+    """
+    several = (names,) if isinstance(names, str) else names
+    values = [(case,) if isinstance(names, str) else tuple(case) for case in cases]
+
+    def decorated(test: Test) -> Test:
+        signature = inspect.signature(test)
+        others = [each for name, each in signature.parameters.items() if name not in several]
+
+        @functools.wraps(test)
+        def every_case(**fixtures: Any) -> None:
+            with Failures() as failures:
+                for case in values:
+                    with failures.of(*case):
+                        test(**dict(zip(several, case, strict=True)), **fixtures)
+
+        # pytest reads the names of the fixtures from it.
+        every_case.__signature__ = signature.replace(parameters=others)  # type: ignore[attr-defined]
+        return every_case
+
+    return decorated

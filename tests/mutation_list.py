@@ -1,0 +1,484 @@
+"""The mutations of `tests.mutations`: a text of the package, what takes its place, and who notices.
+
+More than 400 lines: a table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["MUTATIONS", "Mutation"]
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """A fault.
+
+    Attributes:
+        old: a text that occurs once in the package, its specifications and templates.
+        new: what takes its place.
+        tests: files and folders below `tests/` that may notice.
+    """
+
+    old: str
+    new: str
+    tests: str
+
+
+def _(old: str, new: str, tests: str) -> Mutation:
+    return Mutation(old, new, tests)
+
+
+MUTATIONS = (
+    # Tensors: storage formats, packing, factors of quantization.
+    _(
+        "math.lcm(channels, c0) // max(channels, 1),",
+        "math.lcm(channels, c0) // max(channels, 1) + 1,",
+        "test_packing.py test_storage.py",
+    ),
+    _(
+        "return dims[2:] == (1, 1) and channels is not None and channels % c0 == 0",
+        "return dims[2:] == (1, 1) and channels is not None and channels % c0 != 0",
+        "test_storage.py test_packing.py passes/test_assign_storage.py",
+    ),
+    _(
+        "shift=_unsigned(words, 32, 4) + 1,",
+        "shift=_unsigned(words, 32, 4),",
+        "test_deq_scale.py",
+    ),
+    _(
+        "axes = (1, last) if last > 1 else (last,)",
+        "axes = (last, 1) if last > 1 else (last,)",
+        "test_deq_scale.py device/test_device_quantization.py emit/families/test_quant.py",
+    ),
+    _(
+        "multiplier = x.shape[0] // channels",
+        "multiplier = x.shape[0] // channels + 1",
+        "test_packing.py",
+    ),
+    _(
+        "return axis % rank",
+        "return axis % max(rank - 1, 1)",
+        "lowering/test_open_axes_against_onnxruntime.py",
+    ),
+    # The system: limits of memory, options, files of arrays.
+    _("_LEAST:\n        raise", "_LEAST + 1:\n        raise", "test_memory_limit.py"),
+    _(
+        "if not 1 <= extent <= _LARGEST:",
+        "if not 0 <= extent <= _LARGEST:",
+        "frontend/test_input_shapes.py",
+    ),
+    _(
+        "if min(shape, default=0) < 0 or wanted > left:",
+        "if wanted > left:",
+        "cli/test_run_data.py hostile/test_text_parsers.py",
+    ),
+    _(
+        "tail = other[-_LONGEST:][::-1]",
+        "tail = other[:_LONGEST]",
+        "test_spelling.py check/test_unlisted.py",
+    ),
+    # Specifications and their rules.
+    _(
+        "{name: strides, type: ints, default: [1, 1], each: [1, 63]}\nconstraints:\n"
+        "  - {rule: dim_divisible, tensor: X, dim: C, attribute: group}\n"
+        "  - {rule: dim_divisible, tensor: W, dim: O, attribute: group}\n"
+        "  - {rule: dim_in_range, tensor: X, dim: W, range: [1, 4096]}",
+        "{name: strides, type: ints, default: [1, 1], each: [1, 64]}\nconstraints:\n"
+        "  - {rule: dim_divisible, tensor: X, dim: C, attribute: group}\n"
+        "  - {rule: dim_divisible, tensor: W, dim: O, attribute: group}\n"
+        "  - {rule: dim_in_range, tensor: X, dim: W, range: [1, 4096]}",
+        "spec/test_spec_facts.py",
+    ),
+    _(
+        "op: Gemm\nopsets: [8, 9, 10, 11, 12, 13]",
+        "op: Gemm\nopsets: [8, 9, 10, 11, 12]",
+        "spec/test_spec_against_list.py",
+    ),
+    _(
+        "{name: transA, type: int, default: 0, one_of: [0, 1]}",
+        "{name: transA, type: int, default: 1, one_of: [0, 1]}",
+        "spec/test_spec_facts.py",
+    ),
+    _(
+        "return self.rank <= limit.rank",
+        "return self.rank < limit.rank",
+        "check report cli/test_check_command.py",
+    ),
+    _(
+        "odd = (number - 1) >> shift",
+        "odd = number >> shift",
+        "check/test_predicates_shapes.py check/test_boundaries.py",
+    ),
+    _(
+        "if stride < 1 or (stride == 1 and window % 2 == 1):",
+        "if stride < 1 or stride == 1:",
+        "check/test_boundaries.py check/test_predicates_shapes.py check/test_predicates_attributes.py",
+    ),
+    _(
+        "lambda item: bool(least <= item <= most)",
+        "lambda item: bool(least <= item < most)",
+        "check/test_boundaries.py",
+    ),
+    _(
+        "not isinstance(value, tuple) or sorted(items) != [*range(len(items))]:",
+        "not isinstance(value, tuple):",
+        "check/test_boundaries.py check/test_predicates_axes.py",
+    ),
+    _(
+        "if opset < spec.restated_since:",
+        "if opset <= spec.restated_since:",
+        "check/test_listed_opsets.py",
+    ),
+    _(
+        "told = [each for each in here if each.outcome is not Outcome.KEPT or not listed]",
+        "told = [each for each in here if each.outcome is not Outcome.KEPT]",
+        "check/test_quantized_models.py check/test_quantized_chains.py",
+    ),
+    # The frontend: reading, folding, inference, quantized models.
+    _(
+        "extents[extents.index(-1)] = element_count(source) // rest",
+        "extents[extents.index(-1)] = -(-element_count(source) // rest)",
+        "frontend/test_fold_views.py",
+    ),
+    _(
+        "wanted.count(-1) > 1:",
+        "wanted.count(-1) > 2:",
+        "frontend/test_fold_views.py frontend/test_bounded_inference.py lowering/test_tensor_lowering.py lowering/test_open_shapes_against_onnxruntime.py fuzz/test_hostile_models.py frontend/test_window_types.py",
+    ),
+    _(
+        "+ (int(kernel[axis] or 0) - 1) * dilations[axis]\n            + 1,\n        )\n"
+        "        for axis, extent in enumerate(extents)",
+        "+ (int(kernel[axis] or 0) - 1) * dilations[axis],\n        )\n"
+        "        for axis, extent in enumerate(extents)",
+        "frontend/test_window_types.py",
+    ),
+    _(
+        "if start + size > file.size:",
+        "if start + size > file.size + 1:",
+        "frontend/test_external.py frontend/test_external_hostile.py",
+    ),
+    _("if count >= _MAX_TENSOR_FIELDS:", "if count > _MAX_TENSOR_FIELDS:", "frontend/test_wire.py"),
+    _(
+        "if np.any(indices < -extent) or np.any(indices >= extent):",
+        "if np.any(indices < -extent) or np.any(indices > extent):",
+        "frontend",
+    ),
+    _(
+        "if not scale > 0 or not np.isfinite(scale):\n"
+        '        raise no_form(node, f"must have a positive scale,',
+        'if not np.isfinite(scale):\n        raise no_form(node, f"must have a positive scale,',
+        "frontend/qdq",
+    ),
+    _(
+        "fits = not apart.size or (apart.min() >= _INT8.min and apart.max() <= _INT8.max)",
+        "fits = not apart.size or apart.max() <= _INT8.max",
+        "frontend/qdq",
+    ),
+    _(
+        'self._coalesced = graph.opsets.get("", 0) >= _COALESCED',
+        'self._coalesced = graph.opsets.get("", 0) > _COALESCED',
+        "frontend/qdq check/test_quantized_models.py",
+    ),
+    _(
+        "minus = _along(zero.astype(np.int16), axis, shape)\n    apart = const.numpy().astype(np.int16) - minus",
+        "minus = _along(zero.astype(np.int16), axis, shape)\n    apart = const.numpy().astype(np.int16) + minus",
+        "frontend/qdq",
+    ),
+    # Lowering.
+    _(
+        "output = min(extent * window.stride, whole)",
+        "output = extent * window.stride",
+        "lowering/test_lowering_against_onnxruntime.py lowering/test_tensor_lowering.py frontend/test_window_types.py",
+    ),
+    _(
+        "counted = np.where(indices < 0, indices + limits, indices)",
+        "counted = np.where(indices < 0, indices + limits - 1, indices)",
+        "lowering/test_indexing_against_onnxruntime.py lowering/test_tensor_lowering.py",
+    ),
+    _(
+        "bias = _as_row(b, c, result.dims) if c is not None and alpha == 1 else None",
+        "bias = _as_row(b, c, result.dims) if c is not None else None",
+        "lowering/test_lowering_against_onnxruntime.py lowering/test_matrices_against_onnxruntime.py",
+    ),
+    _(
+        '"end": (row + 1, *rest),',
+        '"end": (row + 2, *rest),',
+        "lowering/test_rnn_against_onnxruntime.py",
+    ),
+    _(
+        'return _halves(whole - output, upper=auto_pad == "SAME_UPPER")',
+        'return _halves(whole - output, upper=auto_pad != "SAME_UPPER")',
+        "lowering/test_lowering_against_onnxruntime.py",
+    ),
+    # Passes: fusion, precision, layout, quantization, memory.
+    _(
+        'shifted = (before - mean.astype("float64")) * _factor(scale, var, epsilon)',
+        'shifted = (before + mean.astype("float64")) * _factor(scale, var, epsilon)',
+        "passes/test_fuse_conv_batch_norm.py",
+    ),
+    _(
+        "_SIXTH, _THREE, _SIX = 1 / 6, 3.0, 6.0",
+        "_SIXTH, _THREE, _SIX = 1 / 6, 3.0, 6.1",
+        "passes/test_fused_activations.py networks/test_fused_patterns.py passes/test_fusion_near_misses.py",
+    ),
+    _(
+        "_SLOPE = sqrt(2 / pi)",
+        "_SLOPE = sqrt(1 / pi)",
+        "passes/test_fused_activations.py networks/test_fused_patterns.py",
+    ),
+    _(
+        "return bits - signed <= _SIGNIFICAND[wide]",
+        "return bits - signed <= _SIGNIFICAND[wide] + 8",
+        "passes/test_cancel_casts.py",
+    ),
+    _(
+        "if hands_out_sums(row, choice) and not _wants_sums(wanted):",
+        "if hands_out_sums(row, choice) and _wants_sums(wanted):",
+        "passes/test_precision.py passes/test_precision_modes.py",
+    ),
+    _(
+        "if len(dims) < _MATRIX_RANK or (dims[-2] == 1 and height != 1):",
+        "if len(dims) < _MATRIX_RANK:",
+        "passes/test_assign_storage.py passes/test_storage_is_cheapest.py passes/test_random_graphs_stored.py emit/families/test_elementwise_blocks.py",
+    ),
+    _(
+        'if dequant.attributes.get("sqrt_mode", False) and not _is_positive(dequant):',
+        'if dequant.attributes.get("sqrt_mode", False) and _is_positive(dequant):',
+        "passes/test_fold_relu_into_dequant.py",
+    ),
+    _(
+        "beyond = ((scale < _LEAST) & (scale != 0)) | (scale > _LARGEST)",
+        "beyond = ((scale < _LEAST) & (scale != 0)) | (scale >= _LARGEST)",
+        "passes/test_float16_quant_scales.py",
+    ),
+    _(
+        "block.last = max(block.last, moment)",
+        "block.last = min(block.last, moment)",
+        "passes/test_plan_memory.py passes/test_plan_memory_randomly.py",
+    ),
+    _(
+        "if at and starts[at - 1] + sizes[at - 1] == start:",
+        "if at and starts[at - 1] + sizes[at - 1] <= start:",
+        "passes/test_memory_gaps.py passes/test_plan_memory_randomly.py",
+    ),
+    _(
+        "return at if sizes[at] >= size else -1",
+        "return at if sizes[at] > size else -1",
+        "passes/test_memory_gaps.py passes/test_plan_memory.py",
+    ),
+    _(
+        "while ending and ending[0][0] < first:",
+        "while ending and ending[0][0] <= first:",
+        "passes/test_plan_memory.py passes/test_plan_memory_randomly.py",
+    ),
+    _(
+        "self._arcs[end].append(len(self._heads) + 1)",
+        "self._arcs[end].append(len(self._heads))",
+        "passes/test_layout_cut.py",
+    ),
+    # The target IR: structure and the proof of the memory plan.
+    _(
+        "while deaths and deaths[0][0] < life.first:\n                _drop(",
+        "while deaths and deaths[0][0] <= life.first:\n                _drop(",
+        "ir/test_placement_proof.py passes/test_plan_memory.py",
+    ),
+    _(
+        "return number > 0 and number & (number - 1) == 0",
+        "return number & (number - 1) == 0",
+        "ir/test_placement_proof.py package/test_package_memory_plan.py ir",
+    ),
+    _(
+        "if not old.first < old.last == new.first or old.nbytes != new.nbytes:",
+        "if not old.first < old.last == new.first:",
+        "ir/test_placement_proof.py passes/test_plan_memory.py package",
+    ),
+    # The target: SoCs and their rates.
+    _(
+        'name, "dav-c220-cube", cores, 2 * cores, 4,',
+        'name, "dav-c220-cube", cores, cores, 4,',
+        "target cost",
+    ),
+    # Emission of kernels.
+    _(
+        "chunk = min(room, _aligned(max(1, -(-inner // parts)), footprint.align))",
+        "chunk = min(room, _aligned(max(1, inner // parts), footprint.align))",
+        "emit/test_grid.py emit/test_kernel_templates.py",
+    ),
+    _(
+        "return replace(axis, before=missing // 2, after=missing - missing // 2)",
+        "return replace(axis, before=missing - missing // 2, after=missing // 2)",
+        "emit/families/test_pooling.py",
+    ),
+    _(
+        "return _OFFSET * max(1, itemsize // 4)",
+        "return _OFFSET",
+        "emit/families/test_movement.py emit/test_boxes.py",
+    ),
+    _(
+        'numbers |= {"count": width, "valid": height * c0,',
+        'numbers |= {"count": width, "valid": height * c0 - 1,',
+        "emit/families/test_along_axes_blocks.py",
+    ),
+    _(
+        "m = min(blocks[0], most[0], isqrt(area))",
+        "m = min(blocks[0], most[0], area)",
+        "emit/test_cube_plans.py emit/test_kernel_templates.py",
+    ),
+    # Templates of kernels and the headers of the host.
+    _(
+        "Muls(low, low, 0.044715f, count);",
+        "Muls(low, low, 0.044751f, count);",
+        "emit/families/test_elementwise.py emit/families/test_links.py",
+    ),
+    _(
+        "Mins(low, low, 6.0f, count);",
+        "Mins(low, low, 3.0f, count);",
+        "emit/families/test_elementwise.py",
+    ),
+    _(
+        "Cast(words, {{ mask.name }}, RoundMode::CAST_NONE, count_);",
+        "Cast(words, {{ mask.name }}, RoundMode::CAST_NONE, count_ - 1);",
+        "emit/families/test_masked_softmax.py",
+    ),
+    _(
+        "Maxs(values, values, -32768.0f, count);",
+        "Maxs(values, values, -32767.0f, count);",
+        "emit/families/test_quant.py",
+    ),
+    _(
+        "      PipeBarrier<PIPE_ALL>();  // padding comes from the unified buffer, for which no queue waits\n",
+        "",
+        "emit/test_kernel_templates.py emit/families/test_convolution_blocks.py",
+    ),
+    _(
+        "const uint32_t rounded = size + 0xfffu + (size >> 13 & 1u);",
+        "const uint32_t rounded = size + 0x1000u;",
+        "emit/test_host_numbers.py",
+    ),
+    _(
+        "const int64_t past = end < width ? end : width;",
+        "const int64_t past = end;",
+        "emit/families/test_pooling.py",
+    ),
+    _("* and {{ nodes | length - 20 }} more", "* and {{ nodes | length }} more", "emit"),
+    # The offline model.
+    _(
+        'padded = text + " " * (-unpadded % _ALIGNMENT) + "\\n"',
+        'padded = text + " " * (unpadded % _ALIGNMENT) + "\\n"',
+        "package/test_package_archive.py",
+    ),
+    _("if len(end) < _END_SIZE:", "if len(end) <= _END_SIZE:", "package"),
+    _("fields = (_END64.size - 12, *versions,", "fields = (_END64.size, *versions,", "package"),
+    # The cost model.
+    _(
+        "return max(self.cube, self.vector, self.mte1, self.mte2, self.mte3, self.fixp)",
+        "return max(self.cube, self.vector, self.mte1, self.mte2, self.mte3)",
+        "cost",
+    ),
+    _("busy = count / (case.factors.aicpu * cores)", "busy = count / case.factors.aicpu", "cost"),
+    _(
+        "return ceil(passes.rows / cores) * ceil(row / _REPEAT)",
+        "return ceil(passes.rows / cores) * (row / _REPEAT)",
+        "cost",
+    ),
+    # The simulated device.
+    _(
+        "skipped, phase = divmod(index * self.dilation - self.before, self.stride)",
+        "skipped, phase = divmod(index * self.dilation + self.before, self.stride)",
+        "device/test_device_convolution.py device/test_device_pooling.py",
+    ),
+    _(
+        "return count - 1 if overhangs_all else count",
+        "return count",
+        "device/test_device_pool.py device/test_device_pooling.py lowering/test_lowering_against_onnxruntime.py",
+    ),
+    _(
+        "union = self.area[best] + areas - shared",
+        "union = self.area[best] + areas + shared",
+        "device/test_device_detection.py",
+    ),
+    _(
+        "while 2 * length < axis.size:",
+        "while 2 * length <= axis.size:",
+        "device/test_device_pooling.py",
+    ),
+    _(
+        "shift = offset - mean * factor",
+        "shift = offset + mean * factor",
+        "device/test_device_normalization.py",
+    ),
+    _(
+        "clip=clip if clip > 0 else None,",
+        "clip=clip or None,",
+        "device/test_device_recurrent.py lowering/test_rnn_against_onnxruntime.py",
+    ),
+    _(
+        "starts = starts + (1 - factor) * extents / 2",
+        "starts = starts + (1 - factor) * extents",
+        "lowering/test_extraction_against_formulas.py",
+    ),
+    _(
+        "_LEAST_SUBNORMAL = 0x33800000  # 2^-24",
+        "_LEAST_SUBNORMAL = 0x34000000",
+        "device/test_device_numerics.py",
+    ),
+    _(
+        "dtype: (np.float32(-(2 ** (dtype.bits - 1))),",
+        "dtype: (np.float32(1 - 2 ** (dtype.bits - 1)),",
+        "device/test_device_quantization.py",
+    ),
+    _("_SAFE_SQUARES = 2.0**31", "_SAFE_SQUARES = 2.0**34", "device/test_device_numerics.py"),
+    # Reports, comparison, kernels beside the simulator, the command line.
+    _(
+        "return FLOAT16_CAP * self.unit / 2.0**-11",
+        "return FLOAT16_CAP * self.unit / 2.0**-12",
+        "report/test_comparison.py",
+    ),
+    _(
+        "return self.range_error <= self.tolerance",
+        "return self.range_error < self.tolerance",
+        "report/test_comparison.py cli/test_run_command.py",
+    ),
+    _(
+        '"ts": when[0] * _MICRO, "dur": when[1] * _MICRO,',
+        '"ts": when[0] * _MICRO, "dur": when[0] * _MICRO,',
+        "report/test_profile_trace.py",
+    ),
+    _(
+        "shown = [found for found in model.all_findings if verbose or not found.known]",
+        "shown = [found for found in model.all_findings if not found.known]",
+        "report cli/test_check_command.py",
+    ),
+    _(
+        "self._max_error = max(self._max_error, float(error.max()))",
+        "self._max_error = max(self._max_error, float(error.mean()))",
+        "compare/test_measure.py",
+    ),
+    _(
+        "return self.differing == 0 if exact else self.ulps <= LIMIT",
+        "return self.differing == 0 if exact else self.ulps < LIMIT",
+        "kernels",
+    ),
+    _(
+        "ulps = max(ulps, found_agreement.ulps)",
+        "ulps = min(ulps, found_agreement.ulps)",
+        "cli/test_kernels_command.py emit/families/test_quant.py",
+    ),
+    _(
+        'if as_json and format_ not in {None, "json"}:',
+        "if as_json and format_ is not None:",
+        "cli/test_check_command.py",
+    ),
+    # The whole way.
+    _(
+        "merged = {node.scope for node in launched if node.scope}",
+        "merged = {node.scope for node in launched}",
+        "networks/test_fusion_of_shared_models.py passes",
+    ),
+    _(
+        "graph.memory = replace(graph.memory, workspace=kernels.workspace)",
+        "graph.memory = replace(graph.memory)",
+        "package networks/test_memory_of_shared_models.py cli/test_layout_command.py",
+    ),
+)

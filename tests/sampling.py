@@ -1,0 +1,59 @@
+"""How much of a long sweep `make test` tries; `make test-all` tries the whole.
+
+A sweep over parameters marks those that are left out with `pytest.mark.sweep`; `pytest -m ""`
+takes them all. A property is tried on fewer examples, the same ones in every run.
+"""
+
+from __future__ import annotations
+
+import os
+from itertools import product
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any
+
+__all__ = ["WHOLE", "alternating", "examples", "load_profile", "sampled"]
+
+WHOLE = "ATC_PY_WHOLE_SWEEPS"
+"""A variable of the environment that is set where sweeps are tried whole."""
+
+SHARE = 5
+"""One example in so many is tried in a sample."""
+
+DEFAULT = 40
+
+
+def examples(whole: int) -> settings:
+    """Settings of a property: how many examples the whole sweep has."""
+    return settings(max_examples=whole if WHOLE in os.environ else max(whole // SHARE, 4))
+
+
+def load_profile() -> None:
+    """Settings of properties that have none of their own: the same examples in every run."""
+    settings.register_profile("tests", examples(DEFAULT), deadline=None, derandomize=True)
+    settings.load_profile("tests")
+
+
+def sampled(always: Iterable[Any], others: Iterable[Any]) -> list[Any]:
+    """Parameters of which the first are tried always, the others in the whole sweep.
+
+    A tuple has a value for each parameter.
+    """
+    kept = [pytest.param(*_values(case)) for case in always]
+    return kept + [pytest.param(*_values(case), marks=pytest.mark.sweep) for case in others]
+
+
+def alternating(cases: Sequence[Any], ways: Sequence[Any]) -> list[Any]:
+    """Each case in each way; always tried is the first in the first way, the second in the next."""
+    pairs = list(product(cases, ways))
+    kept = [(case, ways[at % len(ways)]) for at, case in enumerate(cases)]
+    return sampled(kept, (pair for pair in pairs if pair not in kept))
+
+
+def _values(case: Any) -> tuple[Any, ...]:
+    return case if isinstance(case, tuple) else (case,)
