@@ -11,11 +11,11 @@ __all__ = ["LOW", "MASK", "Form", "Operands", "Temporary", "VectorFunction"]
 
 
 class Form(Enum):
-    """The form of a function, by the template that writes its kernels.
+    """Form of a function: the template that writes its kernels.
 
-    UNARY: of one tensor. ACTIVATION: of one tensor, each of its steps in float32. BINARY:
-    arithmetic of two tensors or more. COMPARE: a bool of two tensors. SELECT: the choice between
-    two tensors. CAST: a conversion of dtypes.
+    UNARY: a function of one tensor. ACTIVATION: a function of one tensor, each step in float32.
+    BINARY: arithmetic of two or more tensors. COMPARE: a comparison of two tensors. SELECT: a choice
+    between two tensors. CAST: a conversion to another dtype.
     """
 
     UNARY = "unary"
@@ -27,7 +27,7 @@ class Form(Enum):
 
 
 class Operands(Enum):
-    """The operands of a function after the first one.
+    """Kinds of operands after the first one.
 
     TENSORS: broadcast to the result. SINGLES: one value each. CHANNELS: one element for each channel.
     """
@@ -39,7 +39,7 @@ class Operands(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Temporary:
-    """A tensor that a formula needs beside its operands and its result.
+    """A tensor that a formula uses besides its operands and its result.
 
     Attributes:
         name: as the formula calls it.
@@ -61,18 +61,21 @@ class VectorFunction:
     """A function of each element as the vector unit computes it.
 
     Attributes:
-        form: its form; that of a choice and that of a cast leave nothing else to say of scratch.
-        instruction: the vector instruction that it is; of a comparison, its mode. Without one its
-            formula is `templates/kernels/functions/<operator>.j2`.
-        native: dtypes beside float32 that it is computed in as they are. Other floats go through
+        form: which template writes its kernels.
+        instruction: the vector instruction that computes it; of a comparison, the mode. Without one
+            its formula is `templates/kernels/functions/<operator>.j2`; choices and casts have theirs
+            in their templates.
+        native: dtypes besides float32 that the vector unit computes it in. Other floats go through
             float32, everything else through the scalar unit.
-        operands: those after the first one.
-        scratch: further tensors of its formula.
-        rounded_once: True if a result is rounded once, and so equal to the simulator's in all bits;
-            taken for granted of operators that only select.
-        zero_of_zeros: True if it is 0 where all operands are, whatever the attributes.
-        cancels: True if a result is a small rest of larger numbers.
-        linked: True if kernels of other operators may apply it to the result that they hold.
+        operands: how the operands after the first one are read.
+        scratch: further tensors that its formula uses; those of choices and casts follow from their
+            dtypes.
+        rounded_once: True if a result is rounded once, and so equal to the simulator's in all bits.
+            Operators that only select need not say so.
+        zero_of_zeros: True if the result is 0 where all operands are 0, whatever the attributes, so
+            that padding of blocks stays 0.
+        cancels: True if a result is a small difference of larger numbers.
+        linked: True if kernels of other operators may apply it to a result that they still hold.
     """
 
     form: Form
@@ -86,8 +89,10 @@ class VectorFunction:
     linked: bool = True
 
     def __post_init__(self) -> None:
-        # Those kernels have room for one tensor of scratch, and no idea of channels.
+        # A kernel that links a function has one tensor of scratch for it, and knows no channels.
         on_floats = self.form in {Form.UNARY, Form.ACTIVATION, Form.BINARY}
         fits = {*self.scratch} <= {LOW} and self.operands is not Operands.CHANNELS
         if self.linked and not (on_floats and fits):
-            raise ValueError(f"{self} takes more than a kernel that links it has: say linked=False")
+            raise ValueError(
+                f"{self} does not fit into kernels of other operators: set linked=False"
+            )
