@@ -38,7 +38,7 @@ ASSUMED = (
 def deploy(producer: str = "pytorch", **metadata: str) -> onnx.ModelProto:
     """AscendQuant, a Gemm without bias, AscendDequant."""
     words = np.array([SCALE * WEIGHT_SCALE], np.float32).view(np.uint32).astype(np.uint64)
-    weights = {"w": np.array([[127], [64]], np.int8), "d": words}
+    weights: dict[str, np.ndarray] = {"w": np.array([[127], [64]], np.int8), "d": words}
     nodes = [
         node("AscendQuant", ["x"], ["q"], "quant", scale=1 / SCALE, offset=float(OFFSET)),
         node("Gemm", ["q", "w"], ["s"], "layer"),

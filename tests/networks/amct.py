@@ -76,11 +76,11 @@ class Network:
 
     def floats(self, data: Array) -> Array:
         """The network on floats."""
-        return self._run(_Runner(self), data)
+        return np.asarray(self._run(_Runner(self), data))
 
     def twin(self, data: Array) -> Array:
         """The fake-quant network."""
-        return self._run(_Runner(self, rounds=True), data)
+        return np.asarray(self._run(_Runner(self, rounds=True), data))
 
     def deploy(self) -> onnx.ModelProto:
         """The deploy form."""
@@ -191,10 +191,11 @@ class _Runner:
 
     def rows(self, name: str, x: Array) -> Array:
         x = self._into(name, x)
-        return x.reshape(*x.shape[:2], -1).transpose(0, 2, 1)
+        return np.asarray(x.reshape(*x.shape[:2], -1).transpose(0, 2, 1))
 
     def product(self, name: str, x: Array, w: Array, b: Array | None) -> Array:
-        return self._into(name, x) @ self._with(w, 1) + (0 if b is None else b)
+        product = self._into(name, x) @ self._with(w, 1)
+        return np.asarray(product if b is None else product + b)
 
     def gemm(self, name: str, x: Array, w: Array) -> Array:
         return np.asarray(self._into(name, x) @ self._with(w, 0).T)

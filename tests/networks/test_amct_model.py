@@ -26,10 +26,13 @@ def off(found: Array, wanted: Array) -> float:
     return float(np.sqrt(np.mean((found - wanted) ** 2) / np.mean(wanted**2)))
 
 
-def run(model: onnx.ModelProto, data: Array, folder: Path, **options: str) -> Array:
+def run(
+    model: onnx.ModelProto, data: Array, folder: Path, soc: str, quant_bias: str = "auto"
+) -> Array:
     """What the compiled model gives."""
-    onnx.save(model, folder / "model.onnx")
-    done = atc_py.convert(folder / "model.onnx", folder / "model.om", verify=True, **options)
+    path = folder / "model.onnx"
+    onnx.save(model, path)
+    done = atc_py.convert(path, folder / "model.om", soc=soc, verify=True, quant_bias=quant_bias)
     assert done.warnings == ()
     with atc_py.load(folder / "model.om") as compiled:
         (found,) = compiled.run({"x": data}).values()

@@ -147,9 +147,9 @@ def compiled(
     return graph
 
 
-def computed(text: str, **options: QuantBias) -> np.ndarray:
+def computed(text: str, convention: QuantBias = QuantBias.UNFOLDED) -> np.ndarray:
     """What a graph gives after the passes on offsets."""
-    graph = compiled(text, **options)
+    graph = compiled(text, convention)
     return results(graph, fed(graph))["y"]
 
 

@@ -159,38 +159,30 @@ def _sums(layer: Node) -> Integers | None:
     if codes is None:
         return None
     offsets = _codes(layer.input(_OFFSET_W))
-    offset = np.zeros((), np.int64) if offsets is None else offsets.astype(np.int64)
-    if layer.op not in _CONVOLUTIONS:
-        return _sums_of_columns(layer, codes) - _taken(layer, codes) * offset
-    found: Integers
+    offset: Integers = np.zeros((), np.int64) if offsets is None else offsets.astype(np.int64)
+    total, count = _totals(layer, codes)
+    found: Integers = total - count * offset
+    return found
+
+
+def _totals(layer: Node, codes: npt.NDArray[Any]) -> tuple[Integers, int]:
+    """Return the sum of the codes of each output channel, and how many codes that is."""
+    import numpy as np
+
+    total: Integers
+    if layer.op in _TURNED:
+        stacked = prod(codes.shape[:-_MATRIX]) != 1
+        matrices = codes if stacked else codes.reshape(codes.shape[-_MATRIX:])
+        axis = -1 if layer.attributes.get(_TURNED[layer.op], False) is True else -2
+        total = matrices.sum(axis=axis, dtype=np.int64)
+        return total[..., None, :] if stacked else total, codes.shape[axis]
     if layer.op == "Conv2DTransposeD":
         groups = layer.attributes.get("groups", 1)
         parts = codes.reshape(groups, -1, *codes.shape[1:])  # type: ignore[arg-type]  # verified
-        found = parts.sum(axis=(1, 3, 4), dtype=np.int64).reshape(-1)
-        return found - prod((parts.shape[1], *parts.shape[3:])) * offset
-    found = codes.sum(axis=(1, 2, 3), dtype=np.int64)
-    return found - prod(codes.shape[1:]) * offset
-
-
-def _sums_of_columns(product: Node, codes: npt.NDArray[Any]) -> Integers:
-    """Return the sums of the columns of weights, which may be stacked."""
-    import numpy as np
-
-    stacked = prod(codes.shape[:-_MATRIX]) != 1
-    matrices = codes if stacked else codes.reshape(codes.shape[-_MATRIX:])
-    axis = -1 if _is_turned(product) else -2
-    found: Integers = matrices.sum(axis=axis, dtype=np.int64)
-    return found[..., None, :] if stacked else found
-
-
-def _taken(product: Node, codes: npt.NDArray[Any]) -> int:
-    """Return the number of weights in a column."""
-    return int(codes.shape[-1 if _is_turned(product) else -2])
-
-
-def _is_turned(product: Node) -> bool:
-    """Return whether the weights of a product are transposed."""
-    return product.attributes.get(_TURNED[product.op], False) is True
+        total = parts.sum(axis=(1, 3, 4), dtype=np.int64).reshape(-1)
+        return total, prod((parts.shape[1], *parts.shape[3:]))
+    total = codes.sum(axis=(1, 2, 3), dtype=np.int64)
+    return total, prod(codes.shape[1:])
 
 
 def _codes(value: Value | None) -> npt.NDArray[Any] | None:

@@ -113,7 +113,7 @@ class RealLayers:
         rest = np.zeros((), np.int64) if sums.added is None else sums.added
         if not (self._is_unfolded and sums.is_alone and a is None and b is not None):
             if b is not None:
-                rest = rest + (left - sums.left) * _sums_of_columns(b)
+                rest = rest + _sums_of_columns(b) * (left - sums.left)
             if a is not None:
                 extra = right - sums.right - factors.offset_w
                 rest = rest + extra * a.sum(axis=-1, keepdims=True)
