@@ -156,7 +156,7 @@ def _print_lines(document: Document, path: Path) -> None:
 
 
 def _print(document: Document, form: str, limit: Standing, *, verbose: bool) -> None:
-    """The report to standard output."""
+    """Print the report to standard output."""
     from atc_py.report.check.formats import render_check
     from atc_py.report.check.text import check_blocks
 

@@ -120,7 +120,7 @@ def compare(  # noqa: PLR0913  (one parameter an option)
 
 
 def _files(model: Path, output: str | None, suggest: str | None) -> tuple[Path | None, Path | None]:
-    """Where the report and the suggestion go; None where they are not written."""
+    """Return the paths of report and suggestion; None where they are not written."""
     from atc_py.diag.codes import BAD_OPTION
     from atc_py.options.output_paths import report_output
 

@@ -40,7 +40,7 @@ _MOST_FINDINGS = 100
 
 
 def print_line(text: str = "") -> None:
-    """One line to standard output.
+    """Print one line to standard output.
 
     Raises:
         StdoutError: the system refuses it, though there is a reader.
@@ -49,7 +49,7 @@ def print_line(text: str = "") -> None:
 
 
 def print_bytes(data: bytes) -> None:
-    """Bytes to standard output, as they are: their format says how they are encoded.
+    """Write bytes to standard output unchanged: their format says how they are encoded.
 
     Raises:
         StdoutError: the system refuses them, though there is a reader.
@@ -59,12 +59,12 @@ def print_bytes(data: bytes) -> None:
 
 
 def print_error(text: str) -> None:
-    """One line to standard error."""
+    """Print one line to standard error."""
     click.echo(text, err=True)
 
 
 def print_json(value: object) -> None:
-    """A JSON document to standard output, in ASCII where its encoding lacks a character.
+    """Print a JSON document to standard output, escaped where its encoding lacks a character.
 
     Numbers that are infinite or NaN become null.
     """
@@ -78,7 +78,7 @@ def print_json(value: object) -> None:
 
 
 def print_tables(tables: Iterable[Table]) -> None:
-    """Tables with an empty line between them."""
+    """Print tables with an empty line between them."""
     for position, table in enumerate(tables):
         if position:
             print_line()
@@ -86,7 +86,7 @@ def print_tables(tables: Iterable[Table]) -> None:
 
 
 def print_diagnostics(diagnostics: Iterable[Diagnostic], *, as_json: bool) -> None:
-    """Findings to standard error, the first of very many; or all, as JSON, to standard output."""
+    """Print findings to standard error, the first of very many; with JSON, all to stdout."""
     from atc_py.report.diagnostics import diagnostic_text
 
     if as_json:
@@ -100,7 +100,7 @@ def print_diagnostics(diagnostics: Iterable[Diagnostic], *, as_json: bool) -> No
 
 
 def show_help_of_bare_group(context: click.Context) -> None:
-    """Where a group is called without a command, print its help and end as a wrong call."""
+    """Print the help of a group called without a command, and end as a wrong call."""
     if context.invoked_subcommand is None:
         print_line(context.get_help())
         context.exit(ExitCode.USAGE)
@@ -141,7 +141,7 @@ def _paced(clock: Callable[[], float]) -> Callable[[str], None]:
 
 
 def _print_table(table: Table) -> None:
-    """One table, drawn by rich on a terminal."""
+    """Print one table, drawn by rich on a terminal."""
     if not sys.stdout.isatty():
         for line in plain_lines(table):
             print_line(line)

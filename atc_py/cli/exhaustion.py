@@ -11,7 +11,7 @@ _MAPPED = ("failed to map segment", "cannot allocate memory", "cannot allocate t
 
 
 def exhaustion(error: BaseException) -> str | None:
-    """What ran out, as a sentence; None where the error means something else."""
+    """Return a sentence on the resource that ran out; None where the error means otherwise."""
     chain = _causes(error)
     if any(isinstance(each, MemoryError) or _is_refused(each) for each in chain):
         said = str(error) if isinstance(error, MemoryError) else ""

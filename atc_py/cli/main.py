@@ -143,7 +143,7 @@ def _report(findings: Sequence[Diagnostic], code: ExitCode, *, as_json: bool) ->
 
 
 def _usage_finding(error: click.ClickException) -> Diagnostic:
-    """What click found wrong with the command line."""
+    """Return the finding for a command line that click refused."""
     context = getattr(error, "ctx", None)
     path = context.command_path if context else "atc-py COMMAND"
     help_ = f"`{path} --help` shows the options"
@@ -152,7 +152,7 @@ def _usage_finding(error: click.ClickException) -> Diagnostic:
 
 
 def _failed(error: Exception, *, as_json: bool) -> int:
-    """The exit status after an error that nobody expected, or for which the system is to blame."""
+    """Return the exit status after an unexpected error or a failure of the system."""
     ran_out = exhaustion(error)
     if ran_out is None:
         return _report([_bug(error)], ExitCode.BUG, as_json=as_json)

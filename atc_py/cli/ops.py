@@ -119,7 +119,7 @@ def validate(*, paths: tuple[Path, ...], op_specs: Path | None, as_json: bool) -
 
 
 def _print_lines(lines: Iterable[str]) -> None:
-    """Lines to standard output; texts of users' specifications cannot command the terminal."""
+    """Print lines with control characters escaped: specifications are users' texts."""
     from atc_py.report.escape import visible
 
     for line in lines:

@@ -76,7 +76,7 @@ def _is_narrow(model: OmModel, node: OmNode) -> bool:
 def ranked_lines(
     model: OmModel, done: LayerComparison, missed: Collection[int], lines: Collection[str]
 ) -> list[str]:
-    """Those of `lines` that bear on the tensors `missed`, the ones that add the most error first.
+    """Return the `lines` that bear on the tensors `missed`, those that add the most error first.
 
     What a node adds is its error less the largest error of what it reads, casts left out; lost
     values count as infinite errors. The order of execution decides between equals.
@@ -115,7 +115,7 @@ def _bearing_on(model: OmModel, missed: Collection[int]) -> set[int]:
 
 
 def _more(here: float, reached: float) -> float:
-    """How much larger an error is than the one before it; what was infinite cannot grow."""
+    """Return the factor by which an error exceeds the one before; infinite ones cannot grow."""
     return 0.0 if math.isinf(reached) else max(here - reached, 0.0)
 
 

@@ -85,7 +85,7 @@ class _Tracer:
         self._known: dict[int, _Reached] = {}
 
     def inherited(self, node: OmNode) -> _Reached:
-        """What reaches `node` from all its inputs."""
+        """Return the error that reaches `node` from all its inputs."""
         reached = [self._known[tensor] for tensor in node.inputs if tensor in self._known]
         worst = max(reached, key=lambda each: each.error, default=_Reached(0.0, None, None))
         starts = [each.start for each in reached if each.start is not None]
@@ -118,7 +118,7 @@ def _moves(op: str) -> bool:
 
 
 def _summed(node: OmNode, tensor: int, figures: Mapping[int, Figures]) -> float | None:
-    """The magnitude of what a sum or mean would be if no terms canceled; None for others.
+    """Return the magnitude that a sum or mean would have if no terms canceled; None for others.
 
     By Cauchy's inequality the mean of |x| is at most the root of the mean of x^2.
     """

@@ -49,7 +49,7 @@ class Sampled:
         self._parts.append(np.stack([side.astype(np.float64) for side in sides]))
 
     def histogram(self) -> Histogram | None:
-        """What the values look like; None where there are none."""
+        """Return the histogram of the values; None where there are none."""
         values = np.abs(np.concatenate(self._parts, axis=1))
         count = values.shape[1]
         if not count:

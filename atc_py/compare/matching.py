@@ -105,7 +105,7 @@ class _Matcher:
         return Matching(self._values, self._producer, tuple(alone), self._original_alone())
 
     def _group_of(self, node: OmNode) -> int | None:
-        """Position of the last original node; None for one that is not in the outer graph."""
+        """Return the position of the last original node; None outside the outer graph."""
         if not node.origins:
             return None
         origin = node.origins[-1]
@@ -144,7 +144,7 @@ class _Matcher:
         return next((n for n in names if label == n or label.startswith(f"{n}.")), None)
 
     def _handed_on(self, node: OmNode, group: int | None) -> str | None:
-        """What a Cast reads, where it was put in and is none of the original's own; or TransData."""
+        """Return the input of an inserted Cast or TransData that stands for the original's value."""
         if node.op not in _THROUGH:
             return None
         read, made = node.inputs[0], node.outputs[0]

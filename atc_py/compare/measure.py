@@ -280,7 +280,7 @@ def _least_normal(dtype: DType) -> float:
 
 
 def _both_nan(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Where both are NaN."""
+    """Return a mask of the elements that are NaN on both sides."""
     found: NDArray[np.bool_] = np.isnan(a) & np.isnan(b)
     return found
 

@@ -236,6 +236,6 @@ class _Session:
 
 
 def _ports(model: OmModel) -> list[Port]:
-    """What the compiled model is fed."""
+    """Return the inputs of the compiled model."""
     tensors = [(port.name, model.tensors[port.tensor]) for port in model.inputs]
     return [Port(name, DType(each.dtype), tuple(each.shape)) for name, each in tensors]

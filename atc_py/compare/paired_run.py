@@ -67,14 +67,14 @@ class Original(Protocol):
         ...
 
     def release(self, name: str) -> None:
-        """`name` was looked at once."""
+        """Release `name` after one look at it."""
         ...
 
 
 def sample_feeds(
     reference: ReferenceModel, ports: Sequence[Port], given: Feeds, samples: int, seed: int
 ) -> Iterator[dict[str, Array]]:
-    """What both sides are fed in each sample: what is given, and fitting random data."""
+    """Yield the feeds of each sample: given arrays and fitting random data."""
     roles = input_roles(reference)
     for sample in range(samples):
         yield {**fitting_feeds(ports, roles, seed + sample), **given}
@@ -278,7 +278,7 @@ class Pair:
 
 
 def _unlike(dtype: DType, found: npt.NDArray[Any], wanted: npt.NDArray[Any] | None) -> str:
-    """Why two arrays cannot be compared; empty where they can."""
+    """Return the reason why two arrays cannot be compared; empty where they can."""
     if wanted is None:
         return "the original makes no tensor of it"
     theirs = DType.from_numpy(wanted.dtype)

@@ -68,14 +68,14 @@ class Recording:
         self.total = sum(array.nbytes for array in self._values.values())
 
     def expect(self, names: Mapping[str, int]) -> None:
-        """Nothing to do: every value is there."""
+        """Do nothing: every value is recorded."""
 
     def value(self, name: str) -> NDArray[Any] | None:
         """Return the value called `name`; None where the model makes no tensor of that name."""
         return self._values.get(name)
 
     def release(self, name: str) -> None:
-        """Nothing to do: another comparison may ask again."""
+        """Do nothing: another comparison may ask again."""
 
     def _kept(self, array: NDArray[Any], held_bytes: int) -> NDArray[Any]:
         """Return `array`, or the same in a file where memory is for others."""

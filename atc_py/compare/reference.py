@@ -179,7 +179,7 @@ class ReferenceModel:
 
     @property
     def engines(self) -> tuple[str, ...]:
-        """What has run pieces so far."""
+        """Names of the engines that have run pieces so far."""
         return tuple(sorted({engine.name for engine in self._engines.values()}))
 
     def run_piece(self, at: int, feeds: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
@@ -281,7 +281,7 @@ class ReferenceRun:
         return self._held.get(name)
 
     def release(self, name: str) -> None:
-        """`name` was looked at once."""
+        """Release `name` after one look at it."""
         self._awaited[name] -= 1
         self._drop(name)
 

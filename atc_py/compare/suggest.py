@@ -99,7 +99,7 @@ class _Search:
         return self._told(self._swapped(best))
 
     def _all_kept(self) -> Trial | None:
-        """All candidates in float32; those that have no kernel there are candidates no more.
+        """Try all candidates in float32; drop those without a kernel there.
 
         Nodes that were fused with others may stand alone where those are kept; they are added.
         """
@@ -119,7 +119,7 @@ class _Search:
         return None
 
     def _grown(self, most: Trial) -> Trial:
-        """A set that is good enough, by adding nodes; `most` where no smaller one turns up."""
+        """Return a sufficient set, found by adding nodes; `most` where no smaller one turns up."""
         kept: list[str] = []
         trial, rounds = self._first, 0
         while self._left > 1:
@@ -138,7 +138,7 @@ class _Search:
         return most
 
     def _thinned(self, best: Trial) -> Trial:
-        """`best` without what it does not need: halves first, then less, then single nodes."""
+        """Return `best` without what it does not need: halves first, then single nodes."""
         size = max(len(best.kept) // 2, 1)
         while self._left:
             thinner = self._passed_over(best, size)

@@ -89,7 +89,7 @@ def _check_range(name: str, least: float, found: str, start: str) -> None:
 
 
 def reaches(done: LayerComparison, targets: Mapping[str, float]) -> bool:
-    """Whether every output is there and meets its targets; without targets, whether none is bad.
+    """Return True if every output meets its targets; without targets, if none is failing.
 
     A model in which the device computes nothing hands out what it is fed, and misses nothing.
     """
@@ -145,7 +145,7 @@ def missed_by_all(done: LayerComparison) -> list[Diagnostic]:
 
 
 def _way_out(done: LayerComparison) -> str:
-    """What to do about a miss."""
+    """Return the hint for a missed target."""
     if done.suggestion is not None and done.suggestion.reached:
         return "keep the nodes of the suggestion in float32"
     way = "try --suggest FILE" if done.suggestion is None else "try another --precision-mode"

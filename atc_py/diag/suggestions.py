@@ -21,7 +21,7 @@ _COMPARED = 50
 
 
 def nearest(name: str, known: Iterable[str], count: int, likeness: float = 0.6) -> list[str]:
-    """Those of `known` that are spelled most like `name`, nearest first; none for an overlong name.
+    """Return the `known` names most similar to `name`, nearest first; none if it is overlong.
 
     Args:
         name: as it was written, perhaps by a hostile tool.
@@ -35,7 +35,7 @@ def nearest(name: str, known: Iterable[str], count: int, likeness: float = 0.6) 
 
 
 def nearest_of_many(name: str, known: Iterable[str], count: int) -> list[str]:
-    """As `nearest`, whatever the likeness, of names that may be many and long.
+    """Return the nearest of names that may be many and long, however unlike they are.
 
     Only those are compared that have most in common with `name` at both ends, which is where the
     names of a model's nodes differ least.

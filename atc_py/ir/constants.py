@@ -60,7 +60,7 @@ class DenseConst:
         return self._array
 
     def release(self) -> None:
-        """Nothing: the array has no other home."""
+        """Do nothing: the array has no other home."""
 
 
 class SplatConst:
@@ -82,7 +82,7 @@ class SplatConst:
         return np.broadcast_to(element, self.shape)
 
     def release(self) -> None:
-        """Nothing: there is nothing to give back."""
+        """Do nothing: there is nothing to release."""
 
 
 class DeferredConst:
@@ -169,7 +169,7 @@ class OpaqueConst:
         self.label = label
 
     def numpy(self) -> npt.NDArray[np.generic]:
-        """Never returns.
+        """Raise: the values are not known.
 
         Raises:
             ValueError: always; the values were not printed.
@@ -177,11 +177,11 @@ class OpaqueConst:
         raise ValueError(f"the values of this constant were not printed: {self.label}")
 
     def release(self) -> None:
-        """Nothing: there is nothing to give back."""
+        """Do nothing: there is nothing to release."""
 
 
 def _cast(source: ConstData, dtype: DType, *, clip: bool) -> npt.NDArray[np.generic]:
-    """The whole source, cast, and with `clip` clamped where a float becomes a narrower one."""
+    """Cast the whole source; with `clip`, clamp floats that become narrower."""
     import numpy as np
 
     array = source.numpy()

@@ -58,7 +58,7 @@ class Graph:
         self.result.set_inputs(values)
 
     def fresh_name(self, wanted: str) -> str:
-        """`wanted`, or `wanted.1`, `wanted.2` ... where it is taken; the result is then taken."""
+        """Take and return `wanted`, or `wanted.1`, `wanted.2` ... where it is taken."""
         name, count = wanted, self._taken.get(wanted, 0)
         while name in self._taken:
             count += 1
@@ -72,7 +72,7 @@ class Graph:
         self._taken.setdefault(name, 0)
 
     def add_input(self, name: str, type: TensorType) -> Value:  # noqa: A002
-        """Return a new graph input, after the ones that are there."""
+        """Append a new graph input."""
         value = Value(self.fresh_name(name), type)
         self.inputs.append(value)
         return value
@@ -83,7 +83,7 @@ class Graph:
         self.output_names.append(value.name if name is None else name)
 
     def constant(self, name: str, data: ConstData, like: TensorType | None = None) -> Value:
-        """Return a new constant; its format is that of `like`, or ND."""
+        """Make a constant; its format is that of `like`, or ND."""
         type_ = TensorType(data.dtype, data.shape)
         if like is not None:
             type_ = type_.with_format(like.format)
@@ -97,7 +97,7 @@ class Graph:
         attributes: Mapping[str, AttrValue] | None = None,
         origins: Iterable[Origin] = (),
     ) -> Node:
-        """A new node at the end; `output_types` gives wanted name and type of each output."""
+        """Append a new node; `output_types` gives wanted name and type of each output."""
         outputs = [Value(self.fresh_name(name), type_) for name, type_ in output_types]
         name = self.fresh_name(f"{op}:{outputs[0].name}")
         node = Node(op, name, inputs, outputs, attributes, origins)

@@ -71,7 +71,7 @@ class _Parser:
         return self._graph
 
     def _statement(self) -> None:
-        """An input, a constant, a node or an output."""
+        """Parse an input, a constant, a node or an output."""
         at = self._at
         if at.token.kind == "value":
             self._node()
@@ -98,7 +98,7 @@ class _Parser:
         return value
 
     def _output(self) -> None:
-        """A graph output; its name for the user is optional."""
+        """Parse a graph output; its name for the user is optional."""
         value = self._use()
         name = value.name
         if self._at.accept("as"):
@@ -106,7 +106,7 @@ class _Parser:
         self._graph.add_output(value, name)
 
     def _node(self) -> None:
-        """A node and the values that it computes."""
+        """Parse a node and the values it computes."""
         at = self._at
         names = [self._value_name()]
         while at.accept(","):

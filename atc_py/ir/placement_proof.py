@@ -96,7 +96,7 @@ class _Sweep:
         self._in_arena = {life.tensor for life in self._arena}
 
     def _live(self, position: int, moment: int) -> None:
-        """A tensor begins at `moment`."""
+        """Begin the life of a tensor at `moment`."""
         tensor, unit = self._placement.tensors[position], self._placement.alignment
         nbytes = prod(extent or 0 for extent in tensor.dims) * tensor.itemsize
         life = _Life(position, tensor.spot, -(-nbytes // unit) * unit, moment, moment)
@@ -137,7 +137,7 @@ class _Sweep:
                 yield position, f"%{tensor.name} must be {at}, found it {_where(tensor.spot)}"
 
     def _home(self, life: _Life) -> Home | None:
-        """Where a tensor must lie; None for the arena."""
+        """Return the required home of a tensor; None for the arena."""
         tensor = self._placement.tensors[life.tensor]
         if tensor.source is not None:
             return tensor.source
@@ -182,19 +182,19 @@ class _Sweep:
         )
 
     def _may_take_over(self, old: _Life, new: _Life) -> bool:
-        """Whether the launch that makes `new` may write it over `old`, which it reads last."""
+        """Return True if the launch making `new` may write it over `old`, its last read."""
         if not old.first < old.last == new.first or old.nbytes != new.nbytes:
             return False
         return new.tensor in self._heirs_of(old)
 
     def _heirs_of(self, old: _Life) -> frozenset[int]:
-        """As `_written_over`, worked out once."""
+        """Return `_written_over` from a cache."""
         if old.tensor not in self._heirs:
             self._heirs[old.tensor] = self._written_over(old)
         return self._heirs[old.tensor]
 
     def _written_over(self, old: _Life) -> frozenset[int]:
-        """What the last launch that reads `old` may write over it; nothing where one may not."""
+        """Return the results that the last launch reading `old` may write over it."""
         follows = {old.tensor}
         for node, reads in self._reading(old.last):
             touched = [tensor for root in follows & reads.keys() for tensor in reads[root]]
@@ -208,7 +208,7 @@ class _Sweep:
         return frozenset(follows)
 
     def _reading(self, moment: int) -> list[tuple[PlacedNode, dict[int, list[int]]]]:
-        """The nodes of a launch that are no views, each with what it reads by what that shows."""
+        """Return the launch's nodes other than views, each with the roots that it reads."""
         if moment not in self._readers:
             found: list[tuple[PlacedNode, dict[int, list[int]]]] = []
             for node in self._launches[moment]:
@@ -274,7 +274,7 @@ class _Sweep:
         return taken
 
     def _candidates(self, moment: int) -> dict[int, list[int]]:
-        """By what a launch writes, the operands over which it may, in the order it reads them."""
+        """Return, for each result of a launch, the operands it may overwrite, in read order."""
         found: dict[int, list[int]] = defaultdict(list)
         reads = (tensor for node in self._launches[moment] for tensor in node.reads)
         for old in dict.fromkeys(self._root[tensor] for tensor in reads):

@@ -80,7 +80,7 @@ def _node_text(node: Node) -> str:
 
 
 def _spots_text(node: Node, plan: MemoryPlan | None) -> str:
-    """Where the memory plan puts the outputs, as a comment: it is no part of the text form."""
+    """Return the outputs' places in the memory plan as a comment, no part of the text form."""
     if plan is None:
         return ""
     spots = (plan.spots.get(value) for value in node.outputs)
@@ -127,7 +127,7 @@ def _data_text(data: ConstData) -> str:
 
 
 def _as_scalar(data: ConstData) -> ConstData | None:
-    """The one value that `data` repeats, as a scalar constant; None where it holds an array."""
+    """Return the one value that `data` repeats as a scalar constant; None for an array."""
     if isinstance(data, SplatConst):
         return SplatConst(data.value, data.dtype, ())
     if isinstance(data, CastConst):
@@ -146,7 +146,7 @@ def _is_readable(data: ConstData) -> bool:
 
 
 def _label(data: ConstData) -> str:
-    """Where the values of a constant come from."""
+    """Return the origin of a constant's values."""
     if isinstance(data, DeferredConst | OpaqueConst):
         return data.label
     if isinstance(data, CastConst):

@@ -91,7 +91,7 @@ class OperatorRow(Protocol):
 
 
 def check_operands(node: Node, row: OperatorRow) -> Iterator[str]:
-    """What is wrong with the number of inputs and outputs of `node`, and with absent inputs."""
+    """Return the faults in the number of operands of `node` and in absent inputs."""
     yield from _check_side("input", node.inputs, row.inputs, row.input_at)
     yield from _check_side("output", node.outputs, row.outputs, row.output_at)
 
@@ -102,7 +102,7 @@ def _check_side(
     operands: Sequence[OperandRow],
     operand_at: Callable[[int], OperandRow | None],
 ) -> Iterator[str]:
-    """What is wrong on one side of a node."""
+    """Return the faults on one side of a node."""
     if values and operand_at(len(values) - 1) is None:
         yield f"at most {len(operands)} {side}s are allowed, found {len(values)}"
     length = max(len(values), len(operands))
@@ -114,7 +114,7 @@ def _check_side(
 
 
 def check_attributes(node: Node, row: OperatorRow) -> Iterator[str]:
-    """What is wrong with the attributes of `node`."""
+    """Return the faults in the attributes of `node`."""
     known = {attribute.name: attribute for attribute in row.attributes}
     for name, value in node.attributes.items():
         attribute = known.get(name)

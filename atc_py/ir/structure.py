@@ -63,7 +63,7 @@ def check_producers(graph: Graph) -> Iterator[Finding]:
 
 
 def check_uses(graph: Graph) -> Iterator[Finding]:
-    """What nodes and the graph's result take as inputs and what values know of it agree."""
+    """Yield contradictions between inputs of nodes and recorded uses of values."""
     for value, uses in _uses_by_inputs(graph).items():
         recorded = dict.fromkeys(value.uses)
         for node, position in recorded:
@@ -118,7 +118,7 @@ def check_cycles(graph: Graph) -> Iterator[Finding]:
 
 
 def _stuck_nodes(graph: Graph) -> dict[Node, None]:
-    """The nodes that no order can serve: those in a cycle and those that need one of them."""
+    """Return the nodes in a cycle and those that depend on one."""
     inside = dict.fromkeys(graph.nodes)
     needs = {node: {p for p in _producers(node) if p in inside} for node in inside}
     users: dict[Node, list[Node]] = {node: [] for node in inside}
@@ -152,7 +152,7 @@ def check_interface(graph: Graph) -> Iterator[Finding]:
 
 
 def _repeated(items: Iterable[_Item]) -> list[_Item]:
-    """The items that occur more than once, each once, in the order of their second occurrence."""
+    """Return the items that occur more than once, in the order of their second occurrence."""
     seen: set[_Item] = set()
     twice: dict[_Item, None] = {}
     for item in items:

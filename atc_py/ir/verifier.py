@@ -97,7 +97,7 @@ def verify_graph(graph: Graph, rules: Rules) -> None:
 
 
 def _diagnostic(finding: Finding) -> Diagnostic:
-    """A finding with the target node in its sentence and the first source node as its place."""
+    """Build a finding that names the target node, placed at its first source node."""
     node, message = finding
     if node is None:
         return BROKEN_INVARIANT.diagnostic(message)
@@ -115,7 +115,7 @@ def _check_structure(graph: Graph, _rules: Rules) -> Iterator[Finding]:
 
 
 def _check_signatures(graph: Graph, rules: Rules) -> Iterator[Finding]:
-    """Every node is an operator of the target with that operator's operands and attributes."""
+    """Yield faults of nodes whose operator, operands or attributes the target lacks."""
     for node in graph.nodes:
         row = rules.rows(node.op)
         if row is None:
@@ -126,7 +126,7 @@ def _check_signatures(graph: Graph, rules: Rules) -> Iterator[Finding]:
 
 
 def _check_types(graph: Graph, _rules: Rules) -> Iterator[Finding]:
-    """No extent is negative; data of constants have the dtype and shape that the type says.
+    """Yield faults of negative dims and of constants that contradict their type.
 
     Only what nodes compute may have open extents.
     """
@@ -180,7 +180,7 @@ def _check_storage(graph: Graph, _rules: Rules) -> Iterator[Finding]:
 
 
 def _check_conversions(graph: Graph, rules: Rules) -> Iterator[Finding]:
-    """Every node takes its operands as they are stored; what the model hands out lies in rows."""
+    """Yield faults of operands not stored as taken, and of outputs not stored in rows."""
     for node in graph.nodes:
         message = rules.storage_ok(node)
         if message is not None:

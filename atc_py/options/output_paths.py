@@ -31,7 +31,7 @@ _LINKS = 40
 
 
 def default_output(model: Path, output: str | os.PathLike[str] | None = None) -> Path:
-    """Where the offline model of `model` goes when the user says `output` or nothing.
+    """Return the path of the offline model for `model`, given the user's `output` or None.
 
     Raises:
         AtcError: BAD_OPTION for a text that names no file and for the model itself, CANNOT_WRITE
@@ -59,7 +59,7 @@ def default_output(model: Path, output: str | os.PathLike[str] | None = None) ->
 def rewritten_output(
     model: Path, output: str | os.PathLike[str] | None, form: str, forms: Iterable[str]
 ) -> Path:
-    """Where the model goes that `model` is rewritten to when the user says `output` or nothing.
+    """Return the path of the rewritten `model`, given the user's `output` or None.
 
     Args:
         model: the ONNX file.
@@ -209,7 +209,7 @@ def _is_stream(path: Path) -> bool:
 
 
 def _mode(path: Path) -> int:
-    """The mode of what is at `path`; 0 for what cannot be looked at, which writing will tell."""
+    """Return the mode of `path`; 0 if it cannot be examined, which writing will report."""
     try:
         return path.stat().st_mode
     except (OSError, ValueError):

@@ -26,7 +26,7 @@ class ArchiveWriter:
     """
 
     def __init__(self, file: BinaryIO) -> None:
-        """An empty archive at the start of `file`, which must be able to seek."""
+        """Start an empty archive at the start of `file`, which must be seekable."""
         self.members: dict[str, OmMember] = {}
         self._file = file
         self._entries: list[Entry] = []

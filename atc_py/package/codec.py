@@ -37,7 +37,7 @@ def encode_model(model: OmModel) -> bytes:
 
 
 def encode_report(report: Mapping[str, object]) -> bytes:
-    """JSON of a report; the same report gives the same bytes. NaN and infinity become null."""
+    """Encode a report as JSON, byte for byte reproducible; NaN and infinity become null."""
     return msgspec.json.encode(dict(report), order="deterministic")
 
 
@@ -97,7 +97,7 @@ def _decode(data: bytes, type_: type[_T], place: Place) -> _T:
 
 
 def _without_nonfinite(node: OmNode) -> OmNode:
-    """The node with numbers that JSON lacks (infinity, NaN) moved to `nonfinite`, as text."""
+    """Return the node with infinity and NaN moved to `nonfinite` as text."""
     moved = {name: value for name, value in node.attributes.items() if _is_nonfinite(value)}
     if not moved:
         return node

@@ -44,13 +44,13 @@ class _Reporter:
         self._sink = sink
 
     def add(self, field: str, message: str) -> None:
-        """A finding about a part of the description."""
+        """Add a finding about a part of the description."""
         place = Place(file=self._file, field=field)
         advice = "convert the ONNX model again; if that does not help, report it as a bug"
         self._sink.add(OM_CONTENT.diagnostic(message, place=place, help=advice))
 
     def unknown(self, field: str, kind: str, found: str, known: Iterable[str]) -> None:
-        """A finding about a name that is not one of those known."""
+        """Add a finding about an unknown name."""
         self.add(field, f"{kind} must be one of {', '.join(known)}; found {found!r}")
 
 
@@ -127,7 +127,7 @@ def _check_scopes(model: OmModel, report: _Reporter) -> None:
 
 
 def _check_tensor(field: str, tensor: OmTensor, model: OmModel, report: _Reporter) -> None:
-    """Dtype, format, shape and member of a tensor."""
+    """Check dtype, format, shape and member of a tensor."""
     if tensor.format not in _FORMATS:
         report.unknown(field, "a format", tensor.format, _FORMATS)
     if tensor.dtype not in _DTYPES:
@@ -144,7 +144,7 @@ def _check_tensor(field: str, tensor: OmTensor, model: OmModel, report: _Reporte
 
 
 def _check_node(field: str, node: OmNode, tensors: tuple[set[int], int], report: _Reporter) -> None:
-    """Engine and operands of a node; its outputs join the tensors that are made."""
+    """Check engine and operands of a node; its outputs join the tensors made."""
     made, count = tensors
     if node.engine not in _ENGINES:
         report.unknown(field, "an engine", node.engine, _ENGINES)

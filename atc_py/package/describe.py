@@ -29,7 +29,7 @@ __all__ = ["describe"]
 
 
 def describe(graph: Graph, contents: PackageContents, members: Mapping[Value, str]) -> OmModel:
-    """The description of a typed graph, without digests; tensors as `graph.values()` counts.
+    """Return the description of a typed graph, without digests; tensors as in `graph.values()`.
 
     Args:
         graph: what to describe.
@@ -74,7 +74,7 @@ def _tensor(value: Value, member: str | None) -> OmTensor:
 
 
 def _storage(storage: Storage) -> OmStorage:
-    """How a tensor lies."""
+    """Return the storage of a tensor."""
     return OmStorage(storage.format.value, storage.groups)
 
 

@@ -86,7 +86,7 @@ def damaged_headers(data: mmap, entries: Iterable[Entry], file: str) -> list[Dia
 def damaged_members(
     data: mmap, entries: Iterable[Entry], digests: Mapping[str, str], file: str
 ) -> list[Diagnostic]:
-    """OM_MEMBER for each entry in `digests` whose data has another SHA-256 than given there."""
+    """Return OM_MEMBER for each entry in `digests` whose data has another SHA-256."""
     wanted = [entry for entry in entries if entry.name in digests]
     found = _digests(data, wanted)
     return [

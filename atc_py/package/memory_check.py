@@ -113,7 +113,7 @@ def _spot(place: int | str) -> Spot:
 
 
 def _placed(node: OmNode) -> PlacedNode:
-    """A node with the facts of its row; one of an operator that is not known does nothing odd."""
+    """Return a node with the facts of its row; unknown operators have none."""
     row = find_operator(node.op)
     return PlacedNode(
         node.name,

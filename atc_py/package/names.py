@@ -26,7 +26,7 @@ _PART = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.+-]*")
 
 
 def weight_member(index: int, name: str) -> str:
-    """The member of constant number `index`; `name` is for the eye, the number tells apart."""
+    """Return the member of constant `index`; the number identifies it, `name` is for readers."""
     stem = _FOREIGN.sub("_", name)[:_LONGEST_STEM]
     return f"{WEIGHTS}{index:04d}_{stem}.npy"
 

@@ -48,7 +48,7 @@ def npy_header(dtype: DType, shape: Shape) -> bytes:
 
 
 def array_chunks(array: npt.NDArray[np.generic]) -> Iterator[memoryview]:
-    """The elements in C order and little-endian, in pieces; a piece is valid until the next.
+    """Yield the elements in C order, little-endian, in chunks valid until the next one.
 
     Arrays that are dense already are not copied; others (transposed, broadcast, big-endian) are
     copied piece by piece, never whole.

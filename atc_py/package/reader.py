@@ -38,7 +38,7 @@ class OfflineModel:
     """
 
     def __init__(self, path: Path, data: mmap.mmap, verified: Verified) -> None:
-        """A model over a mapped file and what was found in it."""
+        """Make a model of a mapped file and what was found in it."""
         self.path = path
         self.description = verified.description
         self.report = verified.report

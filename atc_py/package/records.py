@@ -99,7 +99,7 @@ def local_header(entry: Entry) -> bytes:
 
 
 def directory(entries: list[Entry], digest: str) -> bytes:
-    """All that follows the last member: directory, end records, and a comment with two digests.
+    """Return all after the last member: directory, end records, comment with two digests.
 
     The first is `digest`, the SHA-256 of `model.json`, which in turn holds those of the other
     members; the second is that of all these bytes up to itself.
@@ -129,7 +129,7 @@ def _central_record(entry: Entry) -> bytes:
 
 
 def _zip64(numbers: list[int]) -> bytes:
-    """The extra field with numbers that do not fit their 32-bit places; empty without any."""
+    """Return the extra field with numbers beyond 32 bits; empty where there are none."""
     if not numbers:
         return b""
     return struct.pack(f"<2H{len(numbers)}Q", 1, 8 * len(numbers), *numbers)
@@ -156,7 +156,7 @@ def is_directory_end(tail: bytes) -> bool:
 
 
 def directory_offset(tail: bytes) -> int:
-    """Where the directory starts, as the end records say; may be any number in a damaged file."""
+    """Return the directory's offset as the end records state it; any number if damaged."""
     fields = _END.unpack_from(tail, len(tail) - _END_SIZE)
     offset: int = fields[6]
     before = _END_SIZE + _LOCATOR.size + _END64.size

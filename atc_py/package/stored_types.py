@@ -38,7 +38,7 @@ _HELP = "convert the ONNX model again; if that does not help, report it as a bug
 
 
 def storage_of(tensor: OmTensor) -> Storage | None:
-    """How a tensor lies; None for row by row.
+    """Return the storage of a tensor; None for row by row.
 
     Raises:
         KeyError: it names no blocked format; `check_storage` reports that.
@@ -77,7 +77,7 @@ def _faults(model: OmModel) -> Iterator[tuple[str, str]]:
 
 
 def _why_impossible(tensor: OmTensor, storage: OmStorage) -> str | None:
-    """Why a tensor cannot lie in its storage, or None."""
+    """Return why a tensor cannot have its storage, or None."""
     if storage.format not in _BLOCKED:
         return f"a storage must be one of {', '.join(_BLOCKED)}; found {storage.format!r}"
     form, dims = Storage(_BLOCKED[storage.format], storage.groups), tuple(tensor.shape)
@@ -91,7 +91,7 @@ def _why_impossible(tensor: OmTensor, storage: OmStorage) -> str | None:
 
 
 def _fault(model: OmModel, node: OmNode) -> str | None:
-    """What is wrong with the storage of a node's operands, or None."""
+    """Return the fault in the storage of a node's operands, or None."""
     row = find_operator(node.op)
     if row is None or not node.inputs or node.inputs[0] < 0:
         return None
@@ -120,7 +120,7 @@ def _is_same(source: OmTensor, result: OmTensor) -> bool:
 
 
 def _wrong_ends(node: OmNode, source: OmTensor, result: OmTensor) -> str | None:
-    """What TransData says of its formats that its operands are not, or None."""
+    """Return where TransData's formats contradict its operands, or None."""
     groups = node.attributes.get("groups", 1)
     for name, tensor in (("src_format", source), ("dst_format", result)):
         said = node.attributes.get(name)
@@ -133,12 +133,12 @@ def _wrong_ends(node: OmNode, source: OmTensor, result: OmTensor) -> str | None:
 
 
 def _names(tensor: OmTensor) -> tuple[str, ...]:
-    """What TransData may call the format in which a tensor lies."""
+    """Return the names that TransData may use for a tensor's format."""
     if tensor.storage is not None:
         return (tensor.storage.format,)
     return (tensor.format, _ROW_BY_ROW)
 
 
 def _storage_text(tensor: OmTensor) -> str:
-    """Where a tensor lies, in words."""
+    """Return the storage of a tensor in words."""
     return tensor.format if tensor.storage is None else f"{tensor.format}@{storage_of(tensor)}"

@@ -64,7 +64,7 @@ def verify(data: mmap, file: str) -> Verified:
 
 
 def _sound_members(data: mmap, file: str) -> tuple[dict[str, Entry], OmModel]:
-    """The members and the description, after all bytes have been held against their digests."""
+    """Return members and description after checking all bytes against their digests."""
     sink = Sink()
     listed, digest = read_directory(data, file)
     check_names(listed, file, sink)
@@ -85,7 +85,7 @@ def _sound_members(data: mmap, file: str) -> tuple[dict[str, Entry], OmModel]:
 def _disagreeing_weights(
     data: mmap, entries: Mapping[str, Entry], model: OmModel, file: str
 ) -> list[Diagnostic]:
-    """OM_CONTENT for each constant whose .npy file is not of its tensor's dtype and shape."""
+    """Return OM_CONTENT for each constant whose .npy contradicts its tensor's type."""
     findings: list[Diagnostic] = []
     for tensor in model.tensors:
         if tensor.member is not None:

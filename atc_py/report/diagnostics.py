@@ -31,7 +31,7 @@ def diagnostic_text(diagnostic: Diagnostic) -> str:
 
 
 def code_page(code: Code) -> list[str]:
-    """What `explain` prints of a code."""
+    """Return the lines that `explain` prints for a code."""
     return [
         f"{code.id} {code.name} ({code.severity.value}, exit status {int(code.exit)})",
         "",

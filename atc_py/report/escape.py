@@ -20,7 +20,7 @@ def visible(text: str) -> str:
 
 
 def clipped(text: str, most: int = _MOST) -> str:
-    """`text` made visible, and without its middle where it has more characters than `most`."""
+    """Return `text` made visible, its middle left out beyond `most` characters."""
     half = most // 2
     if len(text) <= most:
         return visible(text)

@@ -21,7 +21,7 @@ __all__ = ["render_page"]
 
 
 def render_page(name: str, **context: Any) -> str:
-    """The page of `templates/report/<name>.html.j2`, with `<name>.css` and `<name>.js` in it.
+    """Render `templates/report/<name>.html.j2` with `<name>.css` and `<name>.js` inlined.
 
     The template has these as `style` and `script`, and as `policy` what a browser may load.
 
@@ -62,7 +62,7 @@ def _source(path: Path) -> Markup:
 
 
 def _policy(style: str, script: str) -> str:
-    """What the browser may load: nothing, and of what stands here just style and script."""
+    """Return the content security policy: nothing is loaded, inline style and script are allowed."""
     parts = (
         "default-src 'none'",
         f"style-src '{_digest(style)}'",

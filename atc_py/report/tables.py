@@ -58,7 +58,7 @@ def plain_lines(table: Table) -> list[str]:
 
 
 def _padding(cell: str, width: int) -> str:
-    """What brings the cell to that many columns of a terminal."""
+    """Return the blanks that bring a cell to that many terminal columns."""
     return " " * (width - columns(cell))
 
 

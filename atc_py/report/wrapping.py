@@ -59,7 +59,7 @@ def wrap(text: str, first: str = "", rest: str = "", width: int = WIDTH) -> list
 
 
 def _pieces(text: str) -> list[str]:
-    """What lines can be made of; an opening bracket stays with what it opens."""
+    """Return the pieces of which lines are made; an opening bracket keeps what it opens."""
     pieces: list[str] = []
     for piece in _PIECE.findall(text):
         if pieces and pieces[-1][-1] in _OPENING and not piece.isspace():

@@ -154,7 +154,7 @@ def default_tolerance(description: OmModel) -> float:
 
 
 def explained_share(description: OmModel, name: str, expected: Array) -> float:
-    """The share of the range of `expected`, of output `name`, that the arithmetic explains.
+    """Return the share of the range of output `name` that the device's arithmetic explains.
 
     It is (default_tolerance * scale + last) / range. The scale of the values is their range, or,
     for fewer than FEWEST_FOR_A_RANGE values, their largest magnitude where that is larger.
@@ -179,7 +179,7 @@ def explained_share(description: OmModel, name: str, expected: Array) -> float:
 
 
 def _roundings(description: OmModel) -> tuple[float, Grid | None]:
-    """Roundings to 16 bits on the way to an output: the chain with the most, and the coarsest grid.
+    """Return the largest sum of squared roundings on a path to an output, and the coarsest grid.
 
     Of the chain it is the sum of the squares of the units.
     """
@@ -203,7 +203,7 @@ def _most(found: Iterable[tuple[float, Grid | None]]) -> tuple[float, Grid | Non
 
 
 def _held_in(description: OmModel, name: str) -> Grid | None:
-    """The grid on which the values of an output left their last kernel that computes, or None."""
+    """Return the grid of the last computing kernel before an output, or None."""
     kinds = (GRIDS.get(tensor.dtype) for tensor in description.tensors)
     held = {at: grid for at, grid in enumerate(kinds) if grid is not None}
     for node in description.nodes:
@@ -220,12 +220,12 @@ def _held_in(description: OmModel, name: str) -> Grid | None:
 
 
 def _unit_of(grid: Grid) -> float:
-    """What grids are compared by."""
+    """Return the unit of a grid, by which grids are compared."""
     return grid.unit
 
 
 def _numbers(name: str, array: Array) -> npt.NDArray[np.float64]:
-    """`array` in the precision of the comparison; a complex number would lose a part there."""
+    """Return `array` in the precision of the comparison; refuse complex numbers."""
     import numpy as np
 
     try:
@@ -239,7 +239,7 @@ def _numbers(name: str, array: Array) -> npt.NDArray[np.float64]:
 
 
 def _max_error(ours: npt.NDArray[np.float64], theirs: npt.NDArray[np.float64]) -> float:
-    """Largest absolute difference; equal infinities and NaN in both places are no difference."""
+    """Return the largest absolute difference; equal infinities and paired NaN differ by 0."""
     import numpy as np
 
     if not ours.size:
@@ -262,7 +262,7 @@ def _range(theirs: npt.NDArray[np.float64]) -> float:
 
 
 def _cosine(ours: npt.NDArray[np.float64], theirs: npt.NDArray[np.float64]) -> float:
-    """Cosine of the angle between the two as vectors of what is finite in both; 1 for zeros."""
+    """Return the cosine of the angle between both, over what is finite in both; 1 for zeros."""
     import numpy as np
 
     finite = np.isfinite(ours) & np.isfinite(theirs)
@@ -273,7 +273,7 @@ def _cosine(ours: npt.NDArray[np.float64], theirs: npt.NDArray[np.float64]) -> f
 
 
 def _unit(vector: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """`vector` with length 1; scaled by its largest element first, so that squares stay finite."""
+    """Return `vector` with length 1, scaled by its largest element first so squares stay finite."""
     import numpy as np
 
     largest = np.abs(vector).max(initial=0.0)

@@ -16,7 +16,7 @@ class MissLike(Protocol):
 
     @property
     def reason(self) -> str:
-        """Why it does not apply."""
+        """Reason why the rule does not apply."""
         ...
 
     @property
@@ -72,7 +72,7 @@ class FusionEffect:
 
 
 def fusions_json(effects: Iterable[FusionEffect]) -> dict[str, object]:
-    """All passes in the two sections of ATC's fusion_result.json, with the nearest misses."""
+    """Return all passes in the sections of ATC's fusion_result.json, with nearest misses."""
     sections: dict[bool, dict[str, object]] = {False: {}, True: {}}
     for effect in effects:
         sections[effect.is_ub][effect.name] = _effect_json(effect)

@@ -236,7 +236,7 @@ class Layer:
 
     @property
     def faults(self) -> tuple[str, ...]:
-        """Why the layer is bad, in words; empty for a good one."""
+        """Reasons why the layer is failing, in words; empty if it is not."""
         figures = self.figures
         found = []
         if figures.overflow.share:
@@ -268,7 +268,7 @@ class Layer:
         return (f"codes moved by up to {steps} of {self.grid.step:.4g}",)
 
     def _differing(self) -> tuple[str, ...]:
-        """What is wrong with integers."""
+        """Return the faults of integers."""
         share = self.figures.differing
         return (f"{share:.3%} of the values differ",) if share > BAD_SHARE else ()
 

@@ -194,7 +194,7 @@ class LayerComparison:
         return sorted(self.layers, key=lambda layer: (-layer.judged_error, layer.index))
 
     def root_of(self, layer: Layer) -> Layer | None:
-        """Where the error of `layer` was born."""
+        """Return the layer that introduced the error of `layer`."""
         return None if layer.root is None else self.layers[layer.root]
 
 
@@ -251,7 +251,7 @@ def missed_figures(layer: Layer, targets: Mapping[str, float]) -> dict[str, floa
 
 
 def misses_of(done: LayerComparison, targets: Mapping[str, float]) -> list[Miss]:
-    """What misses a target, output by output; without targets, nothing."""
+    """Return the missed targets, output by output; none without targets."""
     if not targets:
         return []
     found = [Miss(name, "", None, None, reason=why) for name, why in done.uncompared.items()]

@@ -56,5 +56,5 @@ class Profile:
 
     @property
     def costs(self) -> tuple[NetworkCost, ...]:
-        """What the model costs where it compiles."""
+        """Costs on the SoCs for which the model compiles."""
         return tuple(each.cost for each in self.socs if each.cost is not None)

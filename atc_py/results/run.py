@@ -28,12 +28,12 @@ class NodeTime(Protocol):
 
     @property
     def engine(self) -> str:
-        """What executed it."""
+        """Engine that executed it."""
         ...
 
     @property
     def seconds(self) -> float:
-        """How long it took on this machine."""
+        """Time on this machine, in seconds."""
         ...
 
     @property

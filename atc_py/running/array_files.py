@@ -84,7 +84,7 @@ def read_npz(path: Path, most: int | None = None) -> dict[str, Array]:
 
 
 def is_raw_pair(dtype: np.dtype[Any]) -> bool:
-    """Whether elements are two bytes without meaning: what numpy makes of bfloat16 in a file."""
+    """Return True if elements are two raw bytes, which is how numpy stores bfloat16."""
     return dtype.kind == "V" and dtype.names is None and dtype.str[1:] == "V2"
 
 
@@ -118,7 +118,7 @@ def _check_header(file: IO[bytes], width: int) -> None:
 
 
 def _array(file: IO[bytes], size: int, most: int | None) -> Array:
-    """The array in a file of `size` bytes; what the header claims is checked before it is made."""
+    """Return the array in a file of `size` bytes; the header's claim is checked first."""
     version = npy_format.read_magic(file)
     first = version == (1, 0)
     _check_header(file, 2 if first else 4)

@@ -51,7 +51,7 @@ _INTEGER_SPAN = 16
 def read_feeds(
     given: Iterable[str], ports: Sequence[Port], sink: Sink | None = None
 ) -> dict[str, Array]:
-    """Arrays from `name=file` texts, or `file` alone for a model with one port or an .npz.
+    """Return arrays from `name=file` texts; `file` alone serves one port or an .npz.
 
     Args:
         given: the texts.
@@ -177,7 +177,7 @@ def _read(path: Path, name: str | None, ports: Sequence[Port], sink: Sink) -> di
 
 
 def _most(ports: Iterable[Port]) -> int | None:
-    """Bytes beyond which an array is refused unread; below, the refusal tells both shapes.
+    """Return the bytes beyond which an array is refused unread; below, both shapes are reported.
 
     None where a port has open extents.
     """

@@ -90,7 +90,7 @@ class Model:
         return self._backend.run(self._handle, inputs)
 
     def profile(self) -> Sequence[NodeProfile]:
-        """What each node of the last run took."""
+        """Return the time of each node in the last run."""
         return self._backend.profile(self._handle)
 
     def close(self) -> None:

@@ -29,7 +29,7 @@ _PYTHON: dict[AttributeType, tuple[type, ...]] = {
 
 
 def find_problems(spec: OpSpec) -> Iterator[Problem]:
-    """What is wrong with `spec` though every type is right."""
+    """Return the problems of a `spec` whose types are right."""
     yield from _opsets(spec)
     yield from _operands(spec)
     yield from _attributes(spec)

@@ -75,7 +75,7 @@ class Document:
     keys: dict[DataPath, Mark] = field(default_factory=dict)
 
     def mark(self, path: DataPath, *, key: bool = False) -> Mark:
-        """Where the value at `path` (or its key) stands, or the nearest value around it."""
+        """Return the mark of the value at `path` (or its key), or of the nearest value around it."""
         if key and path in self.keys:
             return self.keys[path]
         while path and path not in self.values:
@@ -232,5 +232,5 @@ class _Reader:
 
 
 def _mark(event: Any) -> Mark:
-    """Where `event` starts."""
+    """Return the mark at which `event` starts."""
     return Mark(event.start_mark.line + 1, event.start_mark.column + 1)

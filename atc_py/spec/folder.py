@@ -142,7 +142,7 @@ def _is_yaml(name: str) -> bool:
 
 
 def _refuse(error: OSError) -> None:
-    """A folder that cannot be listed."""
+    """Raise the error for a folder that cannot be listed."""
     where = os.fsdecode(error.filename or "")
     message = f"{where} cannot be read: {error.strerror}"
     raise FILE_UNREADABLE.error(message, place=Place(where)) from error

@@ -89,7 +89,7 @@ class AttrAtDefault(Rule, frozen=True, kw_only=True):
 
 
 def rules_of(spec: OpSpec) -> tuple[Rule, ...]:
-    """Every rule of an operator: those of its inputs, outputs and attributes, then its constraints.
+    """Return every rule of an operator: of inputs, outputs, attributes, then constraints.
 
     Rules of operands and attributes that only some opsets have are for those opsets; who asks
     them looks at the row.
@@ -105,7 +105,7 @@ def rules_of(spec: OpSpec) -> tuple[Rule, ...]:
 
 
 def _operand_rules(spec: OpSpec, row: Operand, *, is_input: bool) -> Iterator[Rule]:
-    """What one input or output implies.
+    """Return the rules that one input or output implies.
 
     The dtype of an output that shares an input's is that input's affair.
     """
@@ -141,7 +141,7 @@ def _rewritten(row: Operand, dtypes: tuple[DType, ...], rewrite: str) -> Rule:
 
 
 def _attribute_rules(row: Attribute) -> Iterator[Rule]:
-    """What one attribute implies."""
+    """Return the rules that one attribute implies."""
     name, line = row.name, row.line
     if row.required:
         yield AttrPresent(attribute=name, line=line)

@@ -90,7 +90,7 @@ class Library:
         return upper
 
     def index(self) -> tuple[IndexEntry, ...]:
-        """One entry a file, by group and stem; no file is opened but those that two layers have.
+        """Return one entry a file, by group and stem; only files of two layers are opened.
 
         Files of a lower library whose operator an upper library has as well are left out.
 
@@ -181,7 +181,7 @@ class Library:
 
 
 def _refuse_second(first: IndexEntry | None, second: IndexEntry) -> None:
-    """Two files must not describe one operator."""
+    """Refuse a second file for one operator."""
     if first is not None:
         message = f"{second.path.name} lies in the groups {first.group} and {second.group}"
         place = Place(str(second.path), line=1, column=1)
@@ -195,7 +195,7 @@ def library() -> Library:
 
 
 def specifications(folder: Path | None) -> Library:
-    """The specifications that atc-py brings along, under those of a user's folder if there is one.
+    """Return the built-in specifications, overlaid by those of a user's folder if given.
 
     Raises:
         AtcError: as `Library.overlay` does.

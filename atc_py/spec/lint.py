@@ -77,7 +77,7 @@ class LintResult:
 
     @property
     def errors(self) -> int:
-        """How many findings are errors; the others are warnings."""
+        """Number of findings that are errors; the others are warnings."""
         return sum(found.code.severity is Severity.ERROR for found in self.findings)
 
 
@@ -100,7 +100,7 @@ def lint(paths: Iterable[Path], onnx: Definitions) -> LintResult:
 
 
 def _findings(file: SpecFile, onnx: Definitions) -> Iterator[Diagnostic]:
-    """What is wrong with one specification."""
+    """Return the findings about one specification."""
     spec = file.spec
     versions = () if spec.custom else onnx.versions(spec.op)
     errors = [*check_levels(spec), *_example(spec)]
@@ -157,7 +157,7 @@ def _opsets(spec: OpSpec, versions: Sequence[Definition]) -> Iterator[Problem]:
 
 
 def _names(spec: OpSpec, versions: Sequence[Definition]) -> Iterator[Problem]:
-    """Inputs, outputs and attributes that ONNX's operator does not have where the row says."""
+    """Yield rows whose names ONNX's operator does not have at the opsets stated."""
     sections: dict[str, Sequence[Operand | Attribute]] = {
         "inputs": spec.inputs,
         "outputs": spec.outputs,
@@ -178,7 +178,7 @@ def _names(spec: OpSpec, versions: Sequence[Definition]) -> Iterator[Problem]:
 def _versions_of(
     spec: OpSpec, row: Operand | Attribute, versions: Sequence[Definition]
 ) -> Sequence[Definition]:
-    """The versions that a row speaks of: those at its listed opsets and at its first opset.
+    """Return the versions a row speaks of: at its listed opsets and at its first one.
 
     Rows for opsets that are not listed serve models that are restated. Empty where the row is for
     opsets that are newer than the versions known.

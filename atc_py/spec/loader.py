@@ -33,7 +33,7 @@ def load_spec(path: str | Path) -> OpSpec:
 
 
 def read_spec(path: str | Path) -> tuple[OpSpec, Document]:
-    """The same with the document that it was made from, whose marks tell lines and columns.
+    """Return the specification with its document, whose marks give lines and columns.
 
     Raises:
         AtcError: as `load_spec` does.
@@ -113,7 +113,7 @@ def _text(file: Path) -> str:
 
 
 def _bytes(file: Path) -> bytes | None:
-    """The file's bytes, one more than allowed at most; None for what reading might never end."""
+    """Return the file's bytes, at most one beyond the limit; None for endless files."""
     if file.exists() and not (file.is_file() or file.is_dir()):
         return None
     with file.open("rb") as stream:

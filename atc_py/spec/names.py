@@ -19,5 +19,5 @@ def stem_of(op_type: str) -> str:
 
 
 def folded(name: str) -> str:
-    """`name` without case and underscores, the form in which people's spellings are compared."""
+    """Return `name` without case and underscores, the form in which spellings are compared."""
     return name.replace("_", "").lower()

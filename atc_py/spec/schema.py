@@ -117,7 +117,7 @@ def _faults_of_row(document: Document, path: str, value: Any, type_: Any) -> Ite
 
 
 def _refusal(value: Any, type_: Any) -> _Message | None:
-    """What msgspec says where it cannot make the type of the value."""
+    """Return msgspec's complaint where it cannot make the value's type."""
     try:
         msgspec.convert(value, type_)
     except msgspec.ValidationError as error:
@@ -132,7 +132,7 @@ def _message(error: msgspec.ValidationError) -> _Message:
 
 
 def _named(message: _Message, value: Any, type_: Any) -> str:
-    """The path of a message about `value`, with the key at fault where msgspec writes `[...]`.
+    """Return the path of a message about `value`, with the failing key for msgspec's `[...]`.
 
     That stands for any key of a free mapping, and no key at all is said where a key is at fault.
     The key is the one with which alone the mapping is refused in the same way.
@@ -198,7 +198,7 @@ def _path_text(path: DataPath) -> str:
 
 
 def _allowed(path: DataPath, data: Any) -> str:
-    """What may stand at `path`, in words."""
+    """Return the values allowed at `path`, in words."""
     kinds: list[inspect.Type] = [inspect.type_info(OpSpec)]
     for step in path:
         tags = [

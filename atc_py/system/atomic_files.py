@@ -44,7 +44,7 @@ _HELP_ELSE = "check the permissions of file and folder, or choose another place"
 
 @contextmanager
 def atomic_write(path: Path, *, durable: bool = True) -> Iterator[io.BufferedWriter]:
-    """A file to write bytes to, which becomes `path` when the block ends without exception.
+    """Open a file that becomes `path` when the block ends without an exception.
 
     Until then `path` holds what it held before; after an exception of any kind the temporary
     file is gone. Several may write to one path at once: the last one to end is what stays. A
@@ -90,7 +90,7 @@ class _Output(io.FileIO):
 
 
 def _temporary(target: Path) -> tuple[int, Path]:
-    """A new file beside `target`, open and held; those of writers that are dead are removed."""
+    """Create and lock a new file beside `target`; remove those of dead writers."""
     for number in range(_WRITERS):
         path = target.with_name(f".{target.name[:_NAME_PART]}.{number}.tmp")
         handle = create_held(path)
@@ -116,7 +116,7 @@ def _refusals(path: Path) -> Iterator[None]:
 
 
 def _mode_of_old(path: Path, target: Path) -> int | None:
-    """Permissions of the file to replace, None where there is none; refuses what is no file."""
+    """Return the permissions of the file to replace, or None; refuse anything but a file."""
     try:
         old = target.stat()
     except FileNotFoundError:
@@ -137,7 +137,7 @@ def _mode_of_old(path: Path, target: Path) -> int | None:
 def _commit(
     file: io.BufferedWriter, mode: int | None, temporary: Path, target: Path, *, durable: bool
 ) -> None:
-    """Bring the bytes to disk and the file to its name."""
+    """Flush the bytes to disk and rename the file."""
     file.flush()
     if durable:
         os.fsync(file.fileno())
@@ -153,7 +153,7 @@ def _commit(
 
 
 def _sync_folder(folder: Path) -> None:
-    """Bring the new name to disk; systems that cannot do that for folders do it by themselves."""
+    """Flush the new name to disk where the system lets folders be synced."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:

@@ -23,7 +23,7 @@ _NO_FILE = "it is a pipe, a device or a socket, not a file"
 
 @contextmanager
 def opened(path: Path) -> Iterator[IO[bytes]]:
-    """The file at `path`, to read bytes from.
+    """Open the file at `path` for reading bytes.
 
     Raises:
         AtcError: FILE_NOT_FOUND or FILE_UNREADABLE, also for reads in the block.

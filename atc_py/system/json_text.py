@@ -23,7 +23,7 @@ def format_json(value: Any, indent: int = 2) -> str:
 
 
 def escaped(document: str) -> str:
-    """A JSON document that says the same, with characters that are not printable as escapes.
+    """Return an equivalent JSON document with unprintable characters escaped.
 
     JSON itself asks for escapes up to U+001F alone. Beyond are commands of terminals too (U+009B
     begins one), marks that turn the reading direction, and bytes of file names that are no UTF-8.
@@ -45,7 +45,7 @@ def finite(value: Any) -> Any:
 
 
 def is_deep(value: Any) -> bool:
-    """Whether lists and objects of a decoded document are nested more than MAX_DEPTH times."""
+    """Return True if a decoded document nests lists and objects beyond MAX_DEPTH."""
     level = [value]
     for _ in range(MAX_DEPTH):
         level = [inner for each in level for inner in _parts(each)]
@@ -55,7 +55,7 @@ def is_deep(value: Any) -> bool:
 
 
 def _parts(value: Any) -> list[Any]:
-    """What a list or an object holds; nothing of others."""
+    """Return the items of a list or the values of an object; nothing for others."""
     if isinstance(value, dict):
         return list(value.values())
     return value if isinstance(value, list) else []

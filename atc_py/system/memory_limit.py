@@ -66,7 +66,7 @@ _given: ContextVar[int | None] = ContextVar("memory limit", default=None)
 
 
 def memory_limit() -> int:
-    """Bytes that data may take: what `limited_memory` says, else three quarters of the machine."""
+    """Return the bytes that data may take: as `limited_memory` says, or 3/4 of the machine."""
     given = _given.get()
     return int(machine_memory() * _SHARE) if given is None else given
 
@@ -125,7 +125,7 @@ def require_own_memory(others: int = 0) -> None:
 
 
 def parse_size(size: int | str) -> int:
-    """Bytes of a size: a number, or a text such as `512M`, `1.5GiB` or `2 GB`, units of 1024.
+    """Return the bytes of a size: a number or a text such as `512M`, `1.5GiB`, `2 GB` (1024).
 
     Raises:
         AtcError: BAD_OPTION for another text, or for less than 1 MiB.
@@ -151,7 +151,7 @@ def format_size(nbytes: int) -> str:
 
 @lru_cache(maxsize=1)
 def machine_memory() -> int:
-    """Bytes that this process can have at most: of the machine, its control group, its limits."""
+    """Return the most bytes this process can have: machine, control group and limits."""
     known = [_physical(), *_group_limits(Path("/proc/self/cgroup"), Path("/sys/fs/cgroup"))]
     known += _process_limits()
     return min((each for each in known if each > 0), default=_UNKNOWN_MACHINE)
@@ -186,7 +186,7 @@ def _group_limits(listing: Path, root: Path) -> list[int]:
 
 
 def _process_limits() -> list[int]:
-    """What `ulimit` leaves the process."""
+    """Return the limits that `ulimit` sets for the process."""
     try:
         import resource
     except ImportError:  # not on Windows

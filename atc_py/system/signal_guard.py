@@ -24,7 +24,7 @@ _MOMENT = _Moment()
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """A block, of one or two calls of the system, in which handlers of signals raise nothing.
+    """Defer signal handlers during a block of one or two system calls.
 
     What they put off is done at its end, so that it is raised where what was made is known.
     Handlers run in the main thread alone; in others this does nothing.

@@ -33,7 +33,7 @@ _UNHELD_FOR = 3600
 
 @contextmanager
 def work_folder() -> Iterator[Path]:
-    """A new folder of this process' own, removed when the block ends.
+    """Create a folder of this process and remove it when the block ends.
 
     Folders that killed processes of this user left behind are removed first.
 

@@ -44,7 +44,7 @@ class DType(Enum):
 
     @classmethod
     def parse(cls, name: str) -> DType:
-        """The dtype called `name`; `double`, `float` and `bf16`-style names are understood.
+        """Return the dtype called `name`; `double`, `float` and `bf16`-style names are accepted.
 
         Raises:
             UnknownDTypeError: no dtype has that name.

@@ -62,7 +62,7 @@ def pack(array: NDArray[Any], origin: Format, storage: Storage | None) -> NDArra
 def unpack(
     packed: NDArray[Any], shape: Shape, origin: Format, storage: Storage | None
 ) -> NDArray[Any]:
-    """The tensor of `shape` that `pack` laid into `storage`: a C-ordered array of its own.
+    """Return the tensor of `shape` that `pack` packed into `storage`, as a new C-ordered array.
 
     Padding is not looked at.
 

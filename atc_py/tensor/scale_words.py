@@ -137,7 +137,7 @@ def decode_hardware(words: Words) -> HardwareWords:
 
 
 def is_a_list(shape: Dims) -> bool:
-    """Whether factors of this shape are one, or lie along one axis, as in [C] and [1, C, 1, 1].
+    """Return True if factors of this shape are one or lie along one axis: [C], [1, C, 1, 1].
 
     A matrix of as many factors as there are channels does not say which is whose.
     """
@@ -145,7 +145,7 @@ def is_a_list(shape: Dims) -> bool:
 
 
 def channel_axis(shape: Dims, count: int) -> int | None:
-    """The axis of a tensor that `count` factors, one a channel, lie along; None where none fits.
+    """Return the axis that `count` per-channel factors run along; None where none fits.
 
     An open extent fits no count. Channels are axis 1 of three axes and more (NCH, NCHW, NCDHW) and
     the last axis of fewer. Where

@@ -46,7 +46,7 @@ def element_count(shape: Iterable[int]) -> int:
 
 
 def is_addressable(shape: Iterable[int]) -> bool:
-    """Whether numpy can have an array of `shape`: it sizes an empty one without its zeros."""
+    """Return True if numpy can hold `shape`; it sizes an empty array without its zeros."""
     return element_count(extent for extent in shape if extent) <= _MAX_ELEMENTS
 
 
@@ -111,7 +111,7 @@ def broadcast_dims(*shapes: Dims) -> Dims:
 
 
 def _broadcast_dim(extents: Dims, shapes: tuple[Dims, ...]) -> int | None:
-    """The one known extent other than 1 among `extents`; else None where one is open, or 1."""
+    """Return the one known dim other than 1; else None if one is open, or 1."""
     wide = {extent for extent in extents if extent is not None and extent != 1}
     if len(wide) > 1:
         listed = " and ".join(format_shape(shape) for shape in shapes)

@@ -85,7 +85,7 @@ class GroupBlocks(NamedTuple):
 
 
 def c0_of(dtype: DType) -> int:
-    """Elements of `dtype` in the innermost block: the depth of the cube unit for that dtype.
+    """Return C0, the elements of `dtype` in the innermost block: the cube's depth for it.
 
     16 unless said otherwise: 32 for int8 and uint8, 64 for int4. It is 16 for float32 too, by
     the platform's configuration, although 32 bytes hold 8 of them.
@@ -118,7 +118,7 @@ def group_blocks(groups: int, channels: int, filters: int, c0: int) -> GroupBloc
 
 
 def why_impossible(dims: Dims, origin: Format, storage: Storage) -> str | None:
-    """Why a tensor of `dims` in `origin` cannot lie in `storage`, with what was found, or None.
+    """Return why a tensor of `dims` in `origin` cannot be stored in `storage`, or None.
 
     Open extents are taken to be ones that fit.
     """
@@ -178,7 +178,7 @@ def lies_like_rows(dims: Dims, storage: Storage | None, dtype: DType) -> bool:
 def shows_same_bytes(
     before: tuple[Dims, Storage | None], after: tuple[Dims, Storage | None], dtype: DType
 ) -> bool:
-    """Whether the second of two types shows the bytes of the first with its elements in order.
+    """Return True if the second type shows the first's bytes with elements in order.
 
     Between tensors that lie row by row any view does; stacks of equal matrices in FRACTAL_NZ may be
     stacked otherwise.
@@ -197,7 +197,7 @@ def shows_same_bytes(
 
 
 def _ceil(extent: int | None, size: int) -> int | None:
-    """As `blocks_of`; an extent that only the run knows leaves their number open."""
+    """Return `blocks_of`, or None for a dim that only the run knows."""
     return None if extent is None else blocks_of(extent, size)
 
 
@@ -222,7 +222,7 @@ def _feature_map(dims: Dims, origin: Format, _storage: Storage, c0: int) -> Dims
 
 
 def _fractal_z(dims: Dims, origin: Format, storage: Storage, c0: int) -> Dims:
-    """FRACTAL_Z: [blocks C1 H W, N / 16, 16, C0] of a filter, [K / C0, N / 16, 16, C0] of K x N."""
+    """Return FRACTAL_Z: [C1 H W, N/16, 16, C0] of a filter, [K/C0, N/16, 16, C0] of K x N."""
     if len(dims) == MATRIX_RANK:
         return _ceil(dims[0], c0), _ceil(dims[1], FRACTAL_ROWS), FRACTAL_ROWS, c0
     outputs, channels, height, width = _as_nchw(dims, origin)

@@ -70,7 +70,7 @@ def _causes(model: Model) -> Mapping[_Key, list[Json]]:
 
 
 def _key(index: int, found: Found) -> _Key:
-    """What tells the finding's node from others."""
+    """Return the key that identifies the finding's node."""
     return index, found.scope, found.node_name, found.op.rpartition("::")[2]
 
 

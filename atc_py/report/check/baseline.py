@@ -87,12 +87,12 @@ class Baseline:
 
     @property
     def count(self) -> BaselineCount:
-        """What became of the findings asked for so far."""
+        """Counts of the findings compared so far."""
         return BaselineCount(known=self._known, new=self._new, gone=self._left.total())
 
 
 def _common_tail(parts: tuple[str, ...], others: tuple[str, ...]) -> int:
-    """How many parts two paths share at their ends."""
+    """Return the number of parts that two paths share at their ends."""
     pairs = zip(reversed(parts), reversed(others), strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 

@@ -64,7 +64,7 @@ def groups(findings: Iterable[Found]) -> list[Group]:
 
 
 def _key(found: Found) -> tuple[str, ...]:
-    """What findings of one group have in common; a fault stands alone with its message."""
+    """Return the key that findings of one group share; a fault has its message in it."""
     sentence = found.allowed or found.message
     return (
         found.level,

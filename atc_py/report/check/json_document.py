@@ -171,7 +171,7 @@ def _finding(finding: Finding, language: str) -> Found:
 
 
 def _fault(fault: Diagnostic) -> Found:
-    """What breaks ONNX's own rules; it is told in the front end's words."""
+    """Return a violation of ONNX's own rules, in the front end's words."""
     place = fault.place
     return Found(
         fingerprint=_fingerprint(fault, place),
@@ -195,7 +195,7 @@ def _fault(fault: Diagnostic) -> Found:
 
 
 def _fingerprint(fault: Diagnostic, place: Place | None) -> str:
-    """What stays the same when the fault is found again; its message may carry a path."""
+    """Return a key that stays the same between runs; messages may carry a path."""
     parts: list[object] = [fault.code.id]
     if place is not None:
         parts += [place.node_name or place.node, place.op_type, place.field]

@@ -90,7 +90,7 @@ def _case(document: Document, model: Model, group: Group, fail_on: Standing) -> 
 
 
 def _kind(group: Group, fail_on: Standing) -> str | None:
-    """What a case with these findings is; None where it passes."""
+    """Return the kind of a case with these findings; None where it passes."""
     first = group.first
     new = any(not found.known for found in group.findings)
     code = find_code(first.code)

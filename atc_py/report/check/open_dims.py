@@ -15,7 +15,7 @@ __all__ = ["deciding_text", "hint_text"]
 
 
 def hint_text(model: Model, language: str) -> str:
-    """What is said before the shapes for open dims."""
+    """Return the words before the shapes proposed for open dims."""
     if model.shape_hint_fits:
         words = Words(
             "Some dims are open. The model takes these, which are a proposal; put your own in "
@@ -32,7 +32,7 @@ def hint_text(model: Model, language: str) -> str:
 
 
 def deciding_text(model: Model, language: str) -> str:
-    """`height and width of images decide`: what undecided findings depend on; mostly empty."""
+    """Return the dims that undecided findings depend on: `height and width of images decide`."""
     if not model.deciding:
         return ""
     dims = _dims(model.deciding)

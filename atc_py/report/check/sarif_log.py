@@ -155,7 +155,7 @@ def _location(model: Model, found: Found, file: Json) -> Json:
 
 
 def _spec_location(found: Found) -> Json:
-    """Where the rule stands."""
+    """Return the location of the rule."""
     file, _, line = found.source.rpartition(":")
     physical: Json = {"artifactLocation": {"uri": _uri(file if line.isdecimal() else found.source)}}
     if line.isdecimal() and int(line) > 0:

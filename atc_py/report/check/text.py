@@ -155,14 +155,14 @@ def _sighting_line(sighting: Sighting, language: str, *, verbose: bool) -> str:
 
 
 def _rest_line(count: int, language: str) -> str:
-    """What is counted instead of named."""
+    """Return the line that counts the items not named."""
     if language == "en":
         return f"  ... and {count} more {'node' if count == 1 else 'nodes'}; --verbose names all"
     return f"  …… 另有 {count} 个节点；--verbose 可列出全部"
 
 
 def _more_line(count: int, language: str) -> str:
-    """What groups that are not shown come to."""
+    """Return the line that counts the groups not shown."""
     if language == "en":
         return (
             f"... and {count} more {'finding' if count == 1 else 'findings'}; --verbose names all"

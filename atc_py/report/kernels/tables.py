@@ -75,7 +75,7 @@ def kernel_tables(listed: KernelList) -> list[Table]:
 
 
 def _state(kernel: Mapping[str, Any]) -> str:
-    """`complete`, `complete, by rows` where operands lie in blocks that it does not address."""
+    """Return `complete`, or `complete, by rows` where blocked operands are not addressed."""
     state = "complete" if kernel["complete"] else "skeleton"
     return f"{state}, by rows" if kernel.get("addresses") == "origin" else state
 

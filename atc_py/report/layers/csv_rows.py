@@ -30,7 +30,7 @@ _FORMULA = ("=", "+", "-", "@")
 
 
 def layers_csv(done: LayerComparison) -> str:
-    """One row a layer, as RFC 4180 has it; rows without counterpart have the reason and `NaN`."""
+    """Return one row a layer (RFC 4180); rows without counterpart have the reason and `NaN`."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow(COLUMNS)

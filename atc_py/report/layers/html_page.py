@@ -50,7 +50,7 @@ def layers_html(done: LayerComparison) -> str:
 
 
 def _height(error: float) -> str:
-    """Where an error stands in the picture; logarithmic, the largest at the top."""
+    """Return the height of an error in the chart; logarithmic, the largest at the top."""
     if math.isinf(error) or error >= 1:
         return "0.0"
     decades = min(-math.log10(error), _DECADES) if error > 0 else float(_DECADES)

@@ -57,13 +57,13 @@ def _best(found: Suggestion) -> str:
 
 
 def _counted(found: Suggestion) -> str:
-    """How many nodes are kept."""
+    """Return the number of kept nodes in words."""
     count = sum(each.nodes for each in found.kept)
     return f"{count} node{'s' if count != 1 else ''}"
 
 
 def _remarks(found: Suggestion) -> list[str]:
-    """How thorough the search was, and what it could not use."""
+    """Return remarks on how thorough the search was and what it could not use."""
     if not found.needed:
         return []
     compilations = f"{found.trials} trial compilation{'s' if found.trials != 1 else ''}"

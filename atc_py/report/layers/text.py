@@ -36,7 +36,7 @@ def layers_text(done: LayerComparison) -> str:
 
 
 def layer_lines(done: LayerComparison) -> list[str]:
-    """The report line by line: verdict, outputs, worst layers, what has no counterpart, cost."""
+    """Return the report's lines: verdict, outputs, worst layers, unmatched nodes, cost."""
     tables = [outputs_table(done), _worst(done), _alone(done)]
     lines = _verdict(done)
     for table in tables:
@@ -80,7 +80,7 @@ def output_verdict(done: LayerComparison, name: str) -> str:
 
 
 def growth_text(done: LayerComparison, layer: Layer) -> str:
-    """How an error that drifted grew; empty where it is about as large as where it was born."""
+    """Return how a drifting error grew; empty where it is about as large as where introduced."""
     root = done.root_of(layer)
     if root is None or layer.birth is not Birth.PASSED_ON or not math.isfinite(layer.error):
         return ""
@@ -223,7 +223,7 @@ def _figures(layer: Layer) -> tuple[str, ...]:
 
 
 def _alone(done: LayerComparison) -> Table:
-    """What has no counterpart, counted by side, operator and reason."""
+    """Return the table of unmatched nodes by side, operator and reason."""
     counts: dict[tuple[str, str, str], int] = {}
     for side, group in (("device", done.device_alone), ("original", done.original_alone)):
         for each in group:

@@ -15,7 +15,7 @@ __all__ = ["comparison_table"]
 
 
 def comparison_table(comparisons: Iterable[Comparison]) -> Table:
-    """What `run --expect` prints."""
+    """Return the table that `run --expect` prints."""
     rows = tuple(map(_compared, comparisons))
     columns = (
         "output",

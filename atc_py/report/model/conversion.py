@@ -56,7 +56,7 @@ def _ranked(counts: Mapping[str, int]) -> list[tuple[str, str]]:
 
 
 def _summary(done: Conversion) -> Table:
-    """Where nodes run, what became of the weights, and the file."""
+    """Return the table of engines, weights and output file."""
     facts = done.facts
     engines = ", ".join(f"{name} {count}" for name, count in sorted(facts.engines.items()))
     changed = ", ".join(f"{e.name} {e.changes}" for e in facts.passes if e.changes)

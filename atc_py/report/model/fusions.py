@@ -13,7 +13,7 @@ __all__ = ["why_not_lines"]
 
 
 def why_not_lines(effects: Iterable[FusionEffect], wanted: Iterable[str]) -> Iterator[str]:
-    """What the passes called `wanted`, by our names or ATC's, found, and where they nearly fired."""
+    """Yield what the `wanted` passes found, by our names or ATC's, and their nearest misses."""
     by_name = {name: each for each in effects for name in (each.name, *each.atc_names)}
     for name in wanted:
         effect = by_name.get(name)

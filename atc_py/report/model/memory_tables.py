@@ -55,7 +55,7 @@ def _arena_text(facts: MemoryFacts) -> str:
 
 
 def _values_text(facts: MemoryFacts) -> str:
-    """How many values lie where."""
+    """Return the counts of values by location."""
     parts = [f"{facts.shared} in the arena", f"{facts.on_chip} inside a launch"]
     if facts.at_run:
         parts.append(f"{facts.at_run} of extents that only the run knows")

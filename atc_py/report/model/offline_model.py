@@ -50,7 +50,7 @@ def model_json(description: OmModel, file_bytes: int, report: Mapping[str, objec
 
 
 def _summary(description: OmModel, file_bytes: int, report: Mapping[str, object]) -> Table:
-    """What it is, what it is for and how large it is."""
+    """Return the table of a model's identity, target and size."""
     weights = sum(
         member.size for name, member in description.members.items() if name.startswith("weights/")
     )

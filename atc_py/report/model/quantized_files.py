@@ -33,7 +33,7 @@ def quantization_tables(done: Quantization) -> list[Table]:
 
 
 def _others(done: Quantization) -> Table:
-    """What is not on int8, and why."""
+    """Return the table of nodes that are not on int8, with reasons."""
     rows = tuple(
         (
             str(node.index),

@@ -49,7 +49,7 @@ class OperatorDiff:
 
 
 def operator_diff(name: str, first: str, second: str, history: OnnxHistory) -> OperatorDiff:
-    """What is different in an operator at the second opset.
+    """Return the differences of an operator between two opsets.
 
     Args:
         name: the operator, in any case.
@@ -100,7 +100,7 @@ def diff_json(diff: OperatorDiff) -> dict[str, object]:
 
 
 def _versions(diff: OperatorDiff) -> Words:
-    """Which versions the two opsets have."""
+    """Return the versions in force at the two opsets, in words."""
     old, new = diff.before.since_version, diff.after.since_version
     if diff.is_same:
         return Words(

@@ -83,7 +83,7 @@ def selected(specs: Sequence[OpSpec], selection: Selection) -> list[OpSpec]:
 def operator_list_lines(
     specs: Sequence[OpSpec], compiles: Compiles, language: str = "en"
 ) -> list[str]:
-    """One line an operator: name, group, opsets, whether it compiles, first input, summary.
+    """Return a line an operator: name, group, opsets, compiles, first input, summary.
 
     Args:
         specs: the operators.
@@ -157,7 +157,7 @@ def lint_line(result: LintResult) -> str:
 
 
 def first_dtypes(spec: OpSpec) -> list[str] | None:
-    """Dtypes of the first input, of the first output where there is no input; None for any."""
+    """Return dtypes of the first input, or else of the first output; None for any."""
     first = (*spec.inputs, *spec.outputs)[:1]
     dtypes = spec.dtypes_of(first[0]) if first else None
     return None if dtypes is None else [dtype.value for dtype in dtypes]

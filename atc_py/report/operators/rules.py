@@ -74,7 +74,7 @@ def rule_words(spec: OpSpec, rule: Rule) -> Words:
 
 
 def _consequence(level: Level, rewrite: str | None) -> Words:
-    """What follows where a rule does not hold: its level, and what a rewrite does."""
+    """Return the consequence of a broken rule: its level, and what a rewrite does."""
     words = LEVELS[Standing.of(level)]
     if rewrite is None or rewrite not in REWRITES:
         return words
@@ -152,7 +152,7 @@ def _bounds(row: Attribute) -> list[Words]:
 
 
 def _standing(row: Attribute | Operand) -> list[Words]:
-    """What the list says of the row's standing, and which opsets have it."""
+    """Return the words on whether a row is listed, and at which opsets."""
     facts: list[Words] = []
     if not row.supported:
         follows = _consequence(row.otherwise, row.rewrite)

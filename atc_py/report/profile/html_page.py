@@ -52,7 +52,7 @@ class _Section:
 
 
 def profile_html(done: Profile) -> str:
-    """The page: totals, graph, timeline, roofline, memory, tables; one section for each SoC.
+    """Return the page: totals, graph, timeline, roofline, memory and tables for each SoC.
 
     Raises:
         AtcError: BAD_TEMPLATE where the template is missing or does not render.

@@ -82,7 +82,7 @@ class Picture:
 
 
 def _title(kernel: Kernel) -> str:
-    """What a kernel is, in one line."""
+    """Return a kernel's description in one line."""
     cost = kernel.cost
     return (
         f"{kernel.op} {kernel.shapes} {kernel.dtype}, {format_time(cost.expected)}, bound by "
@@ -182,7 +182,7 @@ class _Scale:
     length: float
 
     def at(self, value: float) -> float:
-        """Where a value stands; what lies beyond an end stands there."""
+        """Return the position of a value, clamped to the ends."""
         if value <= 0:
             return 0.0
         share = (math.log10(value) - self.low) / (self.high - self.low)

@@ -114,7 +114,7 @@ def summary_rows(cost: NetworkCost) -> list[tuple[str, str]]:
 
 
 def bound_text(cost: Estimate) -> str:
-    """What takes longest, and where that is the launch, what comes next."""
+    """Return the bottleneck; where that is the launch, also the next one."""
     return cost.bound if cost.bound != "launch" else f"launch, then {cost.limiter}"
 
 
@@ -132,7 +132,7 @@ def _memory_text(cost: NetworkCost) -> str:
 
 
 def _bounds(kernels: Sequence[Kernel], whole: float) -> str:
-    """What bounds the kernels, by the share of time."""
+    """Return the bottlenecks of the kernels by share of time."""
     sums: dict[str, float] = {}
     for kernel in kernels:
         bound = kernel.cost.bound
