@@ -7,7 +7,8 @@ OUT ?= out
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all check bench kernels fmt docs conformance fuzz clean kill-sweep
+.PHONY: help demo test test-all mutations check bench kernels fmt docs conformance fuzz clean \
+        kill-sweep
 
 help: ## List the targets
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -40,6 +41,9 @@ test: $(VENV)/.dev ## Run the tests; of long sweeps a sample
 
 test-all: $(VENV)/.dev ## Run the tests with all sweeps whole
 	$(PYTEST) -m ""
+
+mutations: $(VENV)/.dev ## Put faults into a copy of the code one at a time; the tests must notice each
+	$(BIN)/python -m tests.mutations
 
 check: $(VENV)/.dev ## What CI holds besides the tests: style, types, and the built wheel
 	$(BIN)/ruff format --check .

@@ -6,12 +6,11 @@ import os
 import sys
 from functools import cache
 from importlib import metadata
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pytest
 
 from tests import sampling
-
-if TYPE_CHECKING:
-    import pytest
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -22,7 +21,11 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ[sampling.WHOLE] = "1"
     sampling.load_profile()
     _keep_bytecode()
-    _read_packages_once()
+    patch = pytest.MonkeyPatch()
+    config.add_cleanup(patch.undo)
+    _read_packages_once(patch)
+    # No file of a test must survive a power failure, and some disks take milliseconds.
+    patch.setattr(os, "fsync", lambda _descriptor: None)
 
 
 def _keep_bytecode() -> None:
@@ -31,7 +34,7 @@ def _keep_bytecode() -> None:
     sys.dont_write_bytecode = False
 
 
-def _read_packages_once() -> None:
+def _read_packages_once(patch: pytest.MonkeyPatch) -> None:
     """Every conversion asks for the installed devices, which takes longer than a small one."""
     read = metadata.entry_points
 
@@ -42,4 +45,4 @@ def _read_packages_once() -> None:
     def entry_points(**wanted: str) -> Any:
         return found(tuple(sys.path), tuple(wanted.items()))
 
-    metadata.entry_points = entry_points
+    patch.setattr(metadata, "entry_points", entry_points)

@@ -103,7 +103,7 @@ MUTATIONS = (
     _(
         "return self.rank <= limit.rank",
         "return self.rank < limit.rank",
-        "check report cli/test_check_command.py",
+        "cli/test_check_command.py report check/test_evaluate.py",
     ),
     _(
         "odd = (number - 1) >> shift",
@@ -162,7 +162,7 @@ MUTATIONS = (
     _(
         "if np.any(indices < -extent) or np.any(indices >= extent):",
         "if np.any(indices < -extent) or np.any(indices > extent):",
-        "frontend",
+        "frontend/test_fold.py frontend/test_fold_views.py frontend/test_bounded_inference.py",
     ),
     _(
         "if not scale > 0 or not np.isfinite(scale):\n"
@@ -361,7 +361,11 @@ MUTATIONS = (
         "const int64_t past = end;",
         "emit/families/test_pooling.py",
     ),
-    _("* and {{ nodes | length - 20 }} more", "* and {{ nodes | length }} more", "emit"),
+    _(
+        "* and {{ nodes | length - 20 }} more",
+        "* and {{ nodes | length }} more",
+        "emit/test_kernels.py emit/test_kernel_templates.py emit/test_hostile_templates.py cli/test_kernels_command.py",
+    ),
     # The offline model.
     _(
         'padded = text + " " * (-unpadded % _ALIGNMENT) + "\\n"',
@@ -474,7 +478,7 @@ MUTATIONS = (
     _(
         "merged = {node.scope for node in launched if node.scope}",
         "merged = {node.scope for node in launched}",
-        "networks/test_fusion_of_shared_models.py passes",
+        "passes/test_merged_launches.py networks/test_fusion_of_shared_models.py cli/test_convert_fusions.py",
     ),
     _(
         "graph.memory = replace(graph.memory, workspace=kernels.workspace)",

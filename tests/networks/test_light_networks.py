@@ -61,13 +61,32 @@ def run_compiled(path: Path, om: Path, x: Array, mode: str) -> tuple[Array, floa
         return found, default_tolerance(model.description)
 
 
-@pytest.mark.parametrize("name", sampled((*NETWORKS[:-2], NETWORKS[-1]), ["vgg19"]))
+SHIPPED = [name for name in NETWORKS if name not in {"squeezenet", "vgg19"}]
+"""Without SqueezeNet, whose softmax is of values about 9e9: their last place is 1024, so that the
+order in which a machine's BLAS adds decides what it gives."""
+
+
+@pytest.mark.parametrize("name", sampled(SHIPPED, ["vgg19"]))
 def test_light_network_gives_its_shipped_output(name: str, tmp_path: Path) -> None:
     path = LIGHT / f"light_{name}.onnx"
     found, tolerance = run_compiled(path, tmp_path / "m.om", ramp(), "must_keep_origin_dtype")
     result = compare(name, found, shipped_output(name), tolerance)
     assert result.passed, result
     assert tolerance == FLOAT32_TOLERANCE
+
+
+def test_squeezenet_gives_the_values_before_its_softmax(tmp_path: Path) -> None:
+    model = onnx.load(LIGHT / "light_squeezenet.onnx")
+    softmax = model.graph.node.pop()
+    assert softmax.op_type == "Softmax"
+    model.graph.output[0].name = softmax.input[0]
+    path = tmp_path / "model.onnx"
+    onnx.save(model, path)
+    found, tolerance = run_compiled(path, tmp_path / "m.om", ramp(), "must_keep_origin_dtype")
+    (expected,) = run_with_onnxruntime(model, {image_of(model): ramp()}).values()
+    result = compare("values", found, expected, tolerance)
+    assert result.passed, result
+    assert np.ptp(expected) == np.ptp(shipped_output("squeezenet")) == 0
 
 
 @pytest.mark.parametrize("name", SAMPLED)
@@ -90,10 +109,15 @@ def largest_activation(path: Path) -> float:
     wanted = {"Conv", "Gemm", "Sum", "BatchNormalization"}
     names = [node.output[0] for node in model.graph.node if node.op_type in wanted]
     model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names)
+    outputs = run_with_onnxruntime(model, {image_of(model): ramp()})
+    return max(float(np.abs(outputs[name]).max()) for name in names)
+
+
+def image_of(model: onnx.ModelProto) -> str:
+    """The only input that is no weight."""
     fixed = {weight.name for weight in model.graph.initializer}
     (image,) = (value.name for value in model.graph.input if value.name not in fixed)
-    outputs = run_with_onnxruntime(model, {image: ramp()})
-    return max(float(np.abs(outputs[name]).max()) for name in names)
+    return str(image)
 
 
 @pytest.mark.parametrize("name", SAMPLED)

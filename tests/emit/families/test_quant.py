@@ -42,7 +42,9 @@ def test_quant_and_anti_quant_agree(
         for y in (I8, I16):
             for compute in (F16, F32):
                 for mode in modes:
-                    given = {"round_mode": mode, "dst_type": y, "compute_type": compute}
+                    given: dict[str, AttrValue] = {
+                        "round_mode": mode, "dst_type": y, "compute_type": compute,
+                    }  # fmt: skip
                     types = [TensorType(x, shape)], [TensorType(y, shape)]
                     add_node(graph, "AscendQuant", *types, {**base, **given})
         types = [TensorType(I8, shape)], [TensorType(x, shape)]
