@@ -209,4 +209,4 @@ class Return(Node):
     __slots__ = ()
 
     def __init__(self) -> None:
-        super().__init__("Return", "", (), ())
+        super().__init__("Return", "return", (), ())

@@ -81,6 +81,8 @@ class Pass(ABC):
         """Change `graph` in place; the number of changes, 0 when there was nothing to do.
 
         Nodes may be appended anywhere: the manager puts producers before consumers afterwards.
+        What the model returns is used by `graph.result`: `uses`, `consumers` and `is_used` of a
+        value include it, and `replace_by` changes it, too.
 
         Raises:
             AtcError: the model cannot be compiled with these options.

@@ -110,15 +110,24 @@ def test_outputs_are_uses_by_the_result() -> None:
     for value in (x, z, x):
         graph.add_output(value)
     assert x.uses == ((node, 0), (graph.result, 0), (graph.result, 2))
-    assert x.consumers == (node, graph.result)
+    assert list(x.consumers) == [node, graph.result]
     assert (z.uses, z.is_used, z.is_output) == (((graph.result, 1),), True, True)
     assert isinstance(graph.result, Return)
     assert (graph.result.outputs, graph.nodes) == ((), [node])
     graph.set_outputs([z])
     assert graph.outputs == (z,)
-    assert x.consumers == (node,)
+    assert list(x.consumers) == [node]
     assert not x.is_output
     assert z.uses == ((graph.result, 0),)
+
+
+def test_node_that_is_called_like_the_result_returns_nothing() -> None:
+    graph = Graph()
+    x = graph.add_input("x", T)
+    node = graph.add_node("Return", [x], [("y", T)])
+    assert x.consumers == (node,)
+    assert not x.is_output
+    assert graph.outputs == ()
 
 
 def test_sort_and_removal_leave_the_result_where_it_is() -> None:

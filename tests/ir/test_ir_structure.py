@@ -96,6 +96,14 @@ def use_recorded_at_another_position(graph: Graph) -> None:
     graph.inputs[0]._uses[graph.nodes[1], 0] = None
 
 
+def output_not_recorded(graph: Graph) -> None:
+    del graph.outputs[0]._uses[graph.result, 2]
+
+
+def output_recorded_at_another_position(graph: Graph) -> None:
+    graph.outputs[0]._uses[graph.result, 1] = None
+
+
 def use_by_a_node_outside(graph: Graph) -> None:
     Node("One", "outside", [graph.inputs[0]], [Value("o", T)])
 
@@ -159,6 +167,11 @@ def self_loop(graph: Graph) -> None:
         (
             use_recorded_at_another_position,
             ["Opt 'Opt:z': %x records a use as input 0 that is not there"],
+        ),
+        (output_not_recorded, ["Return 'return': %p does not record its use as input 2"]),
+        (
+            output_recorded_at_another_position,
+            ["Return 'return': %p records a use as input 1 that is not there"],
         ),
         (
             use_by_a_node_outside,
