@@ -98,7 +98,7 @@ class _Model:
         self._measured = np.log([each.seconds for each in measurements])
 
     def errors(self, logs: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Logarithms of estimated over measured time; `logs` are those of the free factors."""
+        """Return the logarithms of estimated over measured time; `logs` are those of the free factors."""
         cube, vector, bandwidth, launch = np.exp(logs)
         slower = np.array([
             {"cube": cube, "vector": vector, "mte2": bandwidth, "mte3": bandwidth}.get(name, 1.0)
@@ -141,7 +141,7 @@ def _rms(errors: NDArray[np.float64]) -> float:
 def _residuals(
     model: _Model, builtin: NDArray[np.float64], logs: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """What is squared: errors, and the pull toward the built-in factors."""
+    """Return the residuals to square: errors, and the pull toward the built-in factors."""
     return np.concatenate([model.errors(logs), _PULL * (logs - builtin)])
 
 
@@ -221,7 +221,7 @@ def load_fit(path: Path) -> tuple[str, Fit]:
 
 
 def _problem(document: Any) -> str:
-    """What is wrong with a document, or nothing."""
+    """Return the problem of a document, or nothing."""
     if not isinstance(document, dict) or document.get("format") != _FORMAT:
         return f"the file must have the format {_FORMAT!r}"
     if document.get("version") != _VERSION:
@@ -232,7 +232,7 @@ def _problem(document: Any) -> str:
 
 
 def _impossible(factors: Any, spread: Any) -> str:
-    """What is wrong with the figures of a document, or nothing."""
+    """Return the problem with a document's figures, or nothing."""
     wanted = EXPECTED.factors.as_json()
     if not isinstance(factors, dict) or factors.keys() != wanted.keys():
         return f"the factors must be {', '.join(wanted)}"

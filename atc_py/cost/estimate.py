@@ -95,7 +95,7 @@ def estimate(launch: Launch, soc: Soc, fit: Fit | None = None) -> Estimate:
 
 @lru_cache(maxsize=8192)
 def _estimate(launch: Launch, soc: Soc, fit: Fit | None) -> Estimate:
-    """As `estimate`; equal kernels are worked out once."""
+    """Return the estimate of one kernel, computed once for equal kernels."""
     low, expected, high = ranged(None if fit is None else fit.factors)
     fastest, likely, slowest = (case_seconds(launch, soc, each) for each in (low, expected, high))
     if fit is not None:
@@ -139,7 +139,7 @@ def physical_limit(launch: Launch, soc: Soc) -> float:
 
 
 def _aicpu_seconds(launch: Launch, soc: Soc, case: Case) -> float:
-    """Elements and multiplications, one after another, on one core or ideally on all of them."""
+    """Return seconds for elements and multiplications in turn, on one core or ideally on all."""
     count = 0.0
     for operation in launch.operations:
         work = work_of(operation)
@@ -152,12 +152,12 @@ def _aicpu_seconds(launch: Launch, soc: Soc, case: Case) -> float:
 
 
 def _bound(pipes: Pipes, overhead: float) -> str:
-    """What takes longest."""
+    """Return the name of the bottleneck."""
     return "launch" if pipes.longest <= overhead else _busiest(pipes)
 
 
 def _busiest(pipes: Pipes) -> str:
-    """What the pipe that works longest does."""
+    """Return the name of the bottleneck pipe."""
     busy = pipes.as_json()
     return _BOUNDS[max(busy, key=lambda name: busy[name])]
 

@@ -100,7 +100,7 @@ _SECONDS = frozenset({"launch", "aicpu_launch"})
 
 
 def ranged(fitted: Factors | None) -> tuple[Case, Case, Case]:
-    """The cases with refitted factors in what is expected; the ends stay where they include it.
+    """Return the cases with refitted factors in the expected one; the ends move to include it.
 
     Args:
         fitted: what measurements gave, or None for the built-in factors.

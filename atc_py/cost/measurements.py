@@ -125,7 +125,7 @@ def _refuse(path: Path, line: int, message: str) -> NoReturn:
 
 
 def _columns(path: Path, line: int, head: Sequence[str]) -> dict[str, int]:
-    """Where each column stands."""
+    """Return the position of each column."""
     found = {}
     for name, spellings in _COLUMNS.items():
         names = (*spellings, *_UNITS) if name == "time" else spellings

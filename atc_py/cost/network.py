@@ -161,7 +161,7 @@ class NetworkCost:
         return {op: found[op] for op in sorted(found, key=seconds)}
 
     def assumptions(self) -> list[str]:
-        """What the estimate rests on, in sentences."""
+        """Return what the estimate rests on, in sentences."""
         lines = ["kernels run one after another; ends of ranges add up as though all erred alike"]
         if self.fit is None:
             low = "low: peak rates of the SoC's row, data in L2 where they fit"
@@ -230,7 +230,7 @@ def _words(formats: str) -> list[str]:
 
 
 def _formats(model: OmModel, head: OmNode, last: OmNode) -> str:
-    """How what `head` reads and what `last` writes is stored."""
+    """Return the storage of the head's inputs and the last node's outputs."""
     sides = (head.inputs, last.outputs)
     texts = (
         ";".join(

@@ -120,7 +120,7 @@ class _Reader:
         return any(position not in inside for position in users) or not users
 
     def _source(self, tensor: int) -> Source:
-        """Where the data of a tensor lie."""
+        """Return where a tensor's data come from."""
         root = self._roots[tensor]
         if self._model.tensors[root].member is not None:
             return Source.WEIGHTS

@@ -119,7 +119,7 @@ def _row_length(operation: Operation, tensor: Tensor) -> int:
 
 
 def _overlap(operation: Operation) -> float:
-    """How often a pool reads each element, at least once; 1 for other operators."""
+    """Return how often a pool reads each element, at least 1; 1 for other operators."""
     if operation.row.family != "pool":
         return 1.0
     after = operation.outputs[0].elements

@@ -85,7 +85,7 @@ class BoxTile:
 
     @property
     def runs(self) -> int:
-        """How many of them a tile has; what repeats is loaded once."""
+        """Runs in a tile; what repeats is loaded once."""
         step = self.box.source[-1] if self.along_rows else self._row_source
         if step == 0 and self.way is Way.ORDERED:
             return 1
@@ -116,7 +116,7 @@ class BoxTile:
 
     @property
     def order(self) -> tuple[int, int, int]:
-        """Where a gather finds element (0, 0), and its steps to the next row and column."""
+        """Offset of element (0, 0) for a gather, and its steps to the next row and column."""
         if self.along_rows:
             return 0, 1, self.run_pitch if self.box.source[-1] else 0
         step = self.box.source[-1]
@@ -159,7 +159,7 @@ class BoxTile:
 
     @property
     def source_start(self) -> int:
-        """Where the first tile is loaded from: the lowest of its elements, as runs go upwards."""
+        """Offset from which the first tile is loaded: its lowest element, as runs go upward."""
         step = self.box.source[-1]
         backwards = step < 0 and not self.along_rows
         return self.box.source_start + ((self.columns - 1) * step if backwards else 0)
@@ -188,7 +188,7 @@ class BoxTile:
         return BoxTile(self.box, self.itemsize, self.way, self.row_axis, rows, columns)
 
     def even(self) -> BoxTile:
-        """As many tiles, of sizes that overlap least."""
+        """Return as many tiles, of sizes that overlap least."""
         counts = self.counts
         columns = -(-self.box.extents[-1] // max(1, counts[-1]))
         if self.row_axis is None:
@@ -209,7 +209,7 @@ def offset_bytes(itemsize: int) -> int:
 
 
 def way_of(box: Box) -> Way:
-    """How the tiles of a merged box go through the buffer."""
+    """Return the way of a merged box's tiles through the buffer."""
     if box.filled:
         return Way.FILLED
     straight = box.source[-1] == 1 or box.extents[-1] <= 1
@@ -217,7 +217,7 @@ def way_of(box: Box) -> Way:
 
 
 def _row_axis(box: Box, itemsize: int) -> int | None:
-    """The axis of a tile's rows: one that is dense in the source where the columns are not."""
+    """Return the axis of a tile's rows: dense in the source where the columns are not."""
     axes = range(len(box.extents) - 1)
     if way_of(box) is Way.ORDERED:
         found = [axis for axis in axes if box.source[axis] == 1]

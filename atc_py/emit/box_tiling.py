@@ -107,12 +107,12 @@ def box_tiling(boxes: Sequence[Box], itemsize: int, soc: Soc) -> BoxTiling:
 
 
 def _last(cut: BoxTile) -> list[int]:
-    """Where the last tile of each axis starts: early enough to be whole."""
+    """Return the start of the last tile on each axis, early enough for a whole tile."""
     return [max(0, e - n) for e, n in zip(cut.box.extents, cut.lengths, strict=True)]
 
 
 def box_buffers(tiling: BoxTiling, itemsize: int) -> tuple[Buffer, ...]:
-    """What the tiles take of the unified buffer."""
+    """Return the tiles' share of the unified buffer."""
     loaded, ordered = tiling.loaded_length, tiling.ordered_length
     words = 2 if itemsize == 1 else 0
     sizes = {

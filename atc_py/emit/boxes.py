@@ -42,11 +42,11 @@ class Box:
 
     @property
     def elements(self) -> int:
-        """How many there are."""
+        """Number of elements."""
         return prod(self.extents)
 
     def merged(self) -> Box:
-        """The same elements along as few axes as possible; the last one is dense in the target.
+        """Return the same elements along as few axes as possible; the last is dense in the target.
 
         Axes of one element go; neighbors along which both sides run on become one axis.
         """

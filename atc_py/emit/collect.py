@@ -117,7 +117,7 @@ def _launching(graph: Graph) -> Iterator[tuple[Node, TargetOp, Engine]]:
 
 
 def _fits(node: Node, row: TargetOp) -> bool:
-    """Whether every operand of `node` has a place in its row, and every needed one is there."""
+    """Return True if each operand of `node` fits its row and every required one is present."""
     inputs_fit = all(row.input_at(position) for position in range(len(node.inputs)))
     outputs_fit = all(row.output_at(position) for position in range(len(node.outputs)))
     needed = (n for n, operand in enumerate(row.inputs) if not operand.optional)
@@ -125,7 +125,7 @@ def _fits(node: Node, row: TargetOp) -> bool:
 
 
 def _broken(node: Node, message: str) -> AtcError:
-    """The diagnostic for a node that a pass left in a state that kernels are not made for."""
+    """Build the error for a node that a pass left in a state without kernels."""
     return BROKEN_INVARIANT.error(message, place=Place(node_name=node.name, op_type=node.op))
 
 

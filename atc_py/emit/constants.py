@@ -30,7 +30,7 @@ class Word:
 
 
 def repeated_word(value: AttrValue | None, dtype: DType) -> Word:
-    """`value` in `dtype`, of at most 4 bytes; a constant of one byte stands twice in the word."""
+    """Return `value` in `dtype` (at most 4 bytes); a constant of one byte fills the word twice."""
     with np.errstate(all="ignore"):
         constant = np.asarray(value).astype(dtype.numpy)
     data = constant.tobytes()

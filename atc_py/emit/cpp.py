@@ -103,7 +103,7 @@ def comment(text: str) -> str:
 
 
 def attribute_constant(name: str, value: AttrValue) -> str:
-    """The declaration of an attribute: `constexpr int64_t kGroups = 1;`, arrays with a count."""
+    """Return an attribute's declaration: `constexpr int64_t kGroups = 1;`, arrays with a count."""
     constant = f"k{camel('_' + name)}"
     if not isinstance(value, tuple):
         ctype, literal = _literal(value)

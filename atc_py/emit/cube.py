@@ -148,7 +148,7 @@ def whole(value: int, square: int) -> int:
 
 
 def sides_of(product: Product, room: Room, soc: Soc) -> Sides:
-    """As square as the room allows, then halved until every core has a tile."""
+    """Return a tile's sides: as square as space allows, halved until every core has a tile."""
     square = square_of(product.itemsize)
     deepest = soc.l0a_kib * 1024 // DEPTH // (square * product.itemsize) // square
     area = min(room.area, soc.l0c_kib * 1024 // ACCUMULATOR) // square**2
@@ -163,7 +163,7 @@ def sides_of(product: Product, room: Room, soc: Soc) -> Sides:
 
 
 def walk_of(product: Product, sides: Sides, soc: Soc, kept: int = 0) -> Walk:
-    """What is left of L0 and L1 goes along the summed extent; `kept` bytes of L1 do not."""
+    """Return steps along the summed dim in what is left of L0 and of L1 less `kept` bytes."""
     square, size = square_of(product.itemsize), product.itemsize
     extent = whole(product.k, square)
     line = DEPTH * max(sides.m, sides.n) * size
@@ -219,7 +219,7 @@ def product_buffers(
 
 
 def tile_bytes(kernel: KernelFacts) -> int:
-    """Bytes of the unified buffer for an element of a tile: result, sums, and what links need."""
+    """Return unified buffer bytes per element of a tile: result, sums and operands of links."""
     width = kernel.outputs[0].dtype.itemsize
     sums = ACCUMULATOR if width != ACCUMULATOR else 0
     tensors = sum(len(link.tensors) for link in kernel.links)
@@ -252,7 +252,7 @@ def optional_input(kernel: KernelFacts, position: int) -> Port | None:
 
 
 def operands_of(kernel: KernelFacts) -> dict[str, Any]:
-    """What the templates of all products read: bias, offset and what links need, None if absent.
+    """Return what all product templates read: bias, offset, operands of links; None if absent.
 
     Operands lie row by row; `blocked_operands` says which do not.
     """
@@ -269,7 +269,7 @@ def operands_of(kernel: KernelFacts) -> dict[str, Any]:
 
 
 def blocked_operands(kernel: KernelFacts) -> dict[str, Any]:
-    """What templates of products read besides where operands lie in blocks.
+    """Return what product templates read in addition where operands are stored in blocks.
 
     Whoever has the left operand in another place than first says so itself.
     """
@@ -286,13 +286,13 @@ def blocked_operands(kernel: KernelFacts) -> dict[str, Any]:
 
 
 def blocked_buffers(kernel: KernelFacts) -> tuple[Buffer, ...]:
-    """What says which columns of a result in blocks are padding."""
+    """Return the buffers that mark the padding columns of a blocked result."""
     blocked = kernel.outputs[0].storage is not None
     return (Buffer("pattern", "ub", PATTERN),) if blocked else ()
 
 
 def links_lie_alike(kernel: KernelFacts) -> bool:
-    """Whether what links read lies like the result, or is one value; sums have blocks of 16."""
+    """Return True if links' operands are stored like the result or are one value."""
     result = kernel.outputs[0]
     tensors = (each for link in kernel.links for each in link.tensors)
     return c0_of(result.dtype) == _SIDE and all(
@@ -303,7 +303,7 @@ def links_lie_alike(kernel: KernelFacts) -> bool:
 def channel_buffers(
     kernel: KernelFacts, channels: int, *, direct: bool = False
 ) -> tuple[Buffer, ...]:
-    """Bias of a tile's channels, as wide as the sums, and offsets as bytes and as fractals.
+    """Return buffers for bias as wide as the sums, and for offsets as bytes and as fractals.
 
     With `direct` the bias comes by L1 and the bias table instead of the unified buffer.
     """
@@ -326,7 +326,7 @@ _ROW_BY_ROW = {Format.ND.value, Format.NCHW.value}
 
 
 def lies_row_by_row(kernel: KernelFacts) -> bool:
-    """Whether all operands lie row by row in memory; kernels turn them into fractals themselves."""
+    """Return True if all operands are stored row by row; kernels make fractals themselves."""
     return all(port.format in _ROW_BY_ROW for port in (*kernel.operands, *kernel.outputs))
 
 

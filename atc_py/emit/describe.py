@@ -65,7 +65,7 @@ def describe(kernel: KernelFacts, *, in_blocks: bool = False) -> str:
 def _operands(
     operands: tuple[Operand, ...], ports: tuple[PortKey | None, ...], *, in_blocks: bool
 ) -> list[dict[str, Any]]:
-    """One entry per operand that is there; a variadic one stands once, with its first's type."""
+    """Return an entry per present operand; a variadic one appears once with its first type."""
     return [
         {
             "name": operand.name,

@@ -151,7 +151,7 @@ def rows_and_planes(*families: ElementwiseFamily) -> tuple[Family, ...]:
 
 
 def _scratch(kernel: KernelFacts, formula: Formula) -> tuple[Scratch, ...]:
-    """Operands and result in float32 where they go through it; what formula and links name."""
+    """Return the scratch: operands and result that pass through float32, and named scratch."""
     names = [operand.name for operand in formula.operands] if formula.wide else []
     result = kernel.outputs[0]
     if formula.wide and result.ctype in {"half", "bfloat16_t"}:

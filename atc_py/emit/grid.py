@@ -59,7 +59,7 @@ class Grid:
 
 
 def grid_of(result: Shape, operands: Sequence[Shape]) -> Grid:
-    """The axes of `result` merged; `operands` have its rank and extents of 1 where they repeat."""
+    """Return the merged axes of `result`; `operands` have its rank, with dims of 1 where they repeat."""
     merged: list[tuple[int, tuple[bool, ...]]] = []
     for axis, extent in enumerate(result):
         if extent == 1:

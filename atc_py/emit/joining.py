@@ -88,7 +88,7 @@ def with_link(
 
 
 def _applies(launch: Launch, before: Family) -> bool:
-    """Whether a kernel's family applies its links, and addresses operands like `before` did."""
+    """Return True if the kernel's family applies its links and addresses operands as `before` did."""
     family = family_of(launch.kernel)
     alike = family.in_blocks == before.in_blocks
     return alike and family.fuses(launch.kernel, launch.soc) and family.fits(launch)
@@ -103,7 +103,7 @@ def _follows(follower: Node, value: Value) -> bool:
 
 
 def _behind_views(value: Value) -> Value:
-    """What `value` is another view of, as far as views belong to the launch."""
+    """Return the value that `value` is a view of, as far as views belong to the launch."""
     while value.producer is not None and value.producer.scope:
         row = find_operator(value.producer.op)
         if row is None or row.launches_kernel:
@@ -115,7 +115,7 @@ def _behind_views(value: Value) -> Value:
 def _link_key(
     node: Node, row: TargetOp, head: Value, value: Value, stored: StorageChoice
 ) -> LinkKey:
-    """What a kernel depends on of the function that `node` is."""
+    """Return what a kernel's key keeps of the function `node`."""
     inputs = tuple(
         None
         if _behind_views(each) is value
@@ -128,7 +128,7 @@ def _link_key(
 def _ports(
     node: Node, row: TargetOp, value: Value, number: int, stored: StorageChoice
 ) -> tuple[Port | None, ...]:
-    """What the function reads beside the result so far: `then1_x2` is the first link's `x2`."""
+    """Return operands of the function besides the result so far: `then1_x2` is the first link's `x2`."""
     found: list[Port | None] = []
     for position, each in enumerate(node.present_inputs):
         operand = row.input_at(position)

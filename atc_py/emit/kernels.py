@@ -87,7 +87,7 @@ def emit_kernels(graph: Graph, soc: Soc, templates: Path | None = None) -> Kerne
 
 
 def _folders(templates: Path | None) -> tuple[Path, ...]:
-    """Where templates are looked for, in this order."""
+    """Return the template folders in search order."""
     own = templates_dir() / "kernels"
     if templates is None:
         return (own,)
@@ -150,7 +150,7 @@ def _texts(written: _Written, soc: Soc, folders: tuple[Path, ...]) -> dict[str, 
 
 
 def _context(written: _Written, soc: Soc) -> dict[str, Any]:
-    """What every template knows of a kernel."""
+    """Return the facts that every template knows of a kernel."""
     facts, key, row = written.facts, written.facts.key, written.facts.row
     dtypes = [port.dtype for port in (*facts.inputs, *facts.outputs)]
     return {
@@ -222,7 +222,7 @@ def _port_entry(port: Port) -> dict[str, Any]:
 
 
 def _numbers(family: Family, facts: KernelFacts) -> str:
-    """How near the operator's numbers are to the simulator's."""
+    """Return how close the operator's numbers are to the simulator's."""
     if family.exact(facts):
         return "exact"
     return "sums" if family.sums(facts) else "close"
@@ -239,7 +239,7 @@ def _link_entry(link: Link) -> dict[str, Any]:
 
 
 def _project(listed: list[dict[str, Any]], soc: Soc, folders: tuple[Path, ...]) -> dict[str, str]:
-    """What builds the kernels on the host, and the list of them."""
+    """Return the files that build the kernels on the host, and their list."""
     sizes = {
         "ub": soc.ub_kib, "l1": soc.l1_kib, "l0a": soc.l0a_kib, "l0b": soc.l0a_kib,
         "l0c": soc.l0c_kib,

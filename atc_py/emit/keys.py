@@ -198,7 +198,7 @@ def plain_value(value: AttrValue) -> Plain:
 
 
 def _port(kind: TensorType, storage: Storage | None) -> PortKey:
-    """What a key keeps of an operand."""
+    """Return what a key keeps of an operand."""
     return PortKey(kind.dtype, kind.format, storage)
 
 
@@ -224,7 +224,7 @@ def attributes_of(node: Node, row: TargetOp) -> tuple[tuple[str, AttrValue], ...
 
 
 def _typed(value: AttrValue, declared: str) -> AttrValue:
-    """`value` as its declared type, so that 1, 1.0 and True are not told apart by accident."""
+    """Return `value` as its declared type, so that 1, 1.0 and True have one key."""
     if declared == "float" and isinstance(value, (int, float)):
         return float(value)
     if declared == "int" and isinstance(value, int):

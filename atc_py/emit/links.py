@@ -70,7 +70,7 @@ class Link:
 
     @property
     def stem(self) -> str:
-        """What its constants' names begin with."""
+        """Prefix of its constants' names."""
         return f"kThen{self.number}"
 
     @property
@@ -90,7 +90,7 @@ class Link:
 
     @property
     def approximate(self) -> AttrValue | None:
-        """How a Gelu is approximated."""
+        """Approximation of a Gelu."""
         return dict(self.key.attributes).get("approximate")
 
     @property
@@ -104,7 +104,7 @@ class Link:
         return tuple(each.name for each in self.operands if each is not None and each.single)
 
     def named(self, result: str, tail: str) -> tuple[str, ...]:
-        """All operands as the kernel calls them: `result`, or the tensor's name with `tail`."""
+        """Return all operands as the kernel names them: `result`, or the name with `tail`."""
         return tuple(result if each is None else each.name + tail for each in self.operands)
 
     @property
@@ -146,7 +146,7 @@ def linked(key: LinkKey, number: int, ports: tuple[Port | None, ...], row: Targe
 
 
 def reach_of(operand: Dims, result: Dims) -> Reach:
-    """What of an operand of known extents belongs to an element of the result."""
+    """Return the part of an operand of known dims that belongs to an element of the result."""
     shape = tuple(extent or 0 for extent in operand)
     whole = tuple(extent or 0 for extent in result)
     count = element_count(shape)

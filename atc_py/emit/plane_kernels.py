@@ -23,7 +23,7 @@ _FORMATS = {Format.NC1HWC0, Format.FRACTAL_NZ}
 
 
 def fits_planes(kernel: KernelFacts) -> bool:
-    """Whether results and all operands in blocks lie alike, in blocks that can be put together."""
+    """Return True if results and blocked operands are stored alike, in mergeable blocks."""
     ports = (*kernel.operands, *kernel.outputs)
     formats = {port.storage.format for port in ports if port.storage is not None}
     if len(formats) != 1 or not formats <= _FORMATS:
@@ -60,7 +60,7 @@ def keeps_zeros(kernel: KernelFacts) -> bool:
 
 
 def plane_facts(kernel: KernelFacts, tensors: Sequence[Loaded]) -> Mapping[str, Any]:
-    """What `planes.j2` knows: lanes of a pixel, blocks in one, and whether padding is cleared."""
+    """Return facts for `planes.j2`: lanes of a pixel, blocks in one, whether padding is cleared."""
     lanes = lanes_of((*kernel.operands, *kernel.outputs))
     parts = {each.name: _parts(each.port, lanes) for each in tensors}
     parts.update({port.name: _parts(port, lanes) for port in kernel.outputs})

@@ -118,7 +118,7 @@ def plane_tiling(
     result: Seen, operands: Sequence[Seen], outputs: Sequence[Seen], lanes: int,
     footprint: Footprint, soc: Soc,
 ) -> PlaneTiling | None:  # fmt: skip
-    """Rows of pixels cut over cores and tiles; None where an operand repeats along part of a block.
+    """Return the tiling of pixel rows; None where an operand repeats within a block.
 
     Args:
         result: what all operands are broadcast to.
@@ -159,7 +159,7 @@ def plane_tiling(
 
 
 def _row_axes(whole: Planes, steps: Sequence[_Steps]) -> tuple[int, tuple[int, ...]]:
-    """How many axes of pixels are a row, and how each operand moves along it."""
+    """Return how many pixel axes form a row, and how each operand moves along it."""
     inside = 0
     along: list[bool | None] = [None] * len(steps)
     first = len(whole.outer) + 1
@@ -182,7 +182,7 @@ def _row_axes(whole: Planes, steps: Sequence[_Steps]) -> tuple[int, tuple[int, .
 
 
 def _steps(seen: Seen, result: Shape, whole: Planes) -> _Steps | None:
-    """How an operand moves with the result; None where it repeats along part of a block."""
+    """Return an operand's steps with the result; None where it repeats within a block."""
     axes = len(whole.outer) + 1 + len(whole.pixels)
     if seen.port.storage is not None:
         return _blocked_steps(seen, result, whole)
@@ -207,7 +207,7 @@ def _channel_steps(count: int, result: Shape, whole: Planes) -> _Steps | None:
 
 
 def _row_steps(shape: Shape, result: Shape, whole: Planes) -> _Steps | None:
-    """Row by row: channels that are the same for all pixels, columns for all rows of a matrix."""
+    """Return steps of a row-by-row operand: channel values for all pixels, columns for all rows."""
     padded = (1,) * (len(result) - len(shape)) + shape
     pixels = (0,) * len(whole.pixels)
     if len(whole.pixels) == _MATRIX:

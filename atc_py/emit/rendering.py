@@ -47,7 +47,7 @@ may be one with hostile files."""
 
 
 def render_apart(folders: tuple[Path, ...], name: str, context: Mapping[str, Any]) -> str:
-    """The text of template `name` with `context`; the first of `folders` that has it counts.
+    """Render template `name` with `context` in a process apart; the first folder with it counts.
 
     Raises:
         AtcError: BAD_TEMPLATE where a template is missing or fails, or takes more than its bounds.
@@ -85,7 +85,7 @@ class _Process:
         raise BAD_TEMPLATE.error(answer["message"], place=place, help=answer["help"])
 
     def _answer(self, request: bytes) -> dict[str, Any] | None:
-        """What the process says; None where it ends without a word."""
+        """Return the process's answer; None where it ends without one."""
         running = self._started()
         requests, answers = cast("IO[bytes]", running.stdin), cast("IO[bytes]", running.stdout)
         timer = Timer(_WALL * SECONDS, running.kill)
@@ -101,7 +101,7 @@ class _Process:
         return answer
 
     def _started(self) -> subprocess.Popen[bytes]:
-        """The process; it imports from where this one does, never from the current folder."""
+        """Start the process; it imports from where this one does, not from the current folder."""
         if self._running is None or self._running.poll() is not None:
             self._running = subprocess.Popen(  # noqa: S603  (this Python, this package)
                 [sys.executable, "-I", "-c", _START, *filter(None, sys.path)],

@@ -47,7 +47,7 @@ class TemplateSandbox(SandboxedEnvironment):
         return callable(value) or _is_known(value)
 
     def is_safe_callable(self, obj: Any) -> bool:
-        """Whether a template may call something: no class of the program's is made by one."""
+        """Return True if a template may call `obj`: no class of the program is instantiated."""
         return super().is_safe_callable(obj) and not (isinstance(obj, type) and _is_own(obj))
 
 
@@ -95,7 +95,7 @@ def _check_file(path: str, folder: str, template: str) -> None:
 
 
 def bounded_text(template: Template, context: dict[str, Any]) -> str:
-    """What a template renders.
+    """Return the text that a template renders, within its bound.
 
     Raises:
         TemplateError: more than MOST_TEXT characters.

@@ -76,7 +76,7 @@ def served(
 
 
 def _linked(kernel: KernelFacts, followers: Sequence[Node]) -> Iterator[Value]:
-    """What the links of a kernel read beside the result so far."""
+    """Return what a kernel's links read besides the result so far."""
     for link, node in zip(kernel.links, followers, strict=True):
         for value, operand in zip(node.present_inputs, link.operands, strict=True):
             if operand is not None:
@@ -186,5 +186,5 @@ def _padded(shape: Dims, rank: int) -> Dims:
 
 
 def _extents_first(group: tuple[Shapes, list[tuple[Node, ...]]]) -> list[list[int]]:
-    """What rows are ordered by: extents, open ones before all others."""
+    """Return the sort key of rows: dims, open ones before all others."""
     return [[-1 if extent is None else extent for extent in dims] for dims in group[0]]

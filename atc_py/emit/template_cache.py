@@ -36,7 +36,7 @@ class _Cache(FileSystemBytecodeCache):
 
 
 def bytecode_cache(purpose: str) -> FileSystemBytecodeCache | None:
-    """The cache for one kind of environment; None where there is no folder to trust or to write to.
+    """Return the cache for one kind of environment; None without a trusted, writable folder.
 
     Args:
         purpose: names the options of the environment, which the compiled code depends on.

@@ -47,7 +47,7 @@ _FAILURES = (
 
 
 def render(folders: tuple[Path, ...], name: str, context: Mapping[str, Any]) -> str:
-    """The text of template `name` with `context`; the first of `folders` that has it counts.
+    """Render template `name` with `context`; the first of `folders` that has it counts.
 
     Templates of a user's render in the sandbox of a process of their own, and are compiled again
     when their file changes; atc-py's own are part of the program.

@@ -118,7 +118,7 @@ def shard_tiling(total: int, soc: Soc) -> ShardTiling:
 
 
 def vector_cores(soc: Soc) -> int:
-    """Cores for vector work: where cube and vector cores are split, there are more of the latter.
+    """Return the cores for vector work; SoCs with split cores have more of them than cube cores.
 
     Elsewhere an AI Core holds both and the few extra vector cores only assist.
     """
@@ -126,7 +126,7 @@ def vector_cores(soc: Soc) -> int:
 
 
 def _split(units: int, cores: int) -> tuple[int, int, int]:
-    """(cores with work, units of each, units of the last); one idle core where units is 0."""
+    """Return (working cores, units each, units of the last); one idle core for 0 units."""
     each = _ceil_div(units, max(1, min(cores, units)))
     used = _ceil_div(units, each) if each else 1
     return used, each, units - (used - 1) * each

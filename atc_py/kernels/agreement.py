@@ -73,7 +73,7 @@ def agreement(
 
 
 def last_places(values: NDArray[Any]) -> NDArray[np.float64]:
-    """A unit in the last place of float16 at each value; of bfloat16 where the values are that."""
+    """Return a unit in the last place of float16 (or bfloat16) at each value."""
     least, place = _GRIDS.get(values.dtype.name, _FLOAT16)
     with np.errstate(all="ignore"):
         sizes = np.maximum(np.abs(values.astype(np.float64)), least)
@@ -86,7 +86,7 @@ def _ulps(
     noise: NDArray[np.float64],
     place: NDArray[np.float64],
 ) -> float:
-    """The largest difference beyond the noise, in units in the last place at the expected value."""
+    """Return the largest difference beyond the noise, in units in the last place."""
     if not found.size:
         return 0.0
     with np.errstate(all="ignore"):

@@ -29,7 +29,7 @@ Arrays = tuple["NDArray[Any]", ...]
 
 
 def expected_of(case: Case) -> tuple[Arrays, tuple[NDArray[np.float64] | None, ...]]:
-    """Results in true dtypes, and what may be taken off differences from each; None for nothing.
+    """Return results in true dtypes and the allowance for each; None for nothing.
 
     Sums that may cancel are no better than float32 leaves them: NOISE of what is summed up. What
     may be off ahead of a link is off behind it by as much as the link makes of it: the larger of
@@ -64,7 +64,7 @@ def _fed(link: Part, before: NDArray[Any]) -> Sequence[NDArray[Any] | None]:
 def _moved(
     link: Part, before: NDArray[Any], off: NDArray[np.float64], result: NDArray[Any]
 ) -> NDArray[np.float64]:
-    """How far a link's result moves where the result so far moves by `off` up or down."""
+    """Return how far a link's result moves when its input moves by `off`."""
     middle = result.astype(np.float64)
     moved = np.zeros(middle.shape)
     with np.errstate(all="ignore"):
@@ -78,7 +78,7 @@ def _moved(
 def _noise(
     part: Part, inputs: Sequence[NDArray[Any] | None]
 ) -> tuple[NDArray[np.float64] | None, ...]:
-    """NOISE of what is summed up to the results: of the results of the inputs' magnitudes."""
+    """Return NOISE times the results of the inputs' magnitudes."""
     node = part.step.node
     if part.numbers != "sums":
         return (None,) * len(node.outputs)
@@ -90,7 +90,7 @@ def _noise(
 
 
 def _results(part: Part, inputs: Sequence[NDArray[Any] | None]) -> Arrays:
-    """What the simulator's kernel makes of the inputs, in true dtypes."""
+    """Return the simulator's results for the inputs, in true dtypes."""
     kernel, node = part.step.kernel, part.step.node
     carriers = tuple(
         None if array is None or facts is None else to_carrier(array, facts.dtype)

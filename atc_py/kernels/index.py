@@ -155,7 +155,7 @@ def check_fit(
 
 
 def _misfit(kernel: KernelEntry, row: RowEntry, nodes: Mapping[str, tuple[int, int]]) -> str:
-    """Why the nodes of a row cannot be a launch of the kernel, or nothing."""
+    """Return why a row's nodes cannot be a launch of the kernel, or nothing."""
     links = kernel["links"]
     launched = row["nodes"][: 1 + len(links)]
     unknown = [node for node in launched if node not in nodes]

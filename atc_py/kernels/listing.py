@@ -54,7 +54,7 @@ def kernel_texts(model: OfflineModel) -> dict[str, str]:
 
 
 def index_place(model: OfflineModel) -> Place:
-    """Where the list of a model's kernels lies."""
+    """Return the place of the list of a model's kernels."""
     return Place(file=str(model.path), field=KERNELS + INDEX)
 
 

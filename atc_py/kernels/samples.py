@@ -55,7 +55,7 @@ class Case:
 
     @property
     def inputs(self) -> tuple[NDArray[Any], ...]:
-        """What the kernel reads, in the order of its signature."""
+        """Inputs that the kernel reads, in the order of its signature."""
         return tuple(each for part in self.parts for each in part.inputs if each is not None)
 
     @property

@@ -37,7 +37,7 @@ class Unpacked(NamedTuple):
 
 
 def packed_inputs(kernel: KernelEntry, arrays: Sequence[NDArray[Any]]) -> tuple[NDArray[Any], ...]:
-    """What a kernel reads as it addresses it: in blocks, or row by row.
+    """Return inputs as the kernel addresses them: in blocks or row by row.
 
     Args:
         kernel: its entry in the list of kernels.

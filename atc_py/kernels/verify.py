@@ -172,7 +172,7 @@ class _Work:
 
 
 def _left_out(kernel: KernelEntry, step: Step) -> str:
-    """Why a kernel is not run on a set of shapes; empty where it is."""
+    """Return why a kernel is not run on a set of shapes; empty where it is."""
     if not kernel["complete"]:
         return "skeleton"
     if step.is_late or step.kernel.results is not None:
@@ -181,7 +181,7 @@ def _left_out(kernel: KernelEntry, step: Step) -> str:
 
 
 def _held(kernel: KernelEntry, row: int, outcome: Outcome, case: Case) -> Checked:
-    """What a kernel computed beside what the simulator did."""
+    """Return the comparison of a kernel's results with the simulator's."""
     if outcome.faults:
         return Checked(kernel, row, Verdict.FAULT, text=outcome.faults[0])
     exact = all(part.numbers == "exact" for part in case.parts)

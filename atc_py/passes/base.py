@@ -48,7 +48,7 @@ class PassContext:
     quant_bias: QuantBias = QuantBias.UNFOLDED
 
     def place(self, node: Node) -> Place:
-        """Where a finding about `node` lies: at the first source node that it came from."""
+        """Return the place of a finding about `node`: its first source node."""
         if not node.origins:
             return Place(self.file, op_type=node.op)
         origin = node.origins[0]

@@ -49,7 +49,7 @@ class Layout(Enum):
 
 
 def layout_of_family(family: str) -> Layout:
-    """What the kernels of a family ask for, unless an operator's row says otherwise."""
+    """Return the storage that a family's kernels ask for, unless the operator's row says otherwise."""
     return _BY_FAMILY.get(family, Layout.ROWS)
 
 

@@ -169,7 +169,7 @@ class TargetOp:
 
     @property
     def layout(self) -> Layout:
-        """Which storage formats its AI Core kernel takes."""
+        """Storage formats that its AI Core kernel takes."""
         return self.takes or layout_of_family(self.family)
 
     @property
@@ -198,7 +198,7 @@ class TargetOp:
 
     @property
     def aicpu_columns(self) -> tuple[Column, ...]:
-        """What the AI CPU kernel takes, as columns."""
+        """Dtypes that the AI CPU kernel takes, as columns."""
         return tuple(
             taken if isinstance(taken, Column) else Column((taken,), (taken,))
             for taken in self.aicpu

@@ -65,7 +65,7 @@ def _axes(launch: Launch) -> tuple[int, ...]:
 
 
 def _block(kernel: KernelFacts) -> int:
-    """Lanes of a block that is left of rows of blocks; 0 where rows are run along lane by lane."""
+    """Return the lanes of a block in rows of blocks; 0 where rows run lane by lane."""
     value = next((kernel.attributes[name] for name in _AXES if name in kernel.attributes), ())
     axes = value if isinstance(value, tuple) else (value,)
     across = _COLUMNS in {int(axis) % _IMAGE for axis in axes}  # type: ignore[arg-type]
@@ -73,7 +73,7 @@ def _block(kernel: KernelFacts) -> int:
 
 
 def _patterns(kernel: KernelFacts) -> tuple[str, ...]:
-    """What says which lanes of a piece are padding, where that counts for a statistic."""
+    """Return the patterns that mark padding lanes where these count for a statistic."""
     if kernel.op in {"SoftmaxV2", "LogSoftmaxV2"}:
         return "pattern", "least"
     return ("pattern",) if kernel.op in {"LayerNorm", "MVNV2"} else ()

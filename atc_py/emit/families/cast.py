@@ -47,7 +47,7 @@ _OVER: Mapping[tuple[DType, DType], DType] = {
 
 
 def _chain(source: DType, target: DType) -> tuple[DType, ...]:
-    """The dtypes on the way from `source` to `target`, both included; empty where there is none.
+    """Return the dtypes from `source` to `target`, both included; empty where there is no path.
 
     A bool is a byte of 0 or 1.
     """

@@ -112,7 +112,7 @@ class _Geometry(ConvGeometry):
         )
 
     def seen(self, rows: int, columns: int, block: int) -> int:
-        """Elements that a tap sees of one channel from a rectangle of the result, rows padded."""
+        """Return elements that one tap reads of a channel for a rectangle of the result."""
         if self.transposed:
             rows, columns = -(-rows // self.strides[0]), -(-columns // self.strides[1])
         else:
@@ -160,7 +160,7 @@ def _tiling(
 
 
 def _filter_rows(geometry: _Geometry, sides: Sides, soc: Soc, block: int) -> int:
-    """Result channels whose filters fit, whole blocks; 0 where filters lie as they are needed."""
+    """Return output channels whose filters fit, in whole blocks; 0 if stored as needed."""
     if not geometry.transposed:
         return 0
     room = soc.ub_kib * 1024 // 16 // DEPTH * block // BLOCK // whole(geometry.window[1], block)
@@ -168,7 +168,7 @@ def _filter_rows(geometry: _Geometry, sides: Sides, soc: Soc, block: int) -> int
 
 
 def _buffers(kernel: KernelFacts, tiling: ConvTiling) -> tuple[Buffer, ...]:
-    """What unrolls windows, and what bias and offsets need."""
+    """Return the buffers for unrolled windows, bias and offsets."""
     size = kernel.inputs[0].dtype.itemsize
     sizes = {
         "patchQueue": DEPTH * tiling.patch_length * size,

@@ -71,7 +71,7 @@ def _turned(kernel: KernelFacts) -> tuple[bool, bool]:
 
 
 def _room(kernel: KernelFacts, soc: Soc, *, direct: bool) -> Room:
-    """What limits a tile; sums that leave L0C directly have a bias from the table alone."""
+    """Return the bounds of a tile; sums that leave L0C directly have a bias from the table alone."""
     if direct:
         columns = _BIAS_TABLE if optional_input(kernel, BIAS) else _MOST
         return Room(soc.l0c_kib * 1024 // ACCUMULATOR, _MOST, columns)

@@ -33,7 +33,7 @@ def _expand(launch: Launch) -> Iterable[Box]:
 
 
 def _tile(launch: Launch) -> Iterable[Box]:
-    """Each axis becomes two: copies, between which the source stands still, and its elements."""
+    """Yield two axes for each one: the copies, with source stride 0, and its elements."""
     shape = launch.inputs[0]
     multiples = numbers_of(launch.kernel.attributes["multiples"])
     extents: list[int] = []

@@ -24,7 +24,7 @@ def _borders(kernel: KernelFacts) -> list[tuple[int, int]]:
 
 
 def _pad(launch: Launch) -> Iterable[Box]:
-    """What is left of the source between its borders, then the borders."""
+    """Yield the part of the source within its borders, then the borders."""
     if launch.kernel.attributes["mode"] == "constant":
         return _pad_constant(launch)
     return _pad_repeated(launch)
@@ -54,7 +54,7 @@ def _pad_constant(launch: Launch) -> Iterable[Box]:
 
 
 def _pad_repeated(launch: Launch) -> Iterable[Box]:
-    """Every combination of border and inside along the axes, the edge or the inside mirrored."""
+    """Yield each combination of border and inside per axis, with edge or mirrored values."""
     source, target = launch.inputs[0], launch.outputs[0]
     edge = launch.kernel.attributes["mode"] == "edge"
     axes = [
@@ -76,7 +76,7 @@ def _pad_repeated(launch: Launch) -> Iterable[Box]:
 def _stretches(
     extent: int, pair: tuple[int, int], *, edge: bool
 ) -> list[tuple[int, int, int, int]]:
-    """(elements, first of the source, step there, first of the target) of an axis's stretches."""
+    """Return (elements, source start, source step, target start) of an axis' stretches."""
     before, after = pair
     front, cut = max(0, before), max(0, -before)
     kept = max(0, extent - cut - max(0, -after))

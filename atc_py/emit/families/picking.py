@@ -81,7 +81,7 @@ def _reached(op: str, attributes: Mapping[str, Any], x: Shape, indices: Shape) -
 
 
 def _picks(launch: Launch) -> _Picked:
-    """What the node picks."""
+    """Return what the node picks."""
     op, (x, indices) = launch.kernel.op, launch.inputs[:2]
     first, reached = _reached(op, launch.kernel.attributes, x, indices)
     images, inner = prod(x[:first]), prod(x[first + len(reached) :])
@@ -93,7 +93,7 @@ def _picks(launch: Launch) -> _Picked:
 
 
 def _moved(launch: Launch) -> tuple[int, int]:
-    """What is picked and the indices are read, not all of x."""
+    """Return the bytes read: picked elements and indices, not all of x."""
     indices, result = launch.kernel.inputs[1].dtype, launch.kernel.outputs[0].dtype
     written = prod(launch.outputs[0]) * result.itemsize
     return written + prod(launch.inputs[1]) * indices.itemsize, written

@@ -57,7 +57,7 @@ class _Axis:
     after: int
 
     def span(self, windows: int, taps: int) -> int:
-        """Elements from the first of the first window to the last, for so many elements of each."""
+        """Return elements from the first window's first to the last window's last."""
         return (windows - 1) * self.stride + (taps - 1) * self.dilation + 1
 
     @property
@@ -142,14 +142,14 @@ def _pads(attributes: Mapping[str, AttrValue]) -> tuple[tuple[int, int], tuple[i
 
 
 def _same(axis: _Axis) -> _Axis:
-    """Padded so that there are extent / stride windows, rounded up; the odd element behind."""
+    """Return pads for ceil(dim / stride) windows; the odd element goes after."""
     windows = -(-axis.extent // axis.stride)
     missing = max(0, axis.span(windows, axis.size) - axis.extent)
     return replace(axis, before=missing // 2, after=missing - missing // 2)
 
 
 def _divisor(launch: Launch, rows: _Axis, columns: _Axis) -> int:
-    """What every sum is divided by; 0 where some windows have padding under them."""
+    """Return the divisor of every sum; 0 where some windows include padding."""
     override = launch.kernel.attributes.get("divisor_override")
     if isinstance(override, int) and override:
         return override
@@ -192,7 +192,7 @@ class _Tile:
         return _whole(self.columns * self.lanes)
 
     def buffers(self) -> tuple[Buffer, ...]:
-        """What the tile takes of the unified buffer."""
+        """Return the tile's share of the unified buffer."""
         count = self.rows * self.out_pitch
         step = _FLOAT if self.mean else _HALF
         sizes = {

@@ -72,7 +72,7 @@ def _dequant(kernel: KernelFacts) -> Formula:
 
 
 def _requant(kernel: KernelFacts) -> Formula:
-    """Sums of products, or of two int16 tensors, times a factor and plus an offset a channel."""
+    """Return the kernel of int32 sums, or two int16 tensors, times factor plus offset a channel."""
     x, words, *addend = kernel.inputs
     operands = (
         *loaded((x,)),
@@ -97,7 +97,7 @@ def _dequant_s16(kernel: KernelFacts) -> Formula:
 
 
 def _of_words(kernel: KernelFacts, addend: list[Port]) -> tuple[tuple[str, object], ...]:
-    """What templates know of kernels whose second operand are words."""
+    """Return the template facts of kernels whose second operand holds words."""
     name = kernel.inputs[-1].name if addend else None
     return (("words", True), ("relu", kernel.attributes["relu_flag"]), ("addend", name))
 

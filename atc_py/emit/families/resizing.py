@@ -75,7 +75,7 @@ class _Tile:
         return self._whole(self.columns * self.lanes)
 
     def buffers(self) -> tuple[Buffer, ...]:
-        """What the tile takes of the unified buffer."""
+        """Return the tile's share of the unified buffer."""
         row = DEPTH * self.itemsize
         return (
             Buffer("xQueue", "ub", self.rows * self.load_pitch * row),
@@ -96,7 +96,7 @@ class _Tile:
 
 
 def _tile(x: Shape, y: Shape, itemsize: int, soc: Soc, lanes: int) -> _Tile:
-    """As large as the unified buffer allows and all cores have work."""
+    """Return a tile as large as the unified buffer allows while all cores have work."""
     rows, cores = prod(y[:-1]), vector_cores(soc)
     share = max(1, min(_MOST_ROWS, -(-rows // cores)))
     tile = _Tile(share, max(1, y[-1]), max(1, y[-1]), x[-1], itemsize, lanes)

@@ -50,7 +50,7 @@ class _Lanes(NamedTuple):
 
 
 def _boxes(launch: Launch) -> Iterable[Box]:
-    """What is moved, and where there is padding, the zeros there."""
+    """Return the boxes to move, and zeros for padding."""
     source, target = launch.kernel.inputs[0], launch.kernel.outputs[0]
     shape, c0 = launch.inputs[0], c0_of(source.dtype)
     there, back = {
@@ -174,7 +174,7 @@ class _Filter(NamedTuple):
 
 
 def _filter(shape: Shape, c0: int) -> Iterable[Box]:
-    """Rows to FRACTAL_Z: whole blocks of channels, the rest, zeros behind channels and outputs."""
+    """Yield boxes from rows to FRACTAL_Z: whole channel blocks, the rest, and zero padding."""
     outputs, inputs, taps, (by_output, by_input, by_tap) = extents = _Filter.of(shape)
     block, tap, padded = extents.places(c0)
     lanes = _Lanes.of(inputs, c0)

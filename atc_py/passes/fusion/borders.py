@@ -19,7 +19,7 @@ _MOST = 255
 
 
 def borders(match: Match) -> tuple[int, ...]:
-    """Top, bottom, left and right of the Pad, which must add constants to maps and nothing else."""
+    """Return top, bottom, left, right of a Pad that adds constants to maps alone."""
     pad = match.anchor
     mode = pad.attributes.get("mode", "constant")
     match.require(mode == "constant", f"the border must be constant, found {mode}")

@@ -68,7 +68,7 @@ class FuseConvBatchNormPass(RewritePass):
 
 
 def _constant(match: Match, value: Value | None) -> ConstData:
-    """What a constant holds."""
+    """Return the data of a constant."""
     if value is None or value.const is None:
         found = "an absent input" if value is None else f"%{value.name}"
         raise MissError(f"weights and statistics must be constant, found {found}", match.anchor)
@@ -107,7 +107,7 @@ def _folded_bias(
 
 
 def _scaled(weights: Array, factor: npt.NDArray[np.float64]) -> Array:
-    """Weights * factor, worked out in float32 at least and rounded to the weights' dtype once."""
+    """Return weights * factor, computed in float32 or wider and rounded once."""
     wide = np.result_type(weights.dtype, np.float32)
     with np.errstate(over="ignore", invalid="ignore"):
         scaled: Array = np.multiply(weights, factor.astype(wide), dtype=wide)

@@ -48,7 +48,7 @@ def _erf_of(match: Match) -> Value:
 
 
 def _scaled_by(match: Match, node: Node, wanted: float) -> Value:
-    """What `node` multiplies with the constant that is wanted."""
+    """Return the value that `node` multiplies by the constant wanted."""
     for value in node.present_inputs:
         if value.const is None:
             factor = match.scaled(node, value)
@@ -152,7 +152,7 @@ def _halved_product(match: Match, sum_: Node, x: Value) -> Node:
 
 
 def _require_half(match: Match, value: Value, x: Value) -> None:
-    """`value` must be half of x."""
+    """Require `value` to be half of x."""
     node = match.producer(value, *_SCALES)
     if _scaled_by(match, node, 0.5) is not x:
         raise MissError(f"half of x must be the factor, found {node!r}", node)

@@ -38,7 +38,7 @@ class FuseHardSwishPass(RewritePass):
 
 
 def _rewrite_clipped(match: Match) -> None:
-    """The form with a bounded sum: the sixth may be taken of the bounded sum or of the product."""
+    """Rewrite the form with a bounded sum; the sixth applies to the sum or to the product."""
     gate = match.anchor
     bounds = [scalar(gate.input(position)) for position in (1, 2)]
     if bounds != [0.0, _SIX]:

@@ -55,14 +55,14 @@ class FuseLayerNormPass(RewritePass):
 
 
 def _require_mean_of(match: Match, mean: Node, x: Value | None, axes: tuple[int, ...]) -> None:
-    """The mean that is subtracted must be that of x over the same axes."""
+    """Require the subtracted mean to be that of x over the same axes."""
     read, found = match.behind(mean.input(0)), mean.attributes["axes"]
     if read is not x or found != axes or not mean.attributes.get("keep_dims", False):
         raise MissError(f"the mean of x over {list(axes)} must be kept, found {mean!r}", mean)
 
 
 def _require_same_difference(match: Match, divided: Value, shifted: Node) -> None:
-    """What is divided may be a second node that subtracts the same mean, or a cast one."""
+    """Require the dividend to subtract the same mean; it may be a twin or cast."""
     again = match.producer(match.behind(divided), "Sub")
     if again is shifted:
         return

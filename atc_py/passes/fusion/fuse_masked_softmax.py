@@ -48,7 +48,7 @@ class FuseMaskedSoftmaxPass(RewritePass):
 
 
 def _require_last_axis(softmax: Node) -> None:
-    """The last axis alone is summed over, in the dtype of the scores."""
+    """Require a sum over the last axis alone, in the dtype of the scores."""
     (result,) = softmax.outputs
     axes = [axis % result.type.rank for axis in ints(softmax.attributes.get("axes", (-1,)))]
     if axes != [result.type.rank - 1]:
@@ -57,7 +57,7 @@ def _require_last_axis(softmax: Node) -> None:
 
 
 def _require_taken(match: Match, scores: Value) -> None:
-    """The fused operator must compute in the dtype of the scores; SoftmaxV2 has more of them."""
+    """Require a kernel of the fused operator in the scores' dtype; SoftmaxV2 has more."""
     row = find_operator(_FUSED)
     taken = [] if row is None else [column.inputs[0].value for column in row.columns]
     found = scores.type.dtype.value
@@ -82,7 +82,7 @@ def _masked(match: Match, node: Node) -> tuple[Value, Mask]:
 
 
 def _unscaled(match: Match, scores: Value) -> tuple[Value, float]:
-    """What is scaled by a constant, and the constant; `scores` and 1 where that is not all."""
+    """Return the value scaled by a constant, and the constant; else `scores` and 1."""
     node = scores.producer
     if node is None or node.op not in _SCALES:
         return scores, 1.0

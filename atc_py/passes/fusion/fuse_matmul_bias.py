@@ -55,13 +55,13 @@ def _operands(match: Match) -> tuple[Value, Node, Node | None]:
 
 
 def _require_rows(match: Match, rows: Value) -> None:
-    """The addition must not repeat rows: a Reshape may have left them with one column, or none."""
+    """Require that the addition repeats no rows: a Reshape may have changed the columns."""
     found, wanted = list(match.anchor.output.type.dims), list(rows.type.dims)
     match.require(found == wanted, f"the sum must keep the extents {wanted}, found {found}")
 
 
 def _check(match: Match, bias: Value, product: Node) -> None:
-    """The bias is a float vector with an element per column, and there is none yet."""
+    """Require a float vector with an element per column, and no bias so far."""
     columns = product.output.type.dims[-1]
     found = list(bias.type.dims)
     last = list(match.anchor.output.type.dims[-1:])

@@ -47,7 +47,7 @@ class FuseSoftmaxPass(RewritePass):
 
 
 def _one_kept_axis(node: Node) -> tuple[int, ...]:
-    """The axis of a reduction, which must be one, counted from 0, and stay as an extent of 1."""
+    """Return the single reduced axis, counted from 0; it must stay as a dim of 1."""
     x = node.input(0)
     axes = ints(node.attributes["axes"])
     if x is None or len(axes) != 1 or not node.attributes.get("keep_dims", False):
@@ -56,7 +56,7 @@ def _one_kept_axis(node: Node) -> tuple[int, ...]:
 
 
 def _require_largest_of(match: Match, largest: Node, x: Value | None) -> None:
-    """The maximum that is subtracted must be that of x over the axis of the sum."""
+    """Require the subtracted maximum to be that of x over the sum's axis."""
     read, wanted = match.behind(largest.input(0)), _one_kept_axis(match.anchor)
     if read is not x or _one_kept_axis(largest) != wanted:
         reason = f"the largest x over {list(wanted)} must be subtracted, found {largest!r}"

@@ -56,7 +56,7 @@ def _is_turned(product: Node, place: int) -> bool:
 
 
 def _reason(product: Node) -> str:
-    """Why neither operand fits."""
+    """Return the reason why neither operand fits."""
     makers = [value.producer for value in product.present_inputs[:2]]
     turns = [node for node in makers if node is not None and node.op == "TransposeD"]
     if turns:

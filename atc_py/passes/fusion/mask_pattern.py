@@ -60,7 +60,7 @@ def mask_of(match: Match, node: Node) -> Mask:
 
 
 def require_low_fill(match: Match, mask: Mask, dtype: DType) -> None:
-    """The fill must give what the lowest finite float32 gives in its place.
+    """Require a fill that gives what the lowest finite float32 gives.
 
     - At most -1e4: with that, a masked element beside any score that is 104 above the fill has the
       share 0 in float32, and a row that is masked as a whole is uniform.
@@ -121,5 +121,5 @@ def _rounded(number: float, dtype: DType) -> float:
 
 
 def _whole_rows(masked: NDArray[Any]) -> int:
-    """How many rows of a mask are true throughout."""
+    """Return the number of mask rows that are true throughout."""
     return int(np.count_nonzero(np.atleast_1d(masked).all(axis=-1)))

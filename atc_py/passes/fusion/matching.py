@@ -105,7 +105,7 @@ class Match:
         return self.keep(readers[0])
 
     def follows(self, node: Node, *ops: str) -> Node | None:
-        """The one node that reads the result of `node`, if it is one of `ops`; it is not kept."""
+        """Return the only reader of the result of `node` if it is one of `ops`; do not keep it."""
         readers = node.output.consumers
         return readers[0] if len(readers) == 1 and readers[0].op in ops else None
 
@@ -116,7 +116,7 @@ class Match:
         return node
 
     def borrow(self, node: Node) -> Node:
-        """`node`, which goes only if nobody else reads its results once the match is rewritten."""
+        """Return `node`, which goes only if nothing else reads it after the rewrite."""
         if node not in self.borrowed:
             self.borrowed.append(node)
         return node
@@ -130,7 +130,7 @@ class Match:
         return found
 
     def behind(self, value: Value | None) -> Value | None:
-        """What `value` repeats along axes or holds in another float dtype; the nodes are kept."""
+        """Return the source of a `value` that repeats or casts it; the nodes are kept."""
         while value is not None and value.producer is not None and _only_dresses(value.producer):
             value = self.keep(value.producer).input(0)
         return value
@@ -142,7 +142,7 @@ class Match:
         return node
 
     def scaled(self, node: Node, value: Value) -> float:
-        """The constant that `node` multiplies `value` with, or divides it by, as a factor."""
+        """Return the constant by which `node` multiplies or divides `value`, as a factor."""
         if node.op == "Muls":
             return float(node.attributes["value"])  # type: ignore[arg-type]  # verified: a float
         number = scalar(self.other(node, value))
@@ -158,7 +158,7 @@ class Match:
             raise MissError(reason, node or self.anchor, matched=True)
 
     def require_type_of(self, x: Value | None, last: Node) -> None:
-        """The result of `last` must be floats and have the dtype and the extents of `x`.
+        """Require the result of `last` to be floats with the dtype and dims of `x`.
 
         A constant of one element may have more axes than `x`, and so give the result more of them;
         division of integers rounds each quotient.
@@ -169,7 +169,7 @@ class Match:
         self.require(found.dtype.is_float, f"floats must be computed, found {found}", last)
 
     def require_closed(self, last: Node) -> None:
-        """Nothing but the result of `last` may be read outside of the match, or handed out."""
+        """Require that only the result of `last` is read or returned outside the match."""
         inside = set(self.nodes)
         for node in self.nodes:
             if node is last:
@@ -181,7 +181,7 @@ class Match:
                     raise MissError(reason, node, matched=True)
 
     def require_one_precision(self) -> None:
-        """Controls of precision must treat all nodes of the match alike."""
+        """Require controls of precision to treat all nodes of the match alike."""
         controls = self._context.controls
         nodes = [*self.nodes, *self.borrowed]
         kept = [node for node in nodes if controls.keeps(node)]
@@ -274,7 +274,7 @@ class Match:
             self.dead.append(node)
 
     def require_known_extents(self, *values: Value) -> None:
-        """Extents of `values` must be known before the run."""
+        """Require dims of `values` to be known before the run."""
         for value in values:
             if value.type.is_open:
                 raise MissError(f"extents must be known, found {value.type}", self.anchor)

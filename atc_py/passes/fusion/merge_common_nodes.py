@@ -51,13 +51,13 @@ class MergeCommonNodesPass(Pass):
 
 
 def _origins(kept: Node, twins: Sequence[Node]) -> tuple[Origin, ...]:
-    """Where `kept` and its twins come from; its own source nodes stay at the end."""
+    """Return the origins of `kept` and its twins; its own come last."""
     others = dict.fromkeys(origin for twin in reversed(twins) for origin in twin.origins)
     return (*(origin for origin in others if origin not in kept.origins), *kept.origins)
 
 
 def _key(node: Node) -> tuple[Hashable, ...]:
-    """What two nodes that compute the same have in common; 0.0 and -0.0 are not the same."""
+    """Return the key that nodes computing the same share; 0.0 and -0.0 differ."""
     operands = tuple(None if value is None else _operand_key(value) for value in node.inputs)
     types = tuple(value.type for value in node.outputs)
     attributes = tuple((name, repr(value)) for name, value in sorted(node.attributes.items()))

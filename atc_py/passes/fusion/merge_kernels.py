@@ -73,7 +73,7 @@ class MergePass(Pass):
         return len(node.outputs) == 1 and types[-1].dtype.is_float and not _any_open(types)
 
     def _members(self, head: Node) -> tuple[list[Node], str, Node]:
-        """What can follow `head`, and why nothing more can, with the node that is to blame.
+        """Return the nodes that follow `head`, why no more do, and the node to blame.
 
         Views between functions belong to the launch as well; behind the last function they do not.
         """
@@ -98,7 +98,7 @@ class MergePass(Pass):
             before = reader
 
     def _unfit(self, head: Node, before: Node, node: Node) -> str:
-        """Why `node` is no function of each element that the head's launch can do, or nothing."""
+        """Return why `node` is not an elementwise function that the head's launch can do."""
         row, value, result = find_operator(node.op), before.output, node.output.type
         if row is None or row.family not in ELEMENTWISE or row.unit is not Unit.VECTOR:
             return f"a function of each element must follow, found {node.op}"

@@ -49,7 +49,7 @@ def _constant_of(node: Node) -> tuple[float, Value] | None:
 
 
 def _squared(match: Match, node: Node) -> Value | None:
-    """What `node` squares."""
+    """Return the value that `node` squares."""
     value, second = node.input(0), node.input(1)
     if node.op == "Mul" and match.behind(value) is match.behind(second):
         return value
@@ -75,7 +75,7 @@ def quotient_of(match: Match) -> tuple[Node, Value]:
 
 
 def factor_of(match: Match, node: Node) -> tuple[Value | None, Node]:
-    """The constant that the result is multiplied with, if it is, and the last node so far."""
+    """Return the constant that multiplies the result, if any, and the last node so far."""
     return _constant_operand(match, node, "Mul")
 
 

@@ -18,7 +18,7 @@ class RemoveIdentitiesPass(RewritePass):
     anchors = frozenset({"ConcatD", "ExpandD", "PadV3D", "SplitVD", "StridedSliceD", "TileD"})
 
     def rewrite(self, match: Match) -> None:
-        """Every one of the anchors that keeps the extents keeps the elements, slices forward."""
+        """Remove anchors that keep dims and elements, and slices that reach all forward."""
         node = match.anchor
         if len(node.inputs) != 1 or len(node.outputs) != 1:
             raise MissError(f"one operand and one result are needed, found {node!r}", node)

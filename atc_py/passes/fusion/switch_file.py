@@ -126,7 +126,7 @@ def _entry(name: str, word: object, section: str, place: Place, sink: Sink) -> I
 
 
 def _switched(entries: Iterable[_Entry], passes: Sequence[type[Pass]]) -> Switches:
-    """What entries make of the passes."""
+    """Return the switches that the entries make."""
     by_name: dict[str, list[type[Pass]]] = {}
     for row in passes:
         for name in (row.name, *row.atc_names):
@@ -153,7 +153,7 @@ def _is_in(row: type[Pass], section: str) -> bool:
 
 
 def _problem(entry: _Entry, rows: Sequence[type[Pass]]) -> str:
-    """Why an entry switches nothing, or nothing."""
+    """Return the reason why an entry switches nothing, or nothing."""
     if not rows:
         return f"atc-py has no pass {entry.name}" if entry.name != _ALL else ""
     needed = [row.name for row in rows if not row.optional]

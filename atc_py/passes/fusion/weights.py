@@ -25,7 +25,7 @@ _CHANNELS = 1
 
 
 def channels_axis(match: Match, layer: Node) -> int:
-    """The axis of a layer's weights that counts its output channels, from the back for products."""
+    """Return the output channel axis of a layer's weights; from the end for products."""
     if layer.op in PRODUCTS:
         return -2 if layer.attributes.get(_TURNED[layer.op], False) else -1
     if layer.op == "Conv2DTransposeD":
@@ -36,7 +36,7 @@ def channels_axis(match: Match, layer: Node) -> int:
 
 
 def channel_constant(match: Match, node: Node, layer: Node) -> ConstData:
-    """The constant operand of `node`, of one element or one for each output channel of `layer`.
+    """Return the constant operand of `node` with one element or one per output channel.
 
     Raises:
         MissError: there is none, or its elements lie along other axes.
@@ -61,7 +61,7 @@ def channel_constant(match: Match, node: Node, layer: Node) -> ConstData:
 
 
 def weighted(match: Match, weights: Value, factor: ConstData, axis: int, *, inverse: bool) -> Value:
-    """Weights times a factor per output channel, or divided by it, rounded once to their dtype."""
+    """Return weights times (or over) a factor per output channel, rounded once."""
     data = weights.const
     if data is None:
         raise MissError(f"weights must be constant, found %{weights.name}", match.anchor)

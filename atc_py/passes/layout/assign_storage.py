@@ -156,7 +156,7 @@ class StorageAssignment:
         free: dict[Node, StorageChoice],
         storage: Storage,
     ) -> Iterator[Edge]:
-        """What converting `value` costs, and what its padding costs."""
+        """Return the costs of converting `value` and of its padding."""
         maker = value.producer
         source = SINK
         if maker is not None:

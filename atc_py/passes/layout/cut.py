@@ -37,7 +37,7 @@ def cut_cost(edges: Iterable[Edge], side: Collection[int]) -> int:
 
 
 def cheapest_side(count: int, edges: Sequence[Edge]) -> set[int]:
-    """The points of 0 to `count` - 1 on the side of SOURCE in a cheapest cut, as few as can be.
+    """Return the points on the side of SOURCE in a cheapest cut, as few as possible.
 
     Where the flow is not found within a number of steps linear in the size, all points are on the
     side where that is cheaper.
@@ -86,7 +86,7 @@ class _Flow:
         return len(self._arcs) - 1
 
     def _add(self, start: int, end: int, there: float, back: float) -> None:
-        """An arc and its reverse, which stand beside each other."""
+        """Add an arc and its reverse, next to each other."""
         self._arcs[start].append(len(self._heads))
         self._arcs[end].append(len(self._heads) + 1)
         self._heads += [end, start]
@@ -123,7 +123,7 @@ class _Flow:
         return self._levels[self._sink] >= 0
 
     def _path(self, at: list[int]) -> list[int]:
-        """Arcs of a shortest path to the sink that still has room; `at` remembers dead ends."""
+        """Return the arcs of a shortest augmenting path; `at` remembers dead ends."""
         path: list[int] = []
         point = self._source
         while point != self._sink:

@@ -66,7 +66,7 @@ def _converted(
 
 
 def trans_data(graph: Graph, value: Value, storage: Storage | None) -> Value:
-    """`value` in `storage`: a new TransData node with the origins of the value's producer.
+    """Insert a TransData that stores `value` in `storage`; return its result.
 
     Of a value that no node produces, the first node that reads it gives the origins.
     """

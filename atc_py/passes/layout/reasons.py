@@ -19,7 +19,7 @@ _NAMED = 3
 
 
 def layout_record(graph: Graph) -> dict[str, object]:
-    """How many values have which storage, and every TransData with its reason, as JSON values."""
+    """Return the count of values by storage, and every TransData with its reason."""
     counts = Counter(_stored(value.type) for value in graph.values())
     outputs: dict[Value, str] = {}
     for value, name in zip(graph.outputs, graph.output_names, strict=True):
@@ -59,14 +59,14 @@ def _stored(kind: TensorType) -> str:
 
 
 def _giver(value: Value, inputs: Collection[Value]) -> str:
-    """Who makes a value, with a verb."""
+    """Return the producer of a value, with a verb."""
     if value in inputs or value.producer is None:
         return f"input {value.name} is fed as"
     return f"{_called(value.producer)} gives"
 
 
 def _takers(value: Value, outputs: Mapping[Value, str]) -> str:
-    """Who wants a value, with a verb."""
+    """Return the readers of a value, with a verb."""
     names = [_called(node) for node in _readers(value)]
     if value in outputs:
         names.insert(0, f"output {outputs[value]}")
@@ -82,7 +82,7 @@ def _readers(value: Value) -> list[Node]:
 
 
 def _called(node: Node) -> str:
-    """A node as a user knows it: its operator, and its last source node's name or what it reads."""
+    """Return a node as users know it: operator and last source node, or its input's name."""
     for origin in reversed(node.origins):
         if origin.name:
             return f"{node.op} {origin.name}"

@@ -126,7 +126,7 @@ def _repaired(
 def _shaken(
     sizes: Sequence[int], order: list[int], conflicts: Conflicts, bound: int
 ) -> Iterator[Sequence[int]]:
-    """Packings on a walk: a block that sticks out is placed at another time, chosen by chance.
+    """Yield packings of a random walk that replaces blocks beyond the bound earlier.
 
     A step that makes the arena larger is taken back. The same blocks give the same walk.
     """

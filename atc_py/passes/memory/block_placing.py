@@ -26,7 +26,7 @@ class Conflicts:
 
     @classmethod
     def of(cls, lives: Sequence[tuple[int, int]], most: int) -> Conflicts | None:
-        """The pairs among blocks that live from a first to a last moment; None for over `most`."""
+        """Return the pairs of blocks whose lives overlap; None for over `most`."""
         others: list[list[int]] = [[] for _ in lives]
         alive: dict[int, None] = {}
         ending: list[tuple[int, int]] = []

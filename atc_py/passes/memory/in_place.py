@@ -23,7 +23,7 @@ Reads: TypeAlias = "dict[Block, list[Value]]"
 
 
 def merged(live: Liveness, sizes: Mapping[Block, int]) -> list[Tenancy]:
-    """The blocks of the arena as tenancies: every result takes over an operand where it may.
+    """Return the arena's blocks as tenancies: results take over operands where allowed.
 
     Args:
         live: blocks and launches.
@@ -41,7 +41,7 @@ def merged(live: Liveness, sizes: Mapping[Block, int]) -> list[Tenancy]:
 
 
 def _operands(result: Block, live: Liveness, sizes: Mapping[Block, int]) -> Iterator[Block]:
-    """Blocks that the launch reads for the last time and over which `result` may be written."""
+    """Yield blocks that the launch reads last and that `result` may overwrite."""
     reads = [(node, _by_block(node, live.block_of)) for node in live.launches[result.first]]
     for old in dict.fromkeys(block for _, read in reads for block in read):
         ends = old.first < result.first == old.last
@@ -51,7 +51,7 @@ def _operands(result: Block, live: Liveness, sizes: Mapping[Block, int]) -> Iter
 
 
 def _by_block(node: Node, block_of: Mapping[Value, Block]) -> Reads:
-    """What a node reads, by the block that it lies in."""
+    """Return a node's inputs by block."""
     reads: Reads = {}
     for value in node.present_inputs:
         reads.setdefault(block_of[value], []).append(value)
@@ -64,7 +64,7 @@ def _may_overwrite(
     launch: Sequence[tuple[Node, Reads]],
     block_of: Mapping[Value, Block],
 ) -> bool:
-    """Whether all that the launch does with `old` is element by element, as far as `result`."""
+    """Return True if all uses of `old` in the launch are element by element up to `result`."""
     derived = {old}
     for node, reads in launch:
         used = [value for block in derived & reads.keys() for value in reads[block]]

@@ -97,7 +97,7 @@ def _write(node: Node, moment: int, block_of: dict[Value, Block]) -> list[Block]
 
 
 def _home(block: Block, handed_out: bool) -> Home | None:
-    """Where a block that a node computes lies."""
+    """Return the home of a block that a node computes."""
     if block.value.type.is_open:
         return Home.RUN
     if handed_out:

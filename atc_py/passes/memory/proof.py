@@ -20,7 +20,7 @@ __all__ = ["placement_of", "unsound_places"]
 
 
 def unsound_places(graph: Graph, alignment: int) -> Iterator[tuple[Node | None, str]]:
-    """What is wrong with the plan of `graph`, each with the node that is concerned.
+    """Yield the faults of the plan of `graph`, each with the node concerned.
 
     Args:
         graph: in phase placed.
@@ -42,7 +42,7 @@ def unsound_places(graph: Graph, alignment: int) -> Iterator[tuple[Node | None, 
 
 
 def placement_of(graph: Graph, plan: MemoryPlan) -> Placement:
-    """What `plan` says of `graph`; tensors as `graph.values()` counts."""
+    """Return the plan of `graph` as a placement; tensors as in `graph.values()`."""
     values = list(graph.values())
     number = {value: position for position, value in enumerate(values)}
     inputs, outputs = set(graph.inputs), set(graph.outputs)
@@ -63,7 +63,7 @@ def placement_of(graph: Graph, plan: MemoryPlan) -> Placement:
 
 
 def _source(value: Value, inputs: set[Value]) -> Home | None:
-    """Where a value comes from that no node computes."""
+    """Return the home of a value that no node computes."""
     if value.const is not None:
         return Home.WEIGHTS
     return Home.INPUT if value in inputs else None

@@ -78,7 +78,7 @@ class _Assignment:
         return len(self._casts)
 
     def _output(self, value: Value, name: str) -> Value:
-        """`value` in the dtype that output `name` has in the model, or that the user gave it."""
+        """Return `value` in the dtype of output `name`, or in the one the user gave it."""
         given = self._controls.output_dtype(name)
         dtype = given or self._origin[value]
         reason = "output-type" if given else "the model's own dtype"
@@ -106,7 +106,7 @@ class _Assignment:
             self._refuse(node, row, first)
 
     def _wishes(self, node: Node, row: TargetOp) -> Iterator[Wish]:
-        """What is wanted of the node, the strongest control first."""
+        """Yield the dtypes requested for the node, the strongest control first."""
         if row.unit is Unit.LOCAL:
             current = [v.type.dtype if v else DType.FLOAT32 for v in node.inputs]
             results = (current[0],) * len(node.outputs)
@@ -168,7 +168,7 @@ class _Assignment:
         self._context.decisions.nodes[node.name] = decision
 
     def _cast(self, value: Value, dtype: DType, reason: str) -> Value:
-        """`value` as `dtype`; one Cast serves all its users, and the first one is its reason."""
+        """Return `value` as `dtype`; one Cast serves all users, the first is its reason."""
         if value.type.dtype is dtype:
             return value
         key = (value, dtype)

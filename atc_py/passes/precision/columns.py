@@ -74,7 +74,7 @@ def choose_column(
 
 
 def offered_columns(node: Node, row: TargetOp, soc: Soc) -> tuple[Choice, ...]:
-    """Every combination of engine and dtypes that `soc` has for `node`, preferred ones first."""
+    """Return engine and dtype columns that `soc` has for `node`, preferred first."""
     within = broken_limit(node, row) is None
     return _offered(_One(row), _One(soc), within, (len(node.inputs), len(node.outputs)))
 
@@ -101,7 +101,7 @@ class _One(Generic[_T]):
 def _offered(
     one: _One[TargetOp], soc: _One[Soc], within: bool, counts: tuple[int, int]
 ) -> tuple[Choice, ...]:
-    """The columns of a row for so many inputs and outputs; `within` the limits of the AI Core."""
+    """Return a row's columns for so many operands; `within` the limits of the AI Core."""
     row = one.it
     if row.unit is Unit.LOCAL:
         return tuple(_spread(Engine.LOCAL, column, counts) for column in row.columns)
@@ -176,7 +176,7 @@ def _changes(
     choice: Choice,
     falls: Collection[tuple[DType, DType]],
 ) -> tuple[int, int] | None:
-    """How many tensors would be widened and narrowed, or None where one does not match at all."""
+    """Return how many tensors widen and narrow, or None where one does not match."""
     pairs = [
         (want, take)
         for value, want, take in zip(node.inputs, wanted[0], choice.inputs, strict=True)

@@ -46,7 +46,7 @@ _ACL |= {each.value.upper(): each for each in DType if each.is_integer}
 
 
 def read_controls(options: PrecisionOptions, mode: PrecisionMode, names: ModelNames) -> Controls:
-    """What the user wants of single parts of the model that has `names`.
+    """Return the user's controls of single parts of the model that has `names`.
 
     Raises:
         AtcError: as `atc_py.system.input_files.read_text` does, BAD_CONTROL_FILE, BAD_OPTION, OPTIONS_EXCLUDE,
@@ -61,7 +61,7 @@ def read_controls(options: PrecisionOptions, mode: PrecisionMode, names: ModelNa
 def find_controls(
     options: PrecisionOptions, mode: PrecisionMode, names: ModelNames
 ) -> tuple[Controls, tuple[Diagnostic, ...]]:
-    """As `read_controls`, with NOT_IN_MODEL for each name that nothing has handed out.
+    """Return `read_controls`, with NOT_IN_MODEL for each unknown name instead of an error.
 
     Raises:
         AtcError: as `read_controls`, but for NOT_IN_MODEL.
@@ -120,7 +120,7 @@ class _Reader:
         return nodes, types
 
     def lists(self, path: Path | None, mode: PrecisionMode) -> dict[str, MixList]:
-        """Where a --modify-mixlist file moves operators: off a list, to gray, or onto one."""
+        """Return the lists to which a --modify-mixlist file moves operators."""
         if path is None:
             return {}
         if not mode.is_mixed:
@@ -141,7 +141,7 @@ class _Reader:
         return moved
 
     def implementations(self, path: Path | None) -> tuple[dict[str, str], dict[str, str]]:
-        """Modes by node and by operator of an --op-precision-mode file: lines `name=mode`."""
+        """Return the modes by node and operator of an --op-precision-mode file (`name=mode`)."""
         nodes: dict[str, str] = {}
         types: dict[str, str] = {}
         by_node = False
@@ -189,7 +189,7 @@ class _Reader:
         return found
 
     def _output(self, node: str, index: int) -> str:
-        """The graph output that is output `index` of `node`; `node` may be an output's own name."""
+        """Return the graph output that is output `index` of `node`, or is named `node`."""
         place = Place(field="--output-type")
         results = self._names.nodes.get(node, (node,) if node in self._names.outputs else None)
         if results is None:

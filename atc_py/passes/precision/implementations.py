@@ -57,7 +57,7 @@ def assign_implementations(graph: Graph, context: PassContext) -> None:
 
 
 def _why_idle(node: Node, row: TargetOp, mode: str) -> str | None:
-    """Why the mode has no effect on the node, or None where it has one."""
+    """Return why the mode has no effect on the node, or None."""
     if mode in _AS_IT_IS:
         return _AS_IT_IS[mode]
     if row.attribute(IMPL_MODE) is None:
@@ -72,7 +72,7 @@ def _why_idle(node: Node, row: TargetOp, mode: str) -> str | None:
 
 
 def _warn(context: PassContext, nodes: list[Node], message: str) -> None:
-    """The warning for all nodes of one operator."""
+    """Warn once for all nodes of one operator."""
     count = f"; {len(nodes)} nodes" if len(nodes) > 1 else ""
     place = context.place(nodes[0])
     context.sink.add(NO_SUCH_IMPLEMENTATION.diagnostic(message + count, place=place))

@@ -33,7 +33,7 @@ def tensors_of(
 
 
 def _before(node: Node, controls: Controls) -> tuple[str, DType] | None:
-    """Operator and dtype of what computes the first float input; None for inputs of the model."""
+    """Return operator and dtype of the producer of the first float input, or None."""
     for value in node.present_inputs:
         if value.type.dtype.is_float and value.producer is not None:
             found = _behind_casts(value, controls)

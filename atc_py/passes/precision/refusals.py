@@ -58,7 +58,7 @@ class Refusal:
 def refusal_of(
     node: Node, row: TargetOp, wish: Wish, soc: Soc, place: Place, tensors: Tensors | None
 ) -> Refusal:
-    """Why nothing on `soc` meets `wish` for `node`, whose tensors precision modes see so."""
+    """Return why nothing on `soc` meets `wish` for `node`."""
     given = [d for v, d in zip(node.inputs, wish.inputs, strict=True) if v is not None]
     wanted = ", ".join(sorted({dtype.value for dtype in (*given, *wish.outputs)}))
     lack = Words(f"{node.op} has no kernel for {wanted}", f"没有 {node.op} 的 {wanted} 核")
@@ -83,7 +83,7 @@ def _meets(node: Node, row: TargetOp, soc: Soc, wish: Wish) -> bool:
 
 
 def _way_out(node: Node, row: TargetOp, soc: Soc) -> Words:
-    """What the operator takes instead, and which limit keeps it off the AI Core."""
+    """Return what the operator takes instead, and the limit that excludes the AI Core."""
     offered = [each for each in offered_columns(node, row, soc) if not hands_out_sums(row, each)]
     floats = any(value.type.dtype.is_float for value in node.present_inputs)
     alike = [choice for choice in offered if choice.outputs[0].is_float is floats] or offered
@@ -100,7 +100,7 @@ def _way_out(node: Node, row: TargetOp, soc: Soc) -> Words:
 
 
 def _bound(limit: Limit) -> Words:
-    """What the AI Core kernel takes of an attribute."""
+    """Return what the AI Core kernel takes of an attribute."""
     span = f"{limit.attribute} in [{limit.low}, {limit.high}]"
     of, needs = ("the product of ", "各元素之积须满足 ") if limit.product else ("", "须满足 ")
     return Words(f"; the AI Core takes {of}{span} only", f"；AI Core 上{needs}{span}")

@@ -86,7 +86,7 @@ class Wish:
 
 
 def wishes(mode: PrecisionMode, node: Tensors) -> Iterator[Wish]:
-    """What `mode` wants of `node`; a later wish counts where nothing meets those before it."""
+    """Yield the dtypes `mode` requests for `node`; later ones are fallbacks."""
     if mode is PrecisionMode.FORCE_FP16:
         yield _all(node, F16, "force_fp16: floats become float16")
     elif mode is PrecisionMode.MUST_KEEP_ORIGIN_DTYPE:
@@ -107,7 +107,7 @@ def kept(node: Tensors, rule: str, falls: frozenset[tuple[DType, DType]] = froze
 
 
 def kept_if_possible(node: Tensors) -> Iterator[Wish]:
-    """The dtypes of the model, or wider ones; what allow_fp32_to_fp16 takes where there are none.
+    """Yield the model's dtypes or wider ones; where none fits, those of allow_fp32_to_fp16.
 
     CANN takes the rule of allow_fp32_to_fp16 at once, which makes float16 of float32 on the cube;
     its guide says that the dtypes are kept, and that is what users of the option want.
@@ -156,7 +156,7 @@ def _allow_fp16(node: Tensors, mode: str) -> Wish:
 
 
 def _force_fp32(node: Tensors, mode: str) -> Iterator[Wish]:
-    """float32 for vectors; on the cube 16 bits in and float32 out, else float32, else 16 bits."""
+    """Yield float32 for vectors; for the cube 16 bits in and float32 out, else float32, else 16."""
     if node.op in CUBE_LIST and node.floats_alone:
         inputs = [F32 if each is None else _sixteen(each) for each in node.inputs]
         inputs[_BIAS:] = [F32] * len(inputs[_BIAS:])
@@ -167,12 +167,12 @@ def _force_fp32(node: Tensors, mode: str) -> Iterator[Wish]:
 
 
 def _sixteen(dtype: DType) -> DType:
-    """What goes into the cube for a float."""
+    """Return the 16-bit dtype that the cube gets for a float."""
     return F16 if dtype is F32 else dtype
 
 
 def _mixed(node: Tensors, mode: PrecisionMode) -> Iterator[Wish]:
-    """What the lists say: 16 bits for white, the model's for black, the predecessor's for gray."""
+    """Yield the lists' request: 16 bits for white, the model's for black, the producer's for gray."""
     narrow, falls = (BF16, _TO_BF16) if mode is _MIXED_BF16 else (F16, _TO_F16)
     where = f"{mode.value}: {node.place.value} list"
     if node.place is MixList.BLACK:

@@ -30,7 +30,7 @@ def verifier_rules(soc: Soc) -> Rules:
 
 
 def _dtypes_ok(node: Node, *, soc: Soc) -> str | None:
-    """Why the node's dtypes are no column of its engine, or None when they are."""
+    """Return why the node's dtypes are not a column of its engine, or None."""
     row = find_operator(node.op)
     if row is None:
         return None

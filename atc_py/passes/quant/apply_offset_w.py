@@ -106,7 +106,7 @@ class _Step:
 
 
 def _layer_of(dequant: Node, count: int) -> Node | None:
-    """The layer whose sums `dequant` alone reads, and that takes `count` offsets; or None."""
+    """Return the layer whose sums `dequant` alone reads and that takes `count` offsets, or None."""
     x = dequant.input(0)
     if x is None or (count > 1 and x.type.is_open):
         return None
@@ -134,7 +134,7 @@ def _takes_offsets(layer: Node, axis: int | None) -> bool:
 
 
 def _before(node: Node, axis: int | None) -> _Step | None:
-    """What `node` adds a bias to or moves, with the axis that becomes `axis`; None for others."""
+    """Return what `node` adds a bias to or moves, with its axis for `axis`; else None."""
     x = _data_of(node)
     if x is None or axis is None:
         return None if x is None else _Step(x, None)
@@ -143,7 +143,7 @@ def _before(node: Node, axis: int | None) -> _Step | None:
 
 
 def _data_of(node: Node) -> Value | None:
-    """What `node` adds a constant to or moves, or None where it does something else."""
+    """Return what `node` adds a constant to or moves, or None."""
     if node.op in _MOVES:
         return node.input(0)
     computed = [value for value in node.present_inputs if value.const is None]

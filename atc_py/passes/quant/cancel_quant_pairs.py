@@ -80,7 +80,7 @@ def _anti_quantized(anti: Node, numbers: npt.NDArray[Any]) -> npt.NDArray[np.flo
 def _before_rounding(
     quant: Node, values: npt.NDArray[np.float16], dtype: np.dtype[Any]
 ) -> npt.NDArray[Any]:
-    """Values * scale + offset in `dtype`; with sqrt_mode times scale twice, or the square of it."""
+    """Return values * scale + offset in `dtype`; with sqrt_mode times scale twice or squared."""
     import numpy as np
 
     scale, offset = (dtype.type(number) for number in _scale_and_offset(quant))

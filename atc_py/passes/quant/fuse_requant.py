@@ -128,7 +128,7 @@ def _requant_words(chain: _Chain) -> Words | None:
 def _factors(
     dequant: npt.NDArray[np.float32], scale: float, *, squared: bool
 ) -> npt.NDArray[np.float32] | None:
-    """The float32 products, or None where one is not finite or too small, or `scale` turns signs."""
+    """Return the float32 products; None if one is not finite, too small, or `scale` flips signs."""
     import numpy as np
 
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
@@ -172,7 +172,7 @@ def _moved(graph: Graph, move: Node, value: Value) -> Value:
 
 
 def _without_readers(chain: _Chain) -> list[Node]:
-    """The nodes of a chain that nothing reads any more, from its end; they let go of their inputs."""
+    """Return the unread nodes of a chain from its end, and drop their inputs."""
     dead = []
     for node in (chain.quant, *reversed(chain.between), chain.dequant):
         if node.output.is_used:
