@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from onnx.reference import ReferenceEvaluator
 
 from tests.end_to_end import one_node_model, run_with_onnxruntime
 from tests.lowering.reference import MODES, run_in_mode
@@ -27,7 +28,7 @@ COORDINATES = [
     "tf_crop_and_resize",
 ]
 ROUNDINGS = ["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"]
-SCALES = [0.4, 0.5, 0.6, 0.75, 1.0, 1.3, 1.5, 2.0, 2.5, 3.0, 4.0]
+SCALES = [0.4, 0.5, 0.6, 0.75, 0.9, 1.0, 1.3, 1.4, 1.5, 1.9, 2.0, 2.3, 2.5, 3.0, 4.0]
 NOTHING = np.array([], np.float32)
 
 EXTENT = st.integers(2, 7)
@@ -124,6 +125,76 @@ def rois(draw: st.DrawFn, shape: tuple[int, ...], constants: dict[str, Array]) -
     starts = [0.0] * kept + [draw(share) for _ in range(2)]
     ends = [1.0] * kept + [1 - draw(share) for _ in range(2)]
     return np.array(starts + ends, np.float32)
+
+
+@pytest.mark.parametrize("coordinates", COORDINATES)
+@pytest.mark.parametrize(
+    ("extent", "scale", "result"), [(5, 1.4, 7), (10, 1.3, 13), (10, 0.9, 9), (20, 1.9, 38)]
+)
+def test_extents_are_products_of_float32(
+    extent: int, scale: float, result: int, coordinates: str
+) -> None:
+    """10 * 1.3 is 13: in double, with 1.3 as float32 holds it, it would be a little less."""
+    x = picture(1, 1, 1, extent)
+    roi = np.array([0, 0, 0, 0, 1, 1, 1, 1], np.float32)
+    constants = {"roi": roi, "scales": np.array([1, 1, 1, scale], np.float32)}
+    attributes = {"mode": "linear", "coordinate_transformation_mode": coordinates}
+    agree(x, 11, constants, **attributes)
+    model = one_node_model("Resize", {"x": x}, 11, constants=constants, **attributes)
+    assert run_in_mode(model, {"x": x}, MODES[0]).shape == (1, 1, 1, result)
+
+
+# Three readings of tf_crop_and_resize -------------------------------------------------------------
+
+
+def cropped(scale: float, roi: tuple[float, float]) -> tuple[list[float], list[float], list[float]]:
+    """What the device, onnxruntime and ONNX's reference make of [0, 10, 20, 30]."""
+    x = 10 * np.arange(4, dtype=np.float32).reshape(1, 1, 1, 4)
+    whole = [0.0, 0.0, 0.0, roi[0], 1.0, 1.0, 1.0, roi[1]]
+    constants = {
+        "roi": np.array(whole, np.float32),
+        "scales": np.array([1, 1, 1, scale], np.float32),
+    }
+    model = one_node_model(
+        "Resize", {"x": x}, 11, constants=constants, mode="linear",
+        coordinate_transformation_mode="tf_crop_and_resize",
+    )  # fmt: skip
+    ours = run_in_mode(model, {"x": x}, MODES[0])
+    (theirs,) = run_with_onnxruntime(model, {"x": x}).values()
+    (reference,) = ReferenceEvaluator(model).run(None, {"x": x})
+    one, other, third = (
+        np.asarray(each).reshape(-1).round(2).tolist() for each in (ours, theirs, reference)
+    )
+    return one, other, third
+
+
+def test_length_of_a_crop_is_that_of_the_result() -> None:
+    """As ONNX defines length_resized; its reference takes 4 * 1.3 = 5.2 for it."""
+    ours, theirs, reference = cropped(1.3, (0.0, 1.0))
+    assert ours == theirs == [0, 7.5, 15, 22.5, 30]
+    np.testing.assert_allclose(reference, [0, 7.14, 14.29, 21.43, 28.57], rtol=1e-6)
+
+
+def test_crop_of_one_result_is_its_middle() -> None:
+    """So ONNX has it where length_resized is 1; the reference takes 4 * 0.3 = 1.2 for it."""
+    ours, theirs, reference = cropped(0.3, (0.25, 0.75))
+    assert ours == theirs == [15]
+    assert reference == [7.5]
+
+
+@pytest.mark.parametrize("scale", [1.0, 1.1])
+def test_axis_that_keeps_its_extent_is_cropped(scale: float) -> None:
+    """ONNX's formula has no exception for it; onnxruntime leaves such an axis alone."""
+    ours, theirs, reference = cropped(scale, (0.25, 0.75))
+    assert ours == [7.5, 12.5, 17.5, 22.5]
+    assert theirs == [0, 10, 20, 30]
+    assert scale != 1.0 or reference == ours
+
+
+def test_region_does_not_count_for_the_extents() -> None:
+    """ONNX's text multiplies by end - start, which nobody does, its own inference neither."""
+    ours, theirs, reference = cropped(2.0, (0.25, 0.75))
+    assert len(ours) == len(theirs) == len(reference) == 8
 
 
 @pytest.mark.parametrize("mode", ["nearest", "linear"])

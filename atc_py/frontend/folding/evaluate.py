@@ -29,15 +29,20 @@ _NEVER = frozenset(
         "Bernoulli",
         "ConvTranspose",  # wrong with groups and a bias, and for output_shape
         "Dropout",
+        "GRU",  # reads neither sequence_lens nor activations
         "If",
+        "LSTM",  # reads neither sequence_lens nor activations
         "LRN",  # sums over as many channels as there are images
+        "LogSoftmax",  # takes the logarithm of a softmax, which is 0 long before its logarithm is -inf
         "Loop",
         "LpNormalization",  # takes no absolute value for p = 1
         "Multinomial",
+        "RNN",  # reads no sequence_lens
         "RandomNormal",
         "RandomNormalLike",
         "RandomUniform",
         "RandomUniformLike",
+        "Resize",  # takes the length of the result for a fraction where scales have one
         "Scan",
     }
 )
@@ -48,13 +53,10 @@ _SLOW = frozenset(
     {
         "Conv",
         "DeformConv",
-        "GRU",
         "GridSample",
-        "LSTM",
         "LpPool",
         "MaxPool",
         "NonMaxSuppression",
-        "RNN",
         "RoiAlign",
     }
 )
@@ -63,10 +65,12 @@ _SLOW = frozenset(
 _OLDEST_OPSET = 7
 """Before it, binary operators broadcast by an attribute, which the reference does not look at."""
 
+_FINITE = frozenset({"Conv", "MaxPool"})
+"""Operators of which the reference loses NaN and infinities, or spreads them over other elements."""
+
 _SINCE = {
     "BatchNormalization": 14,  # before, the reference trains where the model infers
     "Hardmax": 13,  # before, the axes from `axis` on were one; the reference takes one axis
-    "LogSoftmax": 13,
     "RoiAlign": 16,  # before, there was no half-pixel shift
     "Softmax": 13,
 }
@@ -89,9 +93,14 @@ def is_slow(node: WorkNode) -> bool:
 def evaluate(
     node: WorkNode, arrays: Mapping[str, npt.NDArray[Any]], opsets: Mapping[str, int]
 ) -> dict[str, npt.NDArray[Any]] | None:
-    """The node's outputs by name; None where the reference cannot work them out."""
-    if node.op_type == "Cast" and not _fits(node, arrays):
+    """The node's outputs by name; None where the reference cannot work them out.
+
+    Floats of 16 bits are float32 here: what is worked out of them step by step is rounded once, at
+    its end, by whoever asks.
+    """
+    if not _is_right_of(node, arrays):
         return None
+    arrays = {name: _widened(array) for name, array in arrays.items()}
     try:
         # The reference warns of overflow and the like; what it computes is what counts here.
         with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -105,6 +114,28 @@ def evaluate(
     except Exception:  # noqa: BLE001  (it raises anything; a node that is not folded is no error)
         return None
     return _tensors(list(node.writes), results)
+
+
+def _is_right_of(node: WorkNode, arrays: Mapping[str, npt.NDArray[Any]]) -> bool:
+    """Whether the reference works the node out as the device does, for these operands."""
+    if node.op_type == "Cast":
+        return _fits(node, arrays)
+    if node.op_type == "ReduceL2":  # squares of integers wrap around in it, and so do their sums
+        return arrays[node.inputs[0]].dtype.kind not in "iu"
+    if node.op_type in _FINITE:
+        return all(np.isfinite(array).all() for array in arrays.values() if _is_float(array))
+    return True
+
+
+def _is_float(array: npt.NDArray[Any]) -> bool:
+    """Whether `array` holds floats, numpy's own or others."""
+    return DType.from_numpy(array.dtype).is_float
+
+
+def _widened(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Floats of 16 bits as float32; other arrays as they are."""
+    is_half = _is_float(array) and array.dtype.itemsize == np.dtype(np.float16).itemsize
+    return array.astype(np.float32) if is_half else array
 
 
 def _fits(node: WorkNode, arrays: Mapping[str, npt.NDArray[Any]]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,8 @@ from atc_py.tensor.shapes import MAX_RANK, element_count, format_shape
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
+
+    import numpy.typing as npt
 
     from atc_py.diag import Diagnostic
     from atc_py.frontend.folding.graph import ValueType, WorkGraph, WorkNode
@@ -271,7 +273,10 @@ class _Folder:
             const.release()
         if results is None or any(array.ndim > MAX_RANK for array in results.values()):
             return None
-        folded = {name: DenseConst(array) for name, array in results.items()}
+        folded = {
+            name: DenseConst(_in_promised_half(array, types.get(name)))
+            for name, array in results.items()
+        }
         if not all(_agrees(const, types.get(name)) for name, const in folded.items()):
             return None
         return dict(folded)
@@ -322,6 +327,15 @@ def _bytes_held(const: ConstData) -> int:
     if not isinstance(const, DenseConst | SplatConst):
         return 0
     return element_count(const.shape) * const.dtype.itemsize
+
+
+def _in_promised_half(array: npt.NDArray[Any], known: ValueType | None) -> npt.NDArray[Any]:
+    """A result that was worked out in float32, in the narrower dtype that inference promised."""
+    dtype = dtype_of_element(known.element) if known else None
+    if dtype not in {DType.FLOAT16, DType.BFLOAT16} or array.dtype != np.float32:
+        return array
+    with np.errstate(over="ignore"):
+        return array.astype(dtype.numpy)
 
 
 def _agrees(const: ConstData, known: ValueType | None) -> bool:

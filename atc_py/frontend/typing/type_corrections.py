@@ -17,6 +17,10 @@ MeanVarianceNormalization without axes: inference looks into its function and la
 
 LSTM and GRU without hidden_size: inference leaves open what is the last extent of R.
 
+Resize by scales: the extents are floor(extent * scale). Scales are float32, and so is the product
+in onnxruntime, on this device, and in onnx's inference up to 1.21: 10 * 1.3 is 13 there, as for
+whoever wrote 1.3. Later versions multiply in double: 10 * 1.2999999523 is 12.
+
 Where a dim is open, so is what depends on it; the other dims of the result are right all the same.
 """
 
@@ -24,6 +28,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 from onnx import TensorProto, helper
 
 from atc_py.frontend.folding.graph import ValueType
@@ -33,6 +38,7 @@ if TYPE_CHECKING:
     from typing import Any, TypeAlias
 
     from atc_py.frontend.folding.graph import WorkGraph, WorkNode
+    from atc_py.ir import ConstData
 
     _Open: TypeAlias = tuple[int | None, ...]
 
@@ -50,6 +56,12 @@ _TYPED_MASK = 10
 _RECURRENT_RANK = 3
 """Axes of X and of R."""
 
+_REGIONS = 11
+"""The version of Resize from which on roi comes before scales."""
+
+_MOST = 2.0**63
+"""What no extent is as large as."""
+
 _SPATIAL = 2
 """Axes before the spatial ones: batch and channels."""
 
@@ -64,6 +76,8 @@ def corrected_types(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:
     if node.op_type == "NonMaxSuppression":
         return dict.fromkeys(node.writes, ValueType(TensorProto.INT64, (None, 3)))
     x = known_type(graph, node.inputs[0]) if node.inputs else None
+    if x is not None and node.op_type == "Resize":
+        return _resized_types(graph, node, x)
     if x is None or x.dims is None:
         return {}
     if node.op_type in {"Dropout", "MeanVarianceNormalization"}:
@@ -119,6 +133,8 @@ def _may_be_wrong(graph: WorkGraph, node: WorkNode) -> bool:
     if node.op_type == "ConvTranspose":
         attributes = _attributes(node)
         return "output_shape" in attributes or attributes.get("auto_pad") in _SAME
+    if node.op_type == "Resize":
+        return _scales_of(graph, node) is not None
     masked = node.op_type == "Dropout" and len(node.outputs) > 1 and bool(node.outputs[1])
     untyped = masked and node.schema is not None and node.schema.since_version < _TYPED_MASK
     return untyped or node.op_type == "NonMaxSuppression"
@@ -168,6 +184,32 @@ def _recurrent_types(graph: WorkGraph, node: WorkNode, x: ValueType) -> dict[str
         for name, dims in zip(node.outputs, shapes, strict=False)
         if name
     }
+
+
+def _scales_of(graph: WorkGraph, node: WorkNode) -> ConstData | None:
+    """The scales of a Resize that is not given sizes, one for each axis, where they are known."""
+    schema = node.schema
+    position = 1 if schema is None or schema.since_version < _REGIONS else 2
+    if position >= len(node.inputs) or "axes" in _attributes(node):
+        return None
+    scales = graph.consts.get(node.inputs[position])
+    return scales if scales is not None and scales.shape not in {(), (0,)} else None
+
+
+def _resized_types(graph: WorkGraph, node: WorkNode, x: ValueType) -> dict[str, ValueType]:
+    """The type of what a Resize by scales makes of `x`; empty where they do not fit its rank."""
+    scales, dims = _scales_of(graph, node), x.dims
+    if scales is None or dims is None or scales.shape != (len(dims),):
+        return {}
+    with np.errstate(over="ignore"):
+        products = np.array([extent or 0 for extent in dims], np.float32) * scales.numpy()
+    if products.dtype != np.float32 or not ((products >= 0) & (products < _MOST)).all():
+        return {}
+    resized = tuple(
+        None if extent is None else int(product)
+        for extent, product in zip(dims, products, strict=True)
+    )
+    return {name: ValueType(x.element, resized) for name in node.outputs[:1]}
 
 
 def _pool_extents(extents: _Open, attributes: dict[str, Any]) -> list[int | None] | None:

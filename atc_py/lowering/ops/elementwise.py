@@ -103,9 +103,12 @@ def lower_expand(b: Builder) -> Sequence[Value]:
 
 @lowering("Clip")
 def lower_clip_by_attributes(b: Builder) -> Sequence[Value]:
-    """Clip before opset 11 -> ClipByValue with its attributes as constants."""
+    """Clip before opset 11 -> ClipByValue with its attributes as constants.
+
+    By default they are the limits of float32, which narrower floats hold as infinities.
+    """
     dtype = b.output_type().dtype
-    low, high = _finite_range(b)
+    low, high = _limits(b, DType.FLOAT32)
     bounds = [
         b.const("min", SplatConst(get_float(b, "min", low), dtype, ())),
         b.const("max", SplatConst(get_float(b, "max", high), dtype, ())),
@@ -114,10 +117,21 @@ def lower_clip_by_attributes(b: Builder) -> Sequence[Value]:
 
 
 @lowering("Clip", since=11)
+def lower_clip_of_floats(b: Builder) -> Sequence[Value]:
+    """Clip at opset 11 -> ClipByValue; absent bounds are as before, which onnxruntime does, too."""
+    return _clip_by_inputs(b, DType.FLOAT32)
+
+
+@lowering("Clip", since=12)
 def lower_clip_by_inputs(b: Builder) -> Sequence[Value]:
-    """Clip -> ClipByValue; an absent bound is the dtype's own."""
+    """Clip -> ClipByValue; an absent bound is a limit of the node's own dtype."""
+    return _clip_by_inputs(b, b.output_type().dtype)
+
+
+def _clip_by_inputs(b: Builder, limited: DType) -> Sequence[Value]:
+    """Return ClipByValue whose absent bounds are the limits of `limited`."""
     dtype = b.output_type().dtype
-    low, high = _finite_range(b)
+    low, high = _limits(b, limited)
     minimum = b.optional_input(1) or b.const("min", SplatConst(low, dtype, ()))
     maximum = b.optional_input(2) or b.const("max", SplatConst(high, dtype, ()))
     return [b.op("ClipByValue", [b.input(0), minimum, maximum], b.output_type())]
@@ -173,14 +187,16 @@ def _part(b: Builder, label: str) -> str:
     return f"{b.node.op_type}.{b.node.index}.{label}"
 
 
-def _finite_range(b: Builder) -> tuple[float, float]:
-    """Return lowest and highest finite value of the node's dtype."""
+def _limits(b: Builder, dtype: DType) -> tuple[float, float]:
+    """Lowest and highest finite value of a float dtype; for a node of integers those of its own."""
     import ml_dtypes
     import numpy as np
 
-    dtype = b.output_type().dtype
-    if not (dtype.is_float or dtype.is_integer):
-        raise b.bad(f"needs numbers, found {dtype.value}", "input 0")
-    info = ml_dtypes.finfo(dtype.numpy) if dtype.is_float else np.iinfo(dtype.numpy)  # type: ignore[no-untyped-call]
-    cast = float if dtype.is_float else int
-    return cast(info.min), cast(info.max)
+    own = b.output_type().dtype
+    if not (own.is_float or own.is_integer):
+        raise b.bad(f"needs numbers, found {own.value}", "input 0")
+    if own.is_integer:
+        limits = np.iinfo(own.numpy)
+        return int(limits.min), int(limits.max)
+    info = ml_dtypes.finfo(dtype.numpy)  # type: ignore[no-untyped-call]
+    return float(info.min), float(info.max)

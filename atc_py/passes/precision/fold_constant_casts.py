@@ -8,7 +8,7 @@ from atc_py.ir import CastConst, Phase
 from atc_py.passes.base import Pass, PassContext
 
 if TYPE_CHECKING:
-    from atc_py.ir import Graph, Node
+    from atc_py.ir import Graph, Node, Value
 
 __all__ = ["FoldConstantCastsPass"]
 
@@ -16,7 +16,9 @@ __all__ = ["FoldConstantCastsPass"]
 class FoldConstantCastsPass(Pass):
     """Cast(const) = const', worked out when it is written.
 
-    Floats are clamped to finite values unless the user does not want weights clipped.
+    Floats are clamped to finite values unless the user does not want weights clipped, or they bound
+    others: a bound beyond the dtype's range bounds nothing. Casts of floats to integers are left to
+    the device, which has its own results beyond their range.
     """
 
     name = "fold-constant-casts"
@@ -30,13 +32,22 @@ class FoldConstantCastsPass(Pass):
             source, old = node.inputs[0], node.output
             if source is None or source.const is None:
                 continue
-            data = CastConst(source.const, old.type.dtype, clip=context.controls.clip_weights)
+            clip = context.controls.clip_weights and not _bounds_others(old)
+            data = CastConst(source.const, old.type.dtype, clip=clip)
             old.replace_by(graph.constant(source.name, data, like=old.type))
         graph.remove_nodes(matches)
         return len(matches)
 
 
 def _is_constant_cast(node: Node) -> bool:
-    """Return True if `node` casts a constant."""
+    """Return True if `node` casts a constant, and not floats to integers."""
     value = node.input(0)
-    return node.op == "Cast" and value is not None and value.const is not None
+    if node.op != "Cast" or value is None or value.const is None:
+        return False
+    return not (value.type.dtype.is_float and node.output.type.dtype.is_integer)
+
+
+def _bounds_others(value: Value) -> bool:
+    """Return True if `value` is read as a bound of ClipByValue alone."""
+    uses = value.uses
+    return bool(uses) and all(node.op == "ClipByValue" and at for node, at in uses)

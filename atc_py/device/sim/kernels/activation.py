@@ -41,33 +41,50 @@ def celu(call: Call) -> None:
 
 @kernel("Elu", same_float_as_x, in_place=True, finishes=True)
 def elu(call: Call) -> None:
-    """`y = scale * x` from 0 on, `alpha * scale * (exp(input_scale * x) - 1)` below."""
+    """`y = scale * x` from 0 on, -0 included, `alpha * scale * (exp(input_scale * x) - 1)` below."""
     node = call.node
-    _exponential_below_0(
-        call, node.number("alpha"), node.number("scale"), node.number("input_scale")
-    )
+    scale, input_scale = node.number("scale"), node.number("input_scale")
+    falling = node.number("alpha") * scale
+
+    def formula(x: NDArray[Any], out: NDArray[Any], scratch: NDArray[Any]) -> None:
+        real = x.dtype.type
+        rising = call.workspace.take("rising", x.shape, x.dtype)
+        np.minimum(x, real(0), out=scratch)
+        np.maximum(x, real(0), out=rising)
+        _scaled(scratch, input_scale)
+        np.expm1(scratch, out=scratch)
+        _scaled(scratch, falling)
+        _scaled(rising, scale)
+        np.add(rising, scratch, out=scratch)
+        if falling >= 0 < scale:
+            np.copysign(scratch, x, out=out)
+        else:
+            np.copyto(out, np.where(x == 0, x * real(scale), scratch))
+
+    by_blocks(call, formula)
+
+
+def _scaled(values: NDArray[Any], factor: float) -> None:
+    """`values` times `factor`, in place."""
+    if factor != 1:
+        np.multiply(values, values.dtype.type(factor), out=values)
 
 
 @kernel("Selu", same_float_as_x, in_place=True, finishes=True)
 def selu(call: Call) -> None:
-    """Elu with the two constants of self-normalizing networks."""
-    _exponential_below_0(call, _SELU_ALPHA, _SELU_SCALE, 1.0)
+    """`y = scale * x` above 0, `alpha * scale * (exp(x) - 1)` from 0 on down, so that -0 gives 0.
 
-
-def _exponential_below_0(call: Call, alpha: float, scale: float, input_scale: float) -> None:
-    """`y = scale * x` from 0 on, `alpha * scale * (exp(input_scale * x) - 1)` below.
-
-    It is the sum of what both make of x held to their side of 0; one of the two is 0.
+    It is the sum of what both make of x held to their side of 0; one of the two is 0. The constants
+    are those of self-normalizing networks.
     """
 
     def formula(x: NDArray[Any], out: NDArray[Any], scratch: NDArray[Any]) -> None:
         real = x.dtype.type
         np.minimum(x, real(0), out=scratch)
-        np.multiply(scratch, real(input_scale), out=scratch)
         np.expm1(scratch, out=scratch)
-        np.multiply(scratch, real(alpha * scale), out=scratch)
+        np.multiply(scratch, real(_SELU_ALPHA * _SELU_SCALE), out=scratch)
         np.maximum(x, real(0), out=out)
-        np.multiply(out, real(scale), out=out)
+        np.multiply(out, real(_SELU_SCALE), out=out)
         np.add(out, scratch, out=out)
 
     by_blocks(call, formula)
@@ -88,15 +105,20 @@ def hard_sigmoid(call: Call) -> None:
 
 @kernel("LeakyRelu", same_float_as_x, in_place=True, finishes=True)
 def leaky_relu(call: Call) -> None:
-    """`y = x` from 0 on, `negative_slope * x` below."""
+    """`y = x` from 0 on, -0 included, `negative_slope * x` below.
+
+    It is the larger of the two for slopes up to 1, the smaller one for steeper ones.
+    """
     slope = call.node.number("negative_slope")
 
     def formula(x: NDArray[Any], out: NDArray[Any], scratch: NDArray[Any]) -> None:
-        real = x.dtype.type
-        np.minimum(x, real(0), out=scratch)
-        np.multiply(scratch, real(slope), out=scratch)
-        np.maximum(x, real(0), out=out)
-        np.add(out, scratch, out=out)
+        factor = x.dtype.type(slope)
+        np.multiply(x, factor, out=scratch)
+        if factor > 0:
+            (np.maximum if factor <= 1 else np.minimum)(x, scratch, out=out)
+        else:
+            np.copyto(scratch, x, where=x >= 0)
+            np.copyto(out, scratch)
 
     by_blocks(call, formula)
 

@@ -251,12 +251,15 @@ def _axes(call: Call) -> list[_Axis]:
 
 
 def _interpolated(x: NDArray[Any], axis: int, at: NDArray[np.float64]) -> NDArray[Any]:
-    """`x` at coordinates inside it along one axis: `(1 - w) * left + w * right`."""
+    """`x` at coordinates inside it along one axis: `(1 - w) * left + w * right`.
+
+    Where w is 0 both are the element itself, half of each: 0 times an infinite neighbor is NaN.
+    """
     left = np.floor(at)
-    shape = (-1,) + (1,) * (x.ndim - axis - 1)
-    weight = (at - left).astype(x.dtype).reshape(shape)
-    first = left.astype(np.intp)
-    second = np.minimum(first + 1, x.shape[axis] - 1)
-    result: NDArray[Any] = x.take(first, axis=axis) * (1 - weight)
-    result += x.take(second, axis=axis) * weight
+    weight, first = at - left, left.astype(np.intp)
+    second = np.where(weight == 0, first, np.minimum(first + 1, x.shape[axis] - 1))
+    share = np.where(weight == 0, 0.5, weight).astype(x.dtype)
+    share = share.reshape((-1,) + (1,) * (x.ndim - axis - 1))
+    result: NDArray[Any] = x.take(first, axis=axis) * (1 - share)
+    result += x.take(second, axis=axis) * share
     return result

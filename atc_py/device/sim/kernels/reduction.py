@@ -9,6 +9,7 @@ import numpy as np
 
 from atc_py.device.sim.kernel import Call, Rounding, in_turn, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
+from atc_py.device.sim.numerics.integer_norms import integer_norms
 from atc_py.device.sim.numerics.row_sums import summing
 from atc_py.device.sim.typing_rules import axes_of, require_float, require_number
 
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from atc_py.device.sim.kernel import Launch
 
 __all__: list[str] = []
-
-_LARGEST_ROOT = np.uint64(2**32 - 1)
 
 
 def _reduced(
@@ -136,7 +135,7 @@ def lp_norm(call: Call) -> None:
     """The p-norm of x over the axes; of floats, epsilon where that is larger.
 
     p 1 is the sum of |x|, p 2 the square root of the sum of x * x. Of integers, the sum of |x|
-    wraps around and the root drops its fraction.
+    wraps around; the root drops its fraction and saturates, and the sum below it is exact.
     """
     x, out = call.x, call.out
     if call.node.integer("p") == 1:
@@ -147,7 +146,9 @@ def lp_norm(call: Call) -> None:
         _fold(call, np.add, _squares(call), keep_name="keepdim")
         np.sqrt(out, out=out)
     else:
-        _integer_norm(call)
+        axes = axes_of(call.node.integers("axes"), x.ndim)
+        norms = integer_norms(x, axes, keepdims=call.node.flag("keepdim"))
+        np.copyto(out, norms, casting="unsafe")
     if x.dtype.kind == "f":
         np.maximum(out, out.dtype.type(call.node.number("epsilon")), out=out)
 
@@ -157,21 +158,6 @@ def _squares(call: Call) -> NDArray[Any]:
     squares = call.workspace.take("squares", call.x.shape, call.x.dtype)
     np.multiply(call.x, call.x, out=squares)
     return squares
-
-
-def _integer_norm(call: Call) -> None:
-    """The root of the sum of squares, the latter modulo 2^64, exact.
-
-    Float64 gives the root of a number below 2^64 to within 1, which squares of integers put right.
-    """
-    x = call.x.astype(np.uint64)
-    axes = axes_of(call.node.integers("axes"), x.ndim)
-    total = call.workspace.take("total", call.out.shape, np.uint64)
-    np.add.reduce(x * x, axis=axes, out=total, keepdims=call.node.flag("keepdim"))
-    root = np.minimum(np.sqrt(total.astype(np.float64)).astype(np.uint64), _LARGEST_ROOT)
-    root -= (root * root > total).astype(np.uint64)
-    root += (total - root * root > root + root).astype(np.uint64)
-    np.copyto(call.out, root, casting="unsafe")
 
 
 def _position_types(node: NodeFacts) -> tuple[TensorFacts, ...]:

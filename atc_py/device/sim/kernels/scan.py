@@ -79,12 +79,16 @@ def _k(node: NodeFacts) -> int:
 def top_k(call: Call) -> None:
     """The first k of the elements in falling or rising order, and their positions.
 
-    Of equal elements the one in front comes first; NaN comes last. They are ordered whether
-    `sorted` asks for it or not.
+    NaN is larger than all numbers. Of equal elements, and of several NaN, the one in front comes
+    first. They are ordered whether `sorted` asks for it or not.
     """
-    axis = call.node.integer("dim")
-    keys = -call.x if call.node.flag("largest") else call.x
-    order = np.moveaxis(np.argsort(keys, axis=axis, kind="stable"), axis, 0)
-    chosen = np.moveaxis(order[: call.out.shape[axis]], 0, axis)
+    axis, largest = call.node.integer("dim"), call.node.flag("largest")
+    k, x = call.out.shape[axis], np.moveaxis(call.x, axis, -1)
+    if largest:  # rising order from the back, read backwards, keeps equal elements in their order
+        behind = np.argsort(x[..., ::-1], axis=-1, kind="stable")[..., ::-1]
+        order = x.shape[-1] - 1 - behind[..., :k]
+    else:
+        order = np.argsort(x, axis=-1, kind="stable")[..., :k]
+    chosen = np.moveaxis(order, -1, axis)
     np.copyto(call.out, np.take_along_axis(call.x, chosen, axis))
     np.copyto(call.outputs[1], chosen, casting="unsafe")
