@@ -202,7 +202,8 @@ def _resized_types(graph: WorkGraph, node: WorkNode, x: ValueType) -> dict[str, 
     if scales is None or dims is None or scales.shape != (len(dims),):
         return {}
     with np.errstate(over="ignore"):
-        products = np.array([extent or 0 for extent in dims], np.float32) * scales.numpy()
+        factors: Any = scales.numpy()
+        products = np.array([extent or 0 for extent in dims], np.float32) * factors
     if products.dtype != np.float32 or not ((products >= 0) & (products < _MOST)).all():
         return {}
     resized = tuple(

@@ -130,7 +130,7 @@ def _results(b: Builder) -> list[TensorType]:
 
     An output may have a dtype that the file alone tells: the count of BatchMultiClassNMS.
     """
-    inputs = [source and _given(source) for source in b.node.inputs]
+    inputs = [None if source is None else _given(source) for source in b.node.inputs]
     try:
         results = custom_results(b.node.op_type, inputs, b.node.attributes)
     except ContradictionError as error:

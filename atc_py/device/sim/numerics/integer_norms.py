@@ -32,13 +32,14 @@ def integer_norms(x: NDArray[Any], axes: tuple[int, ...], *, keepdims: bool) -> 
     count = math.prod(x.shape[axis] for axis in axes)
 
     def add_up(terms: Words) -> Words:
-        return np.asarray(np.add.reduce(terms, axis=axes, dtype=np.uint64, keepdims=keepdims))
+        return np.asarray(terms.sum(axis=axes, dtype=np.uint64, keepdims=keepdims))
 
     if count * largest**2 < _WORD:
         roots = _roots(add_up(magnitudes * magnitudes))
     else:
         roots = _large_roots(magnitudes, add_up)
-    return np.minimum(roots, np.uint64(np.iinfo(x.dtype).max))
+    found: Words = np.minimum(roots, np.uint64(np.iinfo(x.dtype).max))
+    return found
 
 
 def _magnitudes(x: NDArray[Any]) -> Words:
@@ -56,7 +57,8 @@ def _roots(totals: Words) -> Words:
     roots = np.minimum(np.sqrt(totals.astype(np.float64)).astype(np.uint64), _LOW)
     roots -= (roots * roots > totals).astype(np.uint64)
     roots += (totals - roots * roots > roots + roots).astype(np.uint64)
-    return roots
+    found: Words = roots
+    return found
 
 
 def _large_roots(x: Words, add_up: Callable[[Words], Words]) -> Words:
