@@ -7,7 +7,7 @@ OUT ?= out
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all mutations check bench kernels fmt docs conformance fuzz clean \
+.PHONY: help demo test test-all mutations check bench kernels fmt docs conformance fuzz agree clean \
         kill-sweep
 
 help: ## List the targets
@@ -79,6 +79,10 @@ fuzz: $(VENV)/.dev ## Try mutated models; print failures, their seeds, and the c
 	  mkdir -p $(OUT)/fuzz && OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.fuzz.atheris_target \
 	    -max_total_time=$${FUZZ_SECONDS:-600} -timeout=10 -artifact_prefix=$(OUT)/fuzz/ $(OUT)/fuzz; \
 	fi
+
+# COUNT and SEED choose the round.
+agree: $(VENV)/.dev ## Try random models with check and convert; print where the two contradict each other
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m tests.fuzz.agree
 
 clean: ## Remove the virtual environment and everything that was made
 	rm -rf $(VENV) $(OUT) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

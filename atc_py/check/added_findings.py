@@ -23,7 +23,8 @@ __all__ = ["amended", "without_errors"]
 
 def amended(check: ModelCheck, view: ModelView, further: Sequence[Finding]) -> ModelCheck:
     """`check` of `view` with `further` findings, each once, and what they make of the nodes."""
-    new = [each for each in dict.fromkeys(further) if each not in check.findings]
+    known = set(check.findings)
+    new = [each for each in dict.fromkeys(further) if each not in known]
     if not new:
         return check
     worse: dict[_Key, Standing] = {}

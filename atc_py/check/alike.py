@@ -19,6 +19,33 @@ _SHORT = 16
 """Constants of at most so many elements are compared by value: shapes, axes, bounds, scales."""
 
 
+_ARITHMETIC = frozenset(
+    {
+        "Add",
+        "BatchNormalization",
+        "Concat",
+        "Conv",
+        "ConvTranspose",
+        "Div",
+        "Equal",
+        "Gemm",
+        "Greater",
+        "Less",
+        "MatMul",
+        "Max",
+        "Mean",
+        "Min",
+        "Mul",
+        "PRelu",
+        "Pow",
+        "Sub",
+        "Sum",
+        "Where",
+    }
+)
+"""Operators that compile to the same whatever the floats among their inputs are."""
+
+
 def likeness(view: NodeView, *, weights: bool) -> Likeness:
     """What nodes have in common whose inputs, outputs and attributes are the same.
 
@@ -27,9 +54,10 @@ def likeness(view: NodeView, *, weights: bool) -> Likeness:
 
     Args:
         view: the node.
-        weights: whether the data of long constants of floats counts; else their type does.
+        weights: whether the data of weights counts, constants of floats that are long or of which
+            nothing but results depends; else their type does.
     """
-    tensor = _weighed if weights else _tensor
+    tensor = _weighed if weights else _typed if view.op_type in _ARITHMETIC else _tensor
     return (
         view.op_type,
         view.domain,
@@ -50,6 +78,13 @@ def _tensor(tensor: TensorView | None) -> Likeness:
     if element_count(known.shape) <= _SHORT:
         return tensor.element, tensor.dims, known.numpy().tobytes()
     return tensor.element, tensor.dims, None if "float" in tensor.element else id(known)
+
+
+def _typed(tensor: TensorView | None) -> Likeness:
+    """What counts of a tensor whose floats are numbers to compute with: its type."""
+    if tensor is None or tensor.known is None or "float" not in tensor.element:
+        return _tensor(tensor)
+    return tensor.element, tensor.dims, None
 
 
 def _weighed(tensor: TensorView | None) -> Likeness:

@@ -85,7 +85,7 @@ class Trial:
             compiled = self._compiled(survey, checked, every)
         refused = [*refused, *compiled.refused]
         if refused:
-            return [_told(each, view) for each in refused]
+            return _told(refused, view)
         if any(each.is_open for each in view.inputs):
             return []
         if compiled.without_kernel or self._depends_on_neighbors:
@@ -136,7 +136,7 @@ class Trial:
             run_passes(lower_model(source, self.specs), context, until=Phase.TYPED)
         except AtcError as error:
             refused = [_without_kernel(each, self.mode) for each in context.decisions.refused]
-            return refused or [_told(each, survey.view) for each in error.diagnostics]
+            return refused or _told(error.diagnostics, survey.view)
         return []
 
 
@@ -153,31 +153,26 @@ class _Compiled:
     without_kernel: bool = False
 
 
-def _told(refused: Diagnostic, view: ModelView) -> Finding:
-    """What the compiler says of a source node as a finding about it."""
-    place = refused.place or Place(str(view.path))
-    parts = (place.op_type or "model", "compiled", place.field or refused.code.name)
-    return Finding(
-        code=refused.code,
-        standing=Standing.ERROR,
-        rule="/".join(parts),
-        source="",
-        place=place,
-        scope=_scope(place, view),
-        observed=Words("", ""),
-        allowed=_REFUSED + Words.same(refused.message),
-        help=Words.same(refused.help or refused.code.remedy),
-    )
-
-
-def _scope(place: Place, view: ModelView) -> str:
-    """Return the subgraph that a node stands in; "" at the top."""
-    named: Iterable[str] = (
-        each.scope
-        for each in view.nodes
-        if (each.index, each.name, each.op_type) == (place.node, place.node_name, place.op_type)
-    )
-    return next(iter(named), "")
+def _told(refused: Iterable[Diagnostic], view: ModelView) -> list[Finding]:
+    """What the compiler says of source nodes as findings about them."""
+    scopes = {(each.index, each.name, each.op_type): each.scope for each in view.nodes}
+    found = []
+    for each in refused:
+        place = each.place or Place(str(view.path))
+        parts = (place.op_type or "model", "compiled", place.field or each.code.name)
+        finding = Finding(
+            code=each.code,
+            standing=Standing.ERROR,
+            rule="/".join(parts),
+            source="",
+            place=place,
+            scope=scopes.get((place.node or 0, place.node_name or "", place.op_type or ""), ""),
+            observed=Words("", ""),
+            allowed=_REFUSED + Words.same(each.message),
+            help=Words.same(each.help or each.code.remedy),
+        )
+        found.append(finding)
+    return found
 
 
 def _without_kernel(refusal: Refusal, mode: PrecisionMode) -> Finding:

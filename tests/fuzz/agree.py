@@ -8,38 +8,63 @@ contradiction with the number that makes its model again, and how the rest ended
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import os
 import random
 import sys
 import tempfile
 import time
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from atc_py.options.compile_options import PrecisionMode
 from atc_py.target import find_soc
 from tests.fuzz.random_forms import random_form
 from tests.fuzz.random_graphs import random_graph
 from tests.fuzz.random_nodes import random_node
-from tests.fuzz.verdict_pairs import verdicts
+from tests.fuzz.verdict_pairs import Pair, Verdict, verdicts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
+    from multiprocessing.connection import Connection
 
     import onnx
 
-    from tests.fuzz.verdict_pairs import Pair
-
-__all__ = ["Tally", "agreement", "random_model"]
+__all__ = ["Asked", "Tally", "agreement", "guarded_agreement", "random_model", "tried"]
 
 _SOCS = ("sim", "sim", "Ascend310P3", "Ascend910B3", "Ascend310B1", "Ascend910B", "Ascend310")
 _COMBINATIONS = 2
 """Precision modes and SoCs that a model is tried with."""
 
+_OPEN_SHARE = 0.15
+"""How many of the models leave extents open, which the commands are told."""
+
+_CONTROL_SHARE = 0.1
+"""How many of the combinations have a finer control of precision."""
+
+_CHUNK = 500
+"""Cases that one process tries; what it keeps of them in memory goes with it."""
+
 _SOURCES = {"node": random_node, "form": random_form, "graph": random_graph}
 _SHARES = (40, 35, 25)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What both commands said of a model in one precision mode for one SoC.
+
+    Attributes:
+        label: the case, its operators and the options.
+        pair: the verdicts.
+        seconds: how long they took.
+    """
+
+    label: str
+    pair: Pair
+    seconds: float
 
 
 @dataclass
@@ -62,14 +87,17 @@ class Tally:
     examples: dict[str, list[str]] = field(default_factory=dict)
     seconds: tuple[float, str] = (0.0, "")
 
-    def take(self, pair: Pair, label: str, seconds: float) -> None:
-        """Count one pair."""
-        self.pairs += 1
-        self.outcomes[pair.outcome] += 1
-        self.seconds = max(self.seconds, (seconds, label))
-        if pair.kind:
-            self.kinds[pair.kind] += 1
-            self.examples.setdefault(pair.kind, []).append(label)
+    def take(self, asked: Sequence[Asked]) -> None:
+        """Count one model."""
+        self.models += 1
+        self.pairs += len(asked)
+        for each in asked:
+            kind = each.pair.kind
+            self.outcomes[each.pair.outcome] += 1
+            self.seconds = max(self.seconds, (each.seconds, each.label))
+            if kind:
+                self.kinds[kind] += 1
+                self.examples.setdefault(kind, []).append(each.label)
 
     @property
     def lines(self) -> list[str]:
@@ -93,32 +121,109 @@ def random_model(seed: int, number: int) -> tuple[str, onnx.ModelProto]:
     return f"#{seed}:{number} {name} {operators}", model
 
 
-def agreement(seed: int, numbers: Sequence[int]) -> Tally:
-    """Ask both commands about the cases `numbers` of a round."""
-    tally = Tally()
+def tried(seed: int, numbers: Iterable[int]) -> Iterator[tuple[int, list[Asked]]]:
+    """Ask both commands about the cases `numbers` of a round, one after the other."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.onnx"
         for number in numbers:
             label, model = random_model(seed, number)
-            path.write_bytes(model.SerializeToString())
-            tally.models += 1
             rng = random.Random(f"modes:{seed}:{number}")  # noqa: S311  (as above)
-            for mode, soc in _combinations(rng):
+            shapes = _opened(model, rng)
+            path.write_bytes(model.SerializeToString())
+            asked = []
+            for options in _combinations(model, path, rng):
                 started = time.perf_counter()
-                pair = verdicts(path, precision_mode=mode, soc=soc)
-                tally.take(pair, f"{label} {mode} {soc}", time.perf_counter() - started)
+                pair = verdicts(path, input_shape=shapes, **options)
+                chosen = " ".join(str(value) for value in options.values())
+                asked.append(Asked(f"{label} {chosen}", pair, time.perf_counter() - started))
+            yield number, asked
+
+
+def agreement(seed: int, numbers: Iterable[int]) -> Tally:
+    """What becomes of the cases `numbers` of a round, in this process."""
+    tally = Tally()
+    for _, asked in tried(seed, numbers):
+        tally.take(asked)
     return tally
 
 
-def _combinations(rng: random.Random) -> list[tuple[str, str]]:
-    """Modes and SoCs that go together; the default mode more often than others."""
+def guarded_agreement(seed: int, numbers: range) -> Tally:
+    """The same in processes of their own: a case that ends one is a contradiction, too."""
+    tally, left = Tally(), numbers
+    while left:
+        ours, theirs = multiprocessing.Pipe(duplex=False)
+        process = multiprocessing.get_context("fork").Process(
+            target=_send, args=(theirs, seed, left[:_CHUNK])
+        )
+        process.start()
+        theirs.close()
+        done = 0
+        with suppress(EOFError):
+            while True:
+                asked = ours.recv()
+                tally.take(asked)
+                done += 1
+        process.join()
+        if process.exitcode:
+            crash = Verdict(crash=f"the process ends with exit status {process.exitcode}")
+            tally.take([Asked(f"#{seed}:{left[done]}", Pair(crash, crash), 0.0)])
+            done += 1
+        left = left[done:]
+    return tally
+
+
+def _send(connection: Connection, seed: int, numbers: range) -> None:
+    """Try cases and send what they come to."""
+    for _, asked in tried(seed, numbers):
+        connection.send(asked)
+
+
+def _opened(model: onnx.ModelProto, rng: random.Random) -> dict[str, tuple[int, ...]]:
+    """Leave some extents of inputs open, now and then, and say what they are instead."""
+    shapes: dict[str, tuple[int, ...]] = {}
+    for value in model.graph.input if rng.random() < _OPEN_SHARE else ():
+        dims = value.type.tensor_type.shape.dim
+        extents = tuple(dim.dim_value for dim in dims)
+        if not extents or min(extents) < 1 or not all(dim.HasField("dim_value") for dim in dims):
+            continue
+        shapes[value.name] = extents
+        for dim in rng.sample(list(dims), rng.randint(1, len(dims))):
+            dim.dim_param = "n"
+    return shapes
+
+
+def _combinations(model: onnx.ModelProto, path: Path, rng: random.Random) -> list[dict[str, Any]]:
+    """Modes and SoCs that go together, now and then with a control of single nodes.
+
+    The default mode comes more often than others.
+    """
     modes = [*PrecisionMode, PrecisionMode.FORCE_FP16, PrecisionMode.FORCE_FP16]
-    found: list[tuple[str, str]] = []
+    found: list[dict[str, Any]] = []
     while len(found) < _COMBINATIONS:
         mode, soc = rng.choice(modes), rng.choice(_SOCS)
-        if not mode.is_bfloat16 or find_soc(soc).bfloat16:
-            found.append((mode.value, soc))
+        if mode.is_bfloat16 and not find_soc(soc).bfloat16:
+            continue
+        options: dict[str, Any] = {"precision_mode": mode.value, "soc": soc}
+        if rng.random() < _CONTROL_SHARE:
+            options |= _control(model, path, rng)
+        found.append(options)
     return found
+
+
+def _control(model: onnx.ModelProto, path: Path, rng: random.Random) -> dict[str, Any]:
+    """A finer control for one node, an input or an output."""
+    name = rng.choice([node.name for node in model.graph.node])
+    kind = rng.choice(("keep_dtype", "customize_dtypes", "input_fp16_nodes", "output_type"))
+    if kind == "input_fp16_nodes":
+        inputs = [value.name for value in model.graph.input]
+        return {kind: rng.choice(inputs)} if inputs else {}
+    if kind == "output_type":
+        return {kind: rng.choice(("FP16", "FP32", f"{name}:0:FP16"))}
+    dtype = rng.choice(("float16", "float32", "int8", "bfloat16"))
+    text = name if kind == "keep_dtype" else f"{name}::InputDtype:{dtype}"
+    file = path.with_name(kind)
+    file.write_text(f"{text}\n", encoding="utf-8")
+    return {kind: file}
 
 
 def main(args: Sequence[str] | None = None) -> int:
@@ -128,7 +233,8 @@ def main(args: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=int(os.environ.get("SEED") or 1))
     parser.add_argument("--first", type=int, default=0)
     found = parser.parse_args(args)
-    tally = agreement(found.seed, range(found.first, found.first + found.count))
+    numbers = range(found.first, found.first + found.count)
+    tally = guarded_agreement(found.seed, numbers)
     print("\n".join(tally.lines))  # noqa: T201
     return bool(tally.kinds)
 

@@ -231,7 +231,8 @@ def _along(draft: Draft, op: str) -> None:
         draft.node(op, [x, count] if draft.opset >= 10 else [x], 2, **chosen)
     elif op == "CumSum":
         flags = {name: _maybe(draft, 0.3, 1) for name in ("exclusive", "reverse")}
-        where = draft.list_of([axis], rng.choice(("int32", "int64")))
+        whole = rng.choice(("int32", "int64"))
+        where = draft.list_of([axis], whole) if rng.random() < 0.1 else draft.const(axis, whole)
         draft.node(op, [draft.fed(shape, dtype), where], **flags)
     else:
         lengths = draft.tensor([_near(draft, shape[1] if len(shape) > 1 else 1)], "int64")

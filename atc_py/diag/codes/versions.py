@@ -77,8 +77,7 @@ NOT_LOWERED = add_code(
     3008,
     "not-compiled-yet",
     ExitCode.MODEL,
-    "The operator is on the operator list, so `check` passes it, but this version of atc-py has no "
-    "way to compile it.",
+    "The operator is on the operator list, but this version of atc-py has no way to compile it.",
     "`atc-py ops list` shows what compiles; export the model without the operator.",
 )
 LAYER_ON_INT8 = add_code(

@@ -1,0 +1,109 @@
+"""A sample of random models through `check` and `convert`; `make agree` tries more."""
+
+from __future__ import annotations
+
+import os
+import random
+from typing import TYPE_CHECKING
+
+import pytest
+
+from atc_py.spec import all_specs
+from tests.fuzz import agree
+from tests.fuzz.agree import Asked, Tally, agreement, guarded_agreement, random_model
+from tests.fuzz.random_forms import FORMS, random_form
+from tests.fuzz.verdict_pairs import Pair, Verdict, verdicts
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import onnx
+
+SEED = 100
+CHUNKS, CHUNK = 4, 60
+
+
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_check_and_convert_do_not_contradict_each_other(chunk: int) -> None:
+    tally = agreement(SEED, range(chunk * CHUNK, (chunk + 1) * CHUNK))
+    assert tally.models == CHUNK
+    assert not tally.kinds, "\n".join(tally.lines)
+    shares = {name: count / tally.pairs for name, count in tally.outcomes.items()}
+    assert min(shares["converted"], shares["refused by both"]) > 0.15, "it tries little"
+
+
+def test_case_is_the_same_whenever_it_is_made() -> None:
+    first, again = (random_model(3, 17) for _ in range(2))
+    assert first == again
+    assert first != random_model(4, 17)
+
+
+def test_every_operator_of_the_list_comes_up() -> None:
+    found = {node.op_type for n in range(3000) for node in random_model(1, n)[1].graph.node}
+    assert {spec.op for spec in all_specs()} <= found
+
+
+@pytest.mark.parametrize("operator", sorted(FORMS))
+def test_every_form_often_makes_a_model_that_converts(
+    operator: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tests.fuzz.random_forms.FORMS", {operator: FORMS[operator]})
+    for number in range(60):
+        path = tmp_path / "model.onnx"
+        model = random_form(random.Random(f"{operator}:{number}"))  # noqa: S311  (to be made again)
+        path.write_bytes(model.SerializeToString())
+        if verdicts(path).outcome == "converted":
+            return
+    pytest.fail(f"no {operator} of 60 converts")
+
+
+# What is counted --------------------------------------------------------------------------------
+
+REFUSED = Verdict((("ATC4013", "it does not fit"),))
+OTHERWISE = Verdict((("ATC3005", "it is not known"),))
+CRASH = Verdict(crash="Traceback\nZeroDivisionError: by zero")
+
+
+@pytest.mark.parametrize(
+    ("pair", "kind"),
+    [
+        (Pair(Verdict(), Verdict()), ""),
+        (Pair(REFUSED, OTHERWISE), ""),
+        (Pair(Verdict(undecided=True), REFUSED), ""),
+        (Pair(Verdict(undecided=True), Verdict()), ""),
+        (Pair(Verdict(), REFUSED), "convert alone refuses: ATC4013 (it does not fit)"),
+        (Pair(REFUSED, Verdict()), "check alone refuses: ATC4013 (it does not fit)"),
+        (Pair(REFUSED, CRASH), "convert crashes: ZeroDivisionError: by zero"),
+        (Pair(CRASH, REFUSED), "check crashes: ZeroDivisionError: by zero"),
+    ],
+)
+def test_contradictions_are_told_from_verdicts_that_go_together(pair: Pair, kind: str) -> None:
+    assert pair.kind == kind
+    tally = Tally()
+    tally.take([Asked("a label", pair, 0.5)])
+    assert list(tally.kinds) == ([kind] if kind else [])
+    assert (kind in "\n".join(tally.lines)) is True
+    assert (tally.outcomes["contradiction"] == 1) is bool(kind)
+
+
+def test_contradiction_of_the_commands_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("atc_py.pipeline.trial.Trial.findings", lambda *_: [])
+    tally = agreement(SEED, range(40))
+    assert tally.kinds
+    assert all(kind.startswith("convert alone refuses: ATC") for kind in tally.kinds)
+
+
+def test_case_that_ends_its_process_is_a_contradiction(monkeypatch: pytest.MonkeyPatch) -> None:
+    original = random_model
+
+    def ending(seed: int, number: int) -> tuple[str, onnx.ModelProto]:
+        if number == 2 and os.getpid() != parent:
+            os._exit(3)
+        return original(seed, number)
+
+    parent = os.getpid()
+    monkeypatch.setattr(agree, "random_model", ending)
+    tally = guarded_agreement(SEED, range(4))
+    assert tally.models == 4
+    assert list(tally.kinds) == ["check crashes: the process ends with exit status 3"]
+    assert tally.examples[next(iter(tally.kinds))] == [f"#{SEED}:2"]
