@@ -44,7 +44,7 @@ def without_errors(
     undecided: Mapping[Finding, Finding],
     gone: Collection[Diagnostic],
 ) -> ModelCheck:
-    """`check` of `view` with some errors replaced by what is not decided, and without some faults.
+    """Return `check` of `view` with some errors as what is not decided, and without some faults.
 
     Args:
         check: the check.
@@ -70,7 +70,7 @@ def without_errors(
 
 
 def _key(finding: Finding) -> _Key:
-    """Return the node that a finding is about."""
+    """Return what tells the node that a finding is about."""
     return finding.place.node, finding.place.node_name, finding.place.op_type
 
 

@@ -15,7 +15,7 @@ __all__ = ["joined", "mode_words", "soc_words", "when_words", "with_condition"]
 
 
 def when_words(when: When) -> Words:
-    """Return the conditions of a rule, all of which must hold."""
+    """Name the conditions of a rule, all of which must hold."""
     facts: list[Words] = []
     if when.precision_mode is not None:
         facts.append(mode_words(when.precision_mode))
@@ -38,17 +38,17 @@ def when_words(when: When) -> Words:
 
 
 def mode_words(mode: PrecisionMode) -> Words:
-    """Return `precision mode is force_fp16`."""
+    """Name a precision mode: `precision mode is force_fp16`."""
     return Words(f"precision mode is {mode.value}", f"精度模式为 {mode.value}")
 
 
 def soc_words(name: str) -> Words:
-    """Return `the SoC is Ascend310P3`."""
+    """Name a SoC: `the SoC is Ascend310P3`."""
     return Words(f"the SoC is {name}", f"SoC 为 {name}")
 
 
 def joined(facts: list[Words]) -> Words:
-    """Return conditions that must hold together; those that say nothing are left out."""
+    """Join conditions that must hold together; those that say nothing are left out."""
     return Words(" and ", "，且").join(each for each in facts if each)
 
 
@@ -60,7 +60,7 @@ def with_condition(sentence: Words, when: Words) -> Words:
 
 
 def _value(value: object) -> str:
-    """Return a value as the file writes it."""
+    """Write a value as the file does."""
     if isinstance(value, tuple):
         return f"[{', '.join(_value(item) for item in value)}]"
     return str(value.value) if isinstance(value, Enum) else str(value)

@@ -1,4 +1,4 @@
-"""Nodes of which nothing can be said because of what is wrong before them.
+"""Findings that merely follow from a refused node: they are left out.
 
 The types of what an operator gives that is not listed, or a node that contradicts ONNX, may not be
 known. What then cannot be decided of the nodes after it follows from that one finding.
@@ -17,7 +17,7 @@ __all__ = ["Consequences"]
 
 
 class Consequences:
-    """The nodes of one model that stand behind a refused one.
+    """Record of what the refused nodes of a model leave unknown.
 
     Args:
         model: the model.
@@ -41,14 +41,14 @@ class Consequences:
                     self._lost.update(_uncertain(holder.outputs))
 
     def concern(self, node: NodeView) -> bool:
-        """Whether a node reads, or its branch returns, what a refused node leaves unknown."""
+        """Tell whether a node reads, or its branch returns, what a refused node leaves unknown."""
         reads = {tensor.name for tensor in node.inputs if tensor is not None}
         returns = {tensor.name for tensor in node.outputs if tensor is not None}
         return not (reads.isdisjoint(self._lost) and returns.isdisjoint(self._returned))
 
 
 def _uncertain(tensors: Iterable[TensorView | None]) -> set[str]:
-    """Names of those tensors that are not wholly known, or would be constants if more was."""
+    """Name those tensors that are not wholly known, or would be constants if more was."""
     return {
         tensor.name
         for tensor in tensors
@@ -57,5 +57,5 @@ def _uncertain(tensors: Iterable[TensorView | None]) -> set[str]:
 
 
 def _is_certain(tensor: TensorView) -> bool:
-    """Return True if element type and every extent are known."""
+    """Tell whether the element type and every dim are known."""
     return bool(tensor.element) and tensor.dims is not None and None not in tensor.dims

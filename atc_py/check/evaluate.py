@@ -161,22 +161,22 @@ class _Checker:
         return found, placement
 
     def _not_placed(self, view: NodeView, spec: OpSpec, refusal: Refusal) -> Finding:
-        """The finding of a node that stands at no listed opset, for all that is known of it."""
+        """Tell that a node stands at no listed opset, for all that is known of it."""
         finding = self._conclude.not_placed(view, spec, refusal)
         settles = any(tensor is not None and tensor.settles for tensor in view.inputs)
         return not_yet(finding, open_help(view)) if settles and self._waits(view) else finding
 
     def _doubted(self, view: NodeView) -> list[Finding]:
-        """What may be wrong at a node, told at the first of those of its place in the file."""
+        """Tell what may be wrong at a node, at the first of those of its place in the file."""
         found = self._doubts.pop(view.index, [])
         return [doubted(each, view.scope, MAY_FOLD, open_help(view)) for each in found]
 
     def _waits(self, view: NodeView) -> bool:
-        """Whether more may be known of a node once dims are fixed, or what is wrong is mended."""
+        """Tell whether more may be known of a node once dims are fixed, or refused nodes are."""
         return bool(view.open_inputs) or self._consequences.concern(view)
 
     def _is_listed(self, view: NodeView) -> bool:
-        """Return True if the list has the node's operator."""
+        """Tell whether the list has the node's operator."""
         return self._spec(view) is not None
 
     def _unlisted(self, node: BoundNode) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""What a check says where a choice of dims may yet change it: not decided, never an error."""
+"""Findings that a choice of dims may yet change: not decided, never an error."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def of_vanishing_node(findings: Iterable[Finding], help_: Words) -> list[Finding
 
 
 def reserved(finding: Finding, reason: Words, help_: Words) -> Finding:
-    """Return an error as one that is not decided, for a reason; another finding as it is."""
+    """Turn an error into what is not decided, for a reason; leave other findings as they are."""
     if finding.standing is not Standing.ERROR:
         return finding
     observed = SEMICOLON.join(each for each in (finding.observed, reason) if each)
@@ -54,12 +54,12 @@ def reserved(finding: Finding, reason: Words, help_: Words) -> Finding:
 
 
 def not_yet(finding: Finding, help_: Words) -> Finding:
-    """Return an error that rests on a value which may be constant once dims are fixed."""
+    """Turn an error that rests on a value which may become constant into what is not decided."""
     return reserved(finding, NOT_YET, help_)
 
 
 def doubted(fault: Diagnostic, scope: str, reason: Words, help_: Words) -> Finding:
-    """Return the finding for what may be a fault, with the reason why it is not decided."""
+    """Make a finding of what may be a fault, with the reason why it is not decided."""
     place = fault.place or Place()
     return Finding(
         code=fault.code,
@@ -75,7 +75,7 @@ def doubted(fault: Diagnostic, scope: str, reason: Words, help_: Words) -> Findi
 
 
 def open_help(view: NodeView) -> Words:
-    """Which inputs to fix so that a node can be judged."""
+    """Say which inputs to fix so that a node can be judged."""
     names = COMMA.join(Words.same(name) for name in view.open_inputs)
     return Words(
         f"fix the open dims of {names.en} with --input-shape",

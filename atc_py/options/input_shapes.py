@@ -25,7 +25,7 @@ _LARGEST = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class ShapeAdvice:
-    """Shapes to give, as text for --input-shape.
+    """Advice about shapes, as text for --input-shape.
 
     Attributes:
         text: the shapes; where none is known that fits, names of dims stand for numbers.

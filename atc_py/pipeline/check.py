@@ -114,7 +114,7 @@ def _checked(
 def _misfit(
     file: OnnxFile, shapes: Mapping[str, Shape], judge: Judge, view: ModelView
 ) -> ModelCheck | None:
-    """Return the check of a model that is sound, but not with the dims that the user gave."""
+    """Check a model that is sound, but not with the dims that the user gave."""
     new = [each for each in view.faults if each not in file.faults]
     found = find_misfit(file, shapes, judge, new[0]) if new and shapes else None
     if found is None:

@@ -135,7 +135,7 @@ class _Clock:
 def _checked_source(
     file: OnnxFile, options: CompileOptions, judge: Judge, clock: _Clock
 ) -> tuple[Checked, SourceModel, Controls]:
-    """The check of the file, its source in the form that is compiled, and the user's controls."""
+    """Check the file; return its source in the form that is compiled, and the user's controls."""
     with clock.stage("fold"):
         suggest = partial(advise, file, options.input_shapes, judge)
         folded = file.fold(

@@ -9,7 +9,7 @@ __all__ = ["OpenDim"]
 
 @dataclass(frozen=True, slots=True)
 class OpenDim:
-    """A dim that the model leaves open; axes whose dims have one name share it.
+    """Dim that the model leaves open; axes whose dims have one name share it.
 
     Attributes:
         name: as the model names it; "" for one without a name.
@@ -23,5 +23,5 @@ class OpenDim:
 
     @property
     def is_batch(self) -> bool:
-        """True if it counts samples, as far as can be told: it leads inputs of several axes."""
+        """Tell whether it seems to count samples: it leads inputs of several axes."""
         return self.rank > 1 and any(axis == 0 for _, axis in self.places)

@@ -21,7 +21,7 @@ NAMES = ("batch", "height", "width")
 
 
 class OpenModel:
-    """A model of random nodes on one image, which is open in some axes.
+    """Model of random nodes on one image, which is open in some axes.
 
     Attributes:
         open_axes: the axes that are open.
@@ -41,29 +41,29 @@ class OpenModel:
     # Writing ----------------------------------------------------------------------------------
 
     def const(self, values: Any, dtype: npt.DTypeLike = np.int64) -> str:
-        """An initializer."""
+        """Add an initializer."""
         name = self._fresh("k")
         self._weights[name] = np.array(values, dtype)
         return name
 
     def op(self, op_type: str, *inputs: str, **attributes: Any) -> str:
-        """A node with one output."""
+        """Add a node with one output."""
         name = self._fresh(op_type)
         node = helper.make_node(op_type, inputs, [name], name=name, **attributes)
         self._nodes.append(node)
         return name
 
     def _fresh(self, stem: str) -> str:
-        """A name that no other value has."""
+        """Make a name that no other value has."""
         self._count += 1
         return f"{stem}_{self._count}"
 
     def _any(self, names: Sequence[str]) -> str:
-        """One of some values, the latest ones more often."""
+        """Choose one of some values, the latest ones more often."""
         return self._random.choice([*names, *names[-2:]])
 
     def model(self) -> onnx.ModelProto:
-        """The whole; what nothing reads is handed out."""
+        """Return the whole; what nothing reads is an output."""
         read = {name for node in self._nodes for name in (*node.input, *_captured(node))}
         made = [name for node in self._nodes for name in node.output]
         ends = [name for name in made if name not in read] or ["x"]
@@ -83,7 +83,7 @@ class OpenModel:
     # Steps ------------------------------------------------------------------------------------
 
     def grow(self) -> None:
-        """One more step."""
+        """Take one more step."""
         steps: list[Callable[[], None]] = [
             self._convolve,
             self._convolve,
@@ -105,7 +105,7 @@ class OpenModel:
         self._random.choice(steps)()
 
     def _convolve(self) -> None:
-        """Conv with 3 channels in and out."""
+        """Add a Conv with 3 channels in and out."""
         size = self._random.choice([1, 3, 3, 5])
         weights = self.const(np.full((3, 3, size, size), 0.1), np.float32)
         pad, stride = self._random.choice([0, size // 2]), self._random.choice([1, 2])
@@ -113,7 +113,7 @@ class OpenModel:
         self._images.append(self.op("Conv", self._any(self._images), weights, **dims))
 
     def _pool(self) -> None:
-        """A pool, perhaps with ceil_mode."""
+        """Add a pool, perhaps with ceil_mode."""
         kind = self._random.choice(["MaxPool", "AveragePool"])
         size = self._random.choice([1, 2, 3])
         more = {"ceil_mode": 1} if self._random.random() < 0.4 else {}
@@ -121,7 +121,7 @@ class OpenModel:
         self._images.append(self.op(kind, self._any(self._images), **dims, **more))
 
     def _activate(self) -> None:
-        """An elementwise operator, seldom one that is not listed or breaks a rule."""
+        """Add an elementwise operator, seldom one that is not listed or breaks a rule."""
         kind = self._random.choice(["Relu", "Sigmoid", "Mish", "LRN", "Relu", "Softmax", "Tanh"])
         more: dict[str, Any] = {"size": self._random.choice([3, 4])} if kind == "LRN" else {}
         if kind == "Mish" and self._random.random() < 0.6:
@@ -129,7 +129,7 @@ class OpenModel:
         self._images.append(self.op(kind, self._any(self._images), **more))
 
     def _join(self) -> None:
-        """Add or Concat of two images, which may not fit together."""
+        """Add an Add or a Concat of two images, which may not fit together."""
         one, two = self._any(self._images), self._any(self._images)
         if self._random.random() < 0.5:
             self._images.append(self.op("Add", one, two))
@@ -137,19 +137,19 @@ class OpenModel:
             self._images.append(self.op("Concat", one, two, axis=self._random.choice([0, 2, 3])))
 
     def _measure(self) -> None:
-        """One dim of an image, as a number."""
+        """Read one dim of an image, as a number."""
         shape = self.op("Shape", self._any([*self._images, *self._others]))
         axis = self.const(self._random.choice([0, 1, 2, 3, -1]))
         self._numbers.append(self.op("Gather", shape, axis, axis=0))
 
     def _number(self) -> str:
-        """A number that depends on dims, or a constant one."""
+        """Choose a number that depends on dims, or a constant one."""
         if self._numbers and self._random.random() < 0.85:
             return self._any(self._numbers)
         return self.const(self._random.choice([1, 2, 3, 16]))
 
     def _reckon(self) -> None:
-        """Arithmetic on numbers: listed for int64 or not, or not listed at all."""
+        """Reckon with numbers: listed for int64 or not, or not listed at all."""
         if not self._numbers:
             return self._measure()
         kind = self._random.choice(
@@ -168,7 +168,7 @@ class OpenModel:
         return None
 
     def _vector(self, *numbers: str) -> str:
-        """Numbers side by side."""
+        """Put numbers side by side."""
         zero = self.const([0])
         parts = [
             self.op("Unsqueeze", each, zero)
@@ -179,16 +179,15 @@ class OpenModel:
         return self.op("Concat", *parts, axis=0)
 
     def _reshape(self) -> None:
-        """A Reshape to computed or constant dims."""
-        shape = self._random.choice(
-            [
-                lambda: self._vector(self._number(), self.const(-1)),
-                lambda: self._vector(self.const(-1), self._number()),
-                lambda: self.const([-1, 3 * 16 * 16]),
-                lambda: self.const([1, 3, -1]),
-                lambda: self._vector(self._number(), self.const(3), self._number(), self.const(-1)),
-            ]
-        )()
+        """Reshape to computed or constant dims."""
+        makers: list[Callable[[], str]] = [
+            lambda: self._vector(self._number(), self.const(-1)),
+            lambda: self._vector(self.const(-1), self._number()),
+            lambda: self.const([-1, 3 * 16 * 16]),
+            lambda: self.const([1, 3, -1]),
+            lambda: self._vector(self._number(), self.const(3), self._number(), self.const(-1)),
+        ]
+        shape = self._random.choice(makers)()
         self._others.append(self.op("Reshape", self._any(self._images), shape))
 
     def _enlarge(self) -> None:
@@ -207,7 +206,7 @@ class OpenModel:
             self._images.append(self.op("Resize", x, nothing, nothing, sizes, **how))
 
     def _cut(self) -> None:
-        """Slice, Gather, Tile or Pad with computed bounds."""
+        """Add a Slice, Gather, Tile or Pad with computed bounds."""
         x, kind = self._any(self._images), self._random.choice(["Slice", "Gather", "Tile", "Pad"])
         axis = self._random.choice([2, 3])
         if kind == "Slice":
@@ -224,7 +223,7 @@ class OpenModel:
             self._images.append(self.op("Pad", x, pads))
 
     def _make(self) -> None:
-        """Range, ConstantOfShape, Expand or TopK from computed numbers."""
+        """Add a Range, ConstantOfShape, Expand or TopK of computed numbers."""
         kind = self._random.choice(["Range", "ConstantOfShape", "Expand", "TopK"])
         if kind == "Range":
             ends = self.const(0), self._number(), self.const(1)
@@ -244,14 +243,14 @@ class OpenModel:
             self._images.append(name)
 
     def _dense(self) -> None:
-        """Flatten and a Gemm of a fixed number of features."""
+        """Flatten and multiply by the weights of a fixed number of features."""
         features = self._random.choice([3 * 16 * 16, 3 * 8 * 8, 3])
         flat = self.op("Flatten", self._any(self._images), axis=1)
         weights = self.const(np.full((features, 4), 0.1), np.float32)
         self._others.append(self.op("Gemm", flat, weights))
 
     def _choose(self) -> None:
-        """An If on dims, or on data: of listed operators or not, of one rank or of two."""
+        """Add an If on dims, or on data: of listed operators or not, of one rank or of two."""
         if self._numbers and self._random.random() < 0.8:
             condition = self.op("Equal", self._number(), self._number())
         else:
@@ -269,7 +268,7 @@ class OpenModel:
         values.append(self.op("If", condition, **branches))
 
     def _odd(self) -> None:
-        """What no choice of dims mends, or what data decides."""
+        """Add what no choice of dims puts right, or what data decides."""
         kind = self._random.choice(["NonZero", "Double", "Other", "Shift", "Bounds"])
         x = self._any(self._images)
         if kind == "NonZero":
@@ -288,13 +287,13 @@ class OpenModel:
 
 
 def _captured(node: onnx.NodeProto) -> list[str]:
-    """The names that the branches of a node read."""
+    """Name what the branches of a node read."""
     graphs = [attribute.g for attribute in node.attribute if attribute.HasField("g")]
     return [name for graph in graphs for inner in graph.node for name in inner.input]
 
 
 def random_open_model(random_: random.Random) -> tuple[onnx.ModelProto, list[int]]:
-    """A model and the axes of its input `x`, [2, 3, 16, 16], that it leaves open."""
+    """Make a model, and list the axes of its input `x`, [2, 3, 16, 16], that are open."""
     made = OpenModel(random_, random_.choice([11, 12, 13, 13]))
     for _ in range(random_.randint(2, 14)):
         made.grow()

@@ -86,7 +86,7 @@ def test_finding_of_a_conditional_rule_states_the_rules_conditions(
 
 
 def conv_of_width_one() -> onnx.ModelProto:
-    """A convolution whose result is 6 high and 1 wide."""
+    """Make a convolution whose result is 6 high and 1 wide."""
     node = helper.make_node("Conv", ["x", "w"], ["y"], "conv", kernel_shape=[3, 3])
     weights = {"w": np.zeros((2, 3, 3, 3), np.float32)}
     return onnx_files.model([node], {"x": (FLOAT, [1, 3, 8, 3])}, ["y"], weights)
@@ -115,7 +115,7 @@ def test_text_and_json_and_csv_and_sarif_say_the_condition(tmp_path: Path) -> No
 
 
 def product(element: int, dtype: Any) -> onnx.ModelProto:
-    """A product of matrices of one dtype."""
+    """Make a product of matrices of one dtype."""
     weights = {"w": np.zeros((4, 4), dtype)}
     node = helper.make_node("MatMul", ["x", "w"], ["y"], "product")
     return onnx_files.model([node], {"x": (element, [4, 4])}, ["y"], weights)
@@ -146,7 +146,7 @@ def test_dtype_that_no_mode_makes_legal_has_no_condition(tmp_path: Path) -> None
 
 
 def dense() -> onnx.ModelProto:
-    """A layer that has no float32 kernel where the cube takes no float32."""
+    """Make a layer that has no float32 kernel where the cube takes no float32."""
     weights = {"w": np.zeros((4, 4), np.float32), "b": np.zeros(4, np.float32)}
     node = helper.make_node("Gemm", ["x", "w", "b"], ["y"], "dense")
     return onnx_files.model([node], {"x": (FLOAT, [4, 4])}, ["y"], weights)

@@ -1,4 +1,4 @@
-"""What merely follows from another finding is not told a second time."""
+"""Findings that merely follow from another one are not told."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models with open dims: what a choice of dims may change is not decided, never an error."""
+"""Models with open dims: findings that a choice of dims may change are not decided."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def model(
 
 
 def extent(x: str = "x", axis: str = "two", name: str = "n") -> tuple[onnx.NodeProto, ...]:
-    """One extent of a value as a number."""
+    """Read one extent of a value as a number."""
     return (node("Shape", [x], [f"{name}_shape"]), node("Gather", [f"{name}_shape", axis], [name]))
 
 
@@ -291,7 +291,7 @@ def test_data_that_are_fed_stay_an_error(tmp_path: Path) -> None:
 
 
 def never_fits() -> onnx.ModelProto:
-    """A number of elements that is a multiple of 24, laid out in rows of 7 with one left over."""
+    """Make a model whose number of elements never is the one asked for."""
     nodes = [
         node("Reshape", ["x", "one_row"], ["r"], "row"),
         node("Reshape", ["r", "sevens"], ["y"], "sevens"),

@@ -29,7 +29,7 @@ CHOICES = ((1, 16, 16), (2, 32, 32), (1, 64, 64), (2, 8, 8), (1, 9, 7), (3, 1, 1
 
 
 def shapes(open_axes: Sequence[int]) -> Iterator[str]:
-    """Texts for --input-shape that choose the open axes."""
+    """Yield texts for --input-shape that choose the open axes."""
     for choice in CHOICES:
         dims = [2, 3, 16, 16]
         for axis, value in zip((0, 2, 3), choice, strict=True):
@@ -43,7 +43,7 @@ def errors(check: ModelCheck) -> set[Hashable]:
 
 
 def wrong_with(path: Path, open_axes: Sequence[int]) -> Iterator[str]:
-    """How the verdict with open dims contradicts those with dims that are chosen."""
+    """Yield how the verdict with open dims contradicts those with dims that are chosen."""
     (open_,) = api.check_models(path).models
     texts = [*shapes(open_axes), *([open_.shape_hint] if open_.hint_fits else [])]
     fixed = {

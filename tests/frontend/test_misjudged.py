@@ -1,4 +1,4 @@
-"""Nodes that onnx's inference misjudges: no contradiction is told that there is not."""
+"""Nodes that onnx's inference misjudges: no contradiction is found where there is none."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def dims(view: ModelView, name: str) -> tuple[int | None, ...] | None:
 
 
 def spectrum(onesided: int | None, bins: int) -> onnx.ModelProto:
-    """The short-time transform of 128 samples in frames of 16, reshaped to `bins` bins."""
-    attributes = {} if onesided is None else {"onesided": onesided}
+    """Transform 128 samples in frames of 16, and reshape the result to `bins` bins."""
+    attributes: dict[str, Any] = {} if onesided is None else {"onesided": onesided}
     nodes = [
         node("STFT", ["x", "step", "", "length"], ["s"], "stft", **attributes),
         node("Reshape", ["s", "shape"], ["r"]),
@@ -138,7 +138,7 @@ def test_open_dims_stay_open_where_others_are_put_right(tmp_path: Path) -> None:
 
 
 def _conformance_cases() -> list[Any]:
-    """ONNX's own cases of one node."""
+    """Collect ONNX's own cases of one node."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from onnx.backend.test.case.node import collect_testcases
@@ -179,7 +179,7 @@ def test_inference_as_it_is_asked_agrees_with_every_conformance_case_that_has_op
 
 
 def _may_be(dims: tuple[int | None, ...], shape: tuple[int, ...]) -> bool:
-    """Whether extents that are known are those of a shape."""
+    """Tell whether dims that are known are those of a shape."""
     return len(dims) == len(shape) and all(
         one in {None, other} for one, other in zip(dims, shape, strict=True)
     )

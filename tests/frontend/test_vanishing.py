@@ -1,4 +1,4 @@
-"""What may fold away once every dim is known, and what cannot."""
+"""Nodes that may fold away once every dim is known, and nodes that cannot."""
 
 from __future__ import annotations
 
@@ -15,13 +15,16 @@ from tests.frontend import onnx_files
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import numpy.typing as npt
     import onnx
 
     from atc_py.source import ModelView
 
+    Weights = dict[str, npt.NDArray[np.generic]]
+
 node = helper.make_node
 FLOAT, INT64 = onnx_files.FLOAT, onnx_files.INT64
-WEIGHTS = {"one": np.array(1, np.int64), "half": np.array(0.5, np.float32)}
+WEIGHTS: Weights = {"one": np.array(1, np.int64), "half": np.array(0.5, np.float32)}
 
 
 def surveyed(*nodes: onnx.NodeProto, folder: Path, ends: tuple[str, ...] = ("y",)) -> ModelView:

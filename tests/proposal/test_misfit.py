@@ -32,7 +32,7 @@ FLOAT = onnx_files.FLOAT
 
 
 def refused(path: Path, folder: Path, shape: str) -> Diagnostic:
-    """The one finding of `convert`."""
+    """Return the one finding of `convert`."""
     with pytest.raises(AtcError) as caught:
         api.convert(path, folder / "model.om", input_shape=shape)
     (found,) = caught.value.diagnostics
@@ -101,7 +101,7 @@ def test_size_that_only_weights_tell_is_found(tmp_path: Path) -> None:
 
 
 def broken() -> onnx.ModelProto:
-    """A contradiction beside an open dim that has nothing to do with it."""
+    """Make a contradiction beside an open dim that has nothing to do with it."""
     nodes = [
         node("Relu", ["x"], ["r"]),
         node("MatMul", ["z", "w"], ["y"], "product"),

@@ -37,7 +37,7 @@ FLOAT, INT64 = onnx_files.FLOAT, onnx_files.INT64
 
 
 def halved(times: int) -> list[onnx.NodeProto]:
-    """Windows of stride 2 one after the other, and a skip around them that must fit again."""
+    """Chain windows of stride 2, and add a skip around them that must fit again."""
     names = ["x", *(f"h{at}" for at in range(times))]
     window: dict[str, Any] = {"kernel_shape": [2, 2], "strides": [2, 2]}
     pools = [node("MaxPool", [one], [two], **window) for one, two in pairwise(names)]
@@ -47,7 +47,7 @@ def halved(times: int) -> list[onnx.NodeProto]:
 
 
 def flattened(extent: int) -> onnx.ModelProto:
-    """A layer on all pixels of an image, whose weights are for one size alone."""
+    """Make a layer on all pixels of an image, whose weights are for one size alone."""
     nodes = [node("Flatten", ["x"], ["f"]), node("Gemm", ["f", "w"], ["y"])]
     weights: Weights = {"w": np.zeros((3 * extent * extent, 4), np.float32)}
     inputs: onnx_files.Ports = {"x": (FLOAT, ["batch", 3, "height", "width"])}
@@ -138,7 +138,7 @@ def test_shape_that_contradicts_the_model_is_refused_with_one_that_fits(tmp_path
 
 
 def judged(path: Path) -> tuple[Search, list[str]]:
-    """A search in a file, and what it judges as it goes on."""
+    """Start a search in a file, and note what it judges as it goes on."""
     judge = Judge(Conditions(PrecisionMode.FORCE_FP16, find_soc("sim")), library())
     file, seen = read_model(path), list[str]()
 

@@ -129,7 +129,7 @@ def is_known(tensor: TensorView) -> bool:
 
 
 def may_be_known(node: BoundNode, tensor: TensorView) -> bool:
-    """Whether a choice of the open dims may make its values known, or leave it without any."""
+    """Tell whether a choice of dims may make its values known, or leave it without any."""
     return node.waits and (tensor.settles or tensor.dims is None or None in tensor.dims)
 
 

@@ -149,7 +149,7 @@ def _constant_values(node: BoundNode, name: str, keeps: _Keeps, *, flags: bool =
 
 
 def _not_known(node: BoundNode, tensor: TensorView) -> Answer:
-    """Return the answer for a tensor that must be known and is not."""
+    """Answer for a tensor that must be known and is not."""
     return unknown(NOT_YET) if may_be_known(node, tensor) else _NOT_CONSTANT
 
 

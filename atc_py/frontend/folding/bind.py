@@ -197,7 +197,7 @@ class _Binder:
         )
 
     def _advised(self) -> ShapeAdvice | None:
-        """Shapes that were tried, where something finds them; it is asked once."""
+        """Return shapes that were tried, where something finds them; it is asked once."""
         if self._suggest is not None and self._advice is None:
             self._advice = self._suggest()
         return self._advice
@@ -215,7 +215,7 @@ class _Binder:
         )
 
     def _way_out(self) -> str:
-        """What to give for inputs that stay open."""
+        """Say what to give for inputs that stay open."""
         is_first = self._advice is None
         advice = self._advised()
         if advice is None:

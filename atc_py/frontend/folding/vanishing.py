@@ -41,7 +41,7 @@ _NOTHING: frozenset[str] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class Vanishing:
-    """What of one graph is there only as long as dims are open.
+    """Parts of one graph that are there only as long as dims are open.
 
     Attributes:
         settling: names of values that are no constants yet and may become some.
@@ -55,7 +55,7 @@ class Vanishing:
 
 
 def vanishing(folded: FoldedGraph, around: AbstractSet[str] = _NOTHING) -> Vanishing:
-    """What of a graph, folded as far as it can be, may fold away once every dim is known.
+    """Find what of a graph, folded as far as it can be, may fold away with every dim known.
 
     Args:
         folded: the graph.
@@ -69,7 +69,7 @@ def vanishing(folded: FoldedGraph, around: AbstractSet[str] = _NOTHING) -> Vanis
 def _settling(
     folded: FoldedGraph, around: AbstractSet[str], inner: dict[WorkNode, list[Vanishing]]
 ) -> set[str]:
-    """Names of values that settle; `inner` is given what becomes of branches."""
+    """Name the values that settle; `inner` is given what becomes of branches."""
     graph = folded.graph
     settling, unsized = set(around), set[str]()
     for node in graph.nodes:
@@ -89,17 +89,17 @@ def _settling(
 def _settles(
     graph: WorkGraph, node: WorkNode, settling: AbstractSet[str], unsized: AbstractSet[str]
 ) -> bool:
-    """Whether the results of a node that is no If are constants once every dim is known."""
+    """Tell whether the results of a node that is no If are constants with every dim known."""
     if node.op_type in _SHAPES:
         return bool(node.inputs) and node.inputs[0] not in unsized
     if not (node.op_type in _OWN_FOLDS or can_evaluate(node)):
         return False
     pending = [name for name in node.reads if name not in graph.consts]
-    return bool(pending) and settling >= set(pending)
+    return bool(pending) and all(name in settling for name in pending)
 
 
 def _is_unsized(node: WorkNode, unsized: AbstractSet[str]) -> bool:
-    """Whether the shape of the results depends on values, which no choice of dims makes known."""
+    """Tell whether the shape of the results depends on values, which no dim makes known."""
     if node.op_type in _UNSIZED:
         return True
     if node.op_type == "Gather":
@@ -114,7 +114,7 @@ def _settled_by_if(
     inner: list[Vanishing],
     settling: AbstractSet[str],
 ) -> set[str]:
-    """The results of an If that are constants if the branch that is taken hands constants out."""
+    """Name the results of an If that are constants if the branch taken returns constants."""
     if not _is_decided(graph, node, settling):
         return set()
     return {
@@ -126,7 +126,7 @@ def _settled_by_if(
 
 
 def _is_decided(graph: WorkGraph, node: WorkNode, settling: AbstractSet[str]) -> bool:
-    """Whether it is known once every dim is which branch an If takes."""
+    """Tell whether every dim together says which branch an If takes."""
     condition = node.inputs[0] if node.inputs else ""
     return condition in settling or condition in graph.consts
 
@@ -134,7 +134,7 @@ def _is_decided(graph: WorkGraph, node: WorkNode, settling: AbstractSet[str]) ->
 def _with_nodes(
     graph: WorkGraph, settling: set[str], inner: dict[WorkNode, list[Vanishing]]
 ) -> Vanishing:
-    """What vanishes, walking from the outputs to the inputs."""
+    """Find the nodes that vanish, walking from the outputs to the inputs."""
     needed = {name for name in graph.outputs if name not in settling}
     gone: set[WorkNode] = set()
     for node in reversed(graph.nodes):
@@ -152,7 +152,7 @@ def _with_nodes(
 
 
 def _needed_by_all(inner: list[Vanishing], node: WorkNode) -> set[str]:
-    """The names from around an If that each of its branches needs."""
+    """Name the values from around an If that each of its branches needs."""
     if not inner:
         return set(node.captured)
     return set(inner[0].needed).intersection(*(each.needed for each in inner[1:]))

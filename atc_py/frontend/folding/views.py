@@ -30,7 +30,7 @@ __all__ = ["Views", "view_nodes"]
 
 @dataclass(frozen=True, slots=True)
 class Views:
-    """What is known of the nodes of a graph.
+    """Views of the nodes of a graph.
 
     Attributes:
         nodes: producers first, those of branches after their own.
@@ -63,13 +63,13 @@ def view_nodes(folded: FoldedGraph, tensors: TensorReader, open_inputs: Sequence
 
 
 def _doubtful_places(nodes: Sequence[NodeView]) -> set[int]:
-    """Positions in the file of nodes that may all fold away once open inputs are fixed."""
+    """Find positions in the file whose nodes may all fold away once open inputs are fixed."""
     gone = {each.index for each in nodes if each.vanishes and each.open_inputs}
     return gone - {each.index for each in nodes if not (each.vanishes and each.open_inputs)}
 
 
 def _once(faults: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """Each fault once: a node can be looked at in several rounds."""
+    """Keep each fault once: a node can be looked at in several rounds."""
     return tuple(dict.fromkeys(faults))
 
 

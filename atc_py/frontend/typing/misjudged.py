@@ -1,4 +1,4 @@
-"""Nodes that onnx's inference misjudges: what it is shown of them, and when it is not believed.
+"""Nodes that onnx's inference misjudges: the form that it is shown, and when it is not believed.
 
 STFT: inference takes the result to be two-sided where `onesided` is not set, though ONNX's default
 is 1. It is shown the default.
@@ -37,7 +37,7 @@ _AXES = 3
 
 
 def as_shown(node: WorkNode) -> onnx.NodeProto:
-    """The node as inference is to see it."""
+    """Return the node as inference is to see it."""
     plain = node.plain
     name, value = _FORGOTTEN.get(node.op_type, ("", 0)) if not node.domain else ("", 0)
     if not name or any(each.name == name for each in plain.attribute):
@@ -49,12 +49,12 @@ def as_shown(node: WorkNode) -> onnx.NodeProto:
 
 
 def postponed_nodes(graph: WorkGraph) -> set[WorkNode]:
-    """The nodes that inference of the whole graph must not see before their inputs are known."""
+    """Find the nodes that inference of the graph must not see before their inputs are known."""
     return {node for node in graph.nodes if not node.domain and node.op_type in _CLOSED}
 
 
 def is_misjudged(graph: WorkGraph, node: WorkNode) -> bool:
-    """Whether what inference says of the node may be wrong for what is not known yet."""
+    """Tell whether inference of the node may be wrong for what is not known yet."""
     if node.domain:
         return False
     if node.op_type in _CLOSED:
@@ -67,11 +67,11 @@ def is_misjudged(graph: WorkGraph, node: WorkNode) -> bool:
 
 
 def _is_given(node: WorkNode, position: int) -> bool:
-    """Whether the input at `position` is there."""
+    """Tell whether the input at `position` is there."""
     return position < len(node.inputs) and bool(node.inputs[position])
 
 
 def _is_closed(graph: WorkGraph, name: str) -> bool:
-    """Whether all extents of an input are known; those of an absent one are."""
+    """Tell whether all dims of an input are known; those of an absent one are."""
     known = known_type(graph, name) if name else None
     return not name or (known is not None and known.shape is not None)

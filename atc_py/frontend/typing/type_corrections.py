@@ -94,7 +94,7 @@ def corrected_types(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:
 
 
 def _window_shape(graph: WorkGraph, node: WorkNode, dims: _Open) -> _Open | None:
-    """The shape of the result of a pool or a transposed convolution on data of shape `dims`."""
+    """Work out the shape of a pool or a transposed convolution of data of shape `dims`."""
     attributes = _attributes(node)
     if node.op_type in _POOLS:
         extents, channels = _pool_extents(dims[_SPATIAL:], attributes), dims[1]
@@ -173,12 +173,11 @@ def _recurrent_types(graph: WorkGraph, node: WorkNode, x: ValueType) -> dict[str
         return {}
     directions, _, hidden = weights.shape
     first, second, _ = shape
+    whole: _Open = (first, directions, second, hidden)
+    last: _Open = (directions, second, hidden)
     if _attributes(node).get("layout"):
-        shapes: list[tuple[int | None, ...]] = [(first, second, directions, hidden)]
-        shapes += [(first, directions, hidden)] * 2
-    else:
-        shapes = [(first, directions, second, hidden)]
-        shapes += [(directions, second, hidden)] * 2
+        whole, last = (first, second, directions, hidden), (first, directions, hidden)
+    shapes = (whole, last, last)
     return {
         name: ValueType(x.element, dims)
         for name, dims in zip(node.outputs, shapes, strict=False)

@@ -77,7 +77,7 @@ def refusal_of(
 
 
 def _meets(node: Node, row: TargetOp, soc: Soc, wish: Wish) -> bool:
-    """Return True if a column of `soc` meets a wish."""
+    """Tell whether a column of `soc` meets a wish."""
     wanted, must = (wish.inputs, wish.outputs), (wish.exact_inputs, wish.exact_outputs)
     return choose_column(node, row, soc, wanted, falls=wish.falls, must=must) is not None
 

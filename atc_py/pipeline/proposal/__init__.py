@@ -1,1 +1,1 @@
-"""Dims for what a model leaves open: proposals that are tried, and what fits nearest to the user's."""
+"""Choices for dims that a model leaves open: proposals, and what fits nearest to the user's."""

@@ -1,4 +1,4 @@
-"""What is advised about open dims, as text for --input-shape."""
+"""Advice about open dims, as text for --input-shape."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["advice_of", "advise", "with_shapes"]
 
 
 def advise(file: OnnxFile, shapes: Mapping[str, Shape], judge: Judge) -> ShapeAdvice:
-    """Return shapes for the inputs that `shapes` leaves open, tried on the model.
+    """Find shapes for the inputs that `shapes` leaves open, and try them on the model.
 
     Shapes that contradict the model's own are passed over.
     """
@@ -46,7 +46,7 @@ def with_shapes(file: OnnxFile, shapes: Mapping[str, Shape]) -> OnnxFile:
 
 
 def advice_of(file: OnnxFile, proposal: Proposal, given: Mapping[str, Shape]) -> ShapeAdvice:
-    """The text for what a search came to: its best choice where that fits, else names of dims."""
+    """Write what a search came to: its best choice where that fits, else names of dims."""
     if not proposal.best.fits:
         return ShapeAdvice(open_form(file.inputs, given), fits=False, tried=proposal.count)
     names = (

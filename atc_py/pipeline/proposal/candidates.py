@@ -32,7 +32,7 @@ _CHANNEL_AXIS = {"Conv": 1, "Gemm": 1, "GRU": 2, "LSTM": 2, "MatMul": -1, "RNN":
 
 
 def values_for(dim: OpenDim, told: Mapping[OpenDim, int]) -> tuple[int, ...]:
-    """Return values to try for one dim.
+    """List the values to try for one dim.
 
     Args:
         dim: the dim.
@@ -51,7 +51,7 @@ def values_for(dim: OpenDim, told: Mapping[OpenDim, int]) -> tuple[int, ...]:
 def first_values(
     dims: Sequence[OpenDim], told: Mapping[OpenDim, int]
 ) -> Iterator[dict[OpenDim, int]]:
-    """Choices for all dims at once: one batch, and the other dims along their lists together."""
+    """Yield choices for all dims: one batch, and the other dims along their lists together."""
     lists = {dim: values_for(dim, told) for dim in dims}
     steady = {dim for dim in dims if dim.is_batch or dim in told or _is_channel(dim)}
     most = max((len(lists[dim]) for dim in dims if dim not in steady), default=1)
@@ -62,12 +62,12 @@ def first_values(
 
 
 def _is_channel(dim: OpenDim) -> bool:
-    """Return True if it is the number of channels of an image."""
+    """Tell whether a dim is the number of channels of an image."""
     return dim.rank >= _IMAGE_RANK and any(axis == 1 for _, axis in dim.places)
 
 
 def hints(view: ModelView, dims: Sequence[OpenDim]) -> dict[OpenDim, int]:
-    """The values of dims that weights tell: a Conv has as many input channels as its filter."""
+    """Read dims off weights: a Conv has as many input channels as its filter."""
     by_place = {place: dim for dim in dims for place in dim.places}
     found: dict[OpenDim, int] = {}
     for place, value in filter(None, map(_told, view.nodes)):
@@ -77,7 +77,7 @@ def hints(view: ModelView, dims: Sequence[OpenDim]) -> dict[OpenDim, int]:
 
 
 def _told(node: NodeView) -> tuple[tuple[str, int], int] | None:
-    """Return an axis of what the node reads, and how long its weights say that it is."""
+    """Return an axis of what the node reads, and the dim that its weights say it has."""
     axis = None if node.domain else _CHANNEL_AXIS.get(node.op_type)
     if axis is None or len(node.inputs) < 2:  # noqa: PLR2004
         return None
@@ -89,7 +89,7 @@ def _told(node: NodeView) -> tuple[tuple[str, int], int] | None:
 
 
 def _extent(node: NodeView, weights: TensorView) -> int | None:
-    """Return the extent of the weights that the first input must share, or None."""
+    """Return the dim of the weights that the first input must share, or None."""
     dims = weights.dims or ()
     if node.op_type == "Conv" and len(dims) > 1 and dims[1] is not None:
         group = node.attributes.get("group", 1)

@@ -1,4 +1,4 @@
-"""Judging a file whose inputs have dims that somebody chose: what the check says of it then."""
+"""Judgments of a file whose inputs have dims that somebody chose."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["Judge", "Judgment"]
 
 @dataclass(frozen=True, slots=True)
 class Judgment:
-    """What the check says of a file.
+    """Verdict of the check on a file.
 
     Attributes:
         file: the file, with the dims that were chosen.
@@ -46,7 +46,7 @@ class Judgment:
 
     @property
     def faults(self) -> tuple[Diagnostic, ...]:
-        """What contradicts ONNX."""
+        """Return what contradicts ONNX."""
         return self.view.faults
 
     def of(self, standing: Standing) -> dict[Hashable, Finding]:
@@ -55,13 +55,13 @@ class Judgment:
         return {key_of(each): each for each in found if each.standing is standing}
 
     def faults_beyond(self, known: Collection[Diagnostic]) -> list[Diagnostic]:
-        """Return faults at places where `known` has none."""
+        """List the faults at places where `known` has none."""
         places = {_place_of(each) for each in known}
         return [each for each in self.faults if _place_of(each) not in places]
 
 
 def key_of(finding: Finding) -> Hashable:
-    """What tells a finding from others of the model, whatever it makes of the node."""
+    """Return what tells a finding from others of the model, whatever it makes of the node."""
     place = finding.place
     return (
         finding.rule,
@@ -75,13 +75,13 @@ def key_of(finding: Finding) -> Hashable:
 
 
 def _place_of(fault: Diagnostic) -> Hashable:
-    """What tells a fault from others of the model; its message may name dims."""
+    """Return what tells a fault from others of the model; its message may name dims."""
     return fault.code, fault.place
 
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """Judges files as `check` does.
+    """Judge of files, by the rules of `check`.
 
     Attributes:
         conditions: precision mode and SoC.
@@ -94,10 +94,10 @@ class Judge:
     quant_bias: QuantBias | None = None
 
     def __call__(self, file: OnnxFile) -> Judgment:
-        """What is to be said of `file` with the dims that it states."""
+        """Judge `file` with the dims that it states."""
         return self.of_survey(file, surveyed(file, {}, quant_bias=self.quant_bias))
 
     def of_survey(self, file: OnnxFile, survey: Survey) -> Judgment:
-        """Return the same of a file that has been surveyed."""
+        """Judge a file that has been surveyed."""
         checked = check_view(survey.view, self.conditions, self.specs, history())
         return Judgment(file, survey, checked)

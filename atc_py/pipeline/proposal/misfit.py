@@ -32,7 +32,7 @@ _MULTIPLES = (2, 4, 8, 16, 32, 64)
 
 @dataclass(frozen=True, slots=True)
 class Misfit:
-    """The reason why the model does not take the user's dims.
+    """Reason why the model does not take the user's dims.
 
     Attributes:
         diagnostic: BAD_INPUT_SHAPE with the node where it shows, and what fits nearest.
@@ -45,7 +45,7 @@ class Misfit:
 
 @contextmanager
 def misfits_explained(file: OnnxFile, shapes: Mapping[str, Shape], judge: Judge) -> Iterator[None]:
-    """Where the block fails for dims that the user gave, fail with that reason instead.
+    """Replace what the block raises where dims that the user gave are the reason.
 
     Raises:
         AtcError: BAD_INPUT_SHAPE, or what the block raises.
@@ -63,7 +63,7 @@ def misfits_explained(file: OnnxFile, shapes: Mapping[str, Shape], judge: Judge)
 def find_misfit(
     file: OnnxFile, shapes: Mapping[str, Shape], judge: Judge, fault: Diagnostic
 ) -> Misfit | None:
-    """Return the user's dims as the reason for a fault; None where they are not.
+    """Show the user's dims to be the reason for a fault; return None where they are not.
 
     They are the reason where the model is sound with these dims open, and with others that are
     near, or that a search finds.
@@ -96,7 +96,7 @@ def find_misfit(
 def _diagnostic(
     file: OnnxFile, given: Mapping[str, Shape], fault: Diagnostic, found: Sequence[str]
 ) -> Diagnostic:
-    """BAD_INPUT_SHAPE for shapes, the fault that they lead to, and the texts of what fits."""
+    """Return compose BAD_INPUT_SHAPE of shapes, the fault that they lead to, and what fits."""
     where = str(replace(fault.place, file=None, field=None)) if fault.place else ""
     at = f"at {where}, " if where else ""
     several = len(found) > 1
@@ -125,7 +125,7 @@ def _place_of(fault: Diagnostic) -> object:
 
 
 def _fitting(search: Search, values: Mapping[OpenDim, int]) -> list[Tried]:
-    """Return choices near `values` that fit: the next smaller one and the next larger one."""
+    """Find choices near `values` that fit: the next smaller one and the next larger one."""
     same = search.at(values)
     if not same.faults:
         return [same]  # dims of one name were given different values
@@ -142,7 +142,7 @@ def _fitting(search: Search, values: Mapping[OpenDim, int]) -> list[Tried]:
 
 
 def _nearest(search: Search, values: Mapping[OpenDim, int], *, upwards: bool) -> Tried | None:
-    """The nearest choice, upwards or downwards, of which all dims but batches are multiples."""
+    """Find the nearest choice, up or down, of which all dims but batches are multiples."""
     faultless: Tried | None = None
     for multiple in search.few(_MULTIPLES):
         rounded = {
@@ -159,5 +159,5 @@ def _nearest(search: Search, values: Mapping[OpenDim, int], *, upwards: bool) ->
 
 
 def _rounded(value: int, multiple: int, *, upwards: bool) -> int:
-    """Return the nearest multiple that is not smaller, or not larger; at least one multiple."""
+    """Round to a multiple that is not smaller, or not larger; at least one multiple."""
     return max(1, (value + multiple - 1) // multiple if upwards else value // multiple) * multiple

@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["open_check"]
 
-_MOST_DIMS = 12
-"""Open dims of which it is found out, one by one, whether they decide."""
-
 _FIX = Words("fix the open dims with --input-shape", "请用 --input-shape 固定未定的维度")
 
 
@@ -40,7 +37,7 @@ def open_check(
     advice: ShapeAdvice,
     refused: Callable[[Judgment], list[Finding]],
 ) -> ModelCheck:
-    """Return the check with open dims, with what the dims that were tried say against it.
+    """Hold the check with open dims against the dims that were tried.
 
     Args:
         known: the judgment with open dims.
@@ -79,7 +76,7 @@ def _certain(known: Judgment, refused: Callable[[Judgment], list[Finding]]) -> f
 
 
 def _held_against(known: Judgment, witness: Judgment, text: str) -> ModelCheck:
-    """Return the check without errors that a choice of dims refutes: they are not decided."""
+    """Return the check without errors that a choice of dims refutes."""
     there = witness.of(Standing.ERROR)
     refuted = {key: each for key, each in known.of(Standing.ERROR).items() if key not in there}
     gone = known.faults_beyond(witness.faults)
@@ -90,7 +87,7 @@ def _held_against(known: Judgment, witness: Judgment, text: str) -> ModelCheck:
 
 
 def _reasons(known: Judgment, best: Tried, count: int) -> Iterator[Finding]:
-    """What is wrong with the best choice where none fits, as findings that are not decided."""
+    """Yield what is wrong with the best choice where none fits, as not decided."""
     reason = Words(
         f"so with the best of {count} choices of dims", f"在试过的 {count} 种维度中最好的一种下如此"
     )
@@ -103,10 +100,10 @@ def _reasons(known: Judgment, best: Tried, count: int) -> Iterator[Finding]:
 
 
 def _deciding(check: ModelCheck, search: Search, best: Tried) -> tuple[OpenDim, ...]:
-    """The open dims but for which everything would be decided; all where that is not found out."""
+    """Find the open dims that leave something undecided; return all where it is too many."""
     if not any(each.standing is Standing.UNKNOWN for each in check.findings):
         return ()
-    if not best.fits or len(search.dims) > _MOST_DIMS:
+    if not best.fits or not search.may_open_each:
         return search.dims
     settled = best.judgment.of(Standing.UNKNOWN).keys()
     found = tuple(

@@ -22,7 +22,7 @@ _SUM = re.compile(r"\s*\w+\s*(\+\s*\w+\s*)+")
 
 
 def open_dims(inputs: Iterable[DeclaredInput]) -> tuple[OpenDim, ...]:
-    """The open dims of inputs of known rank, in order; sums of others are none of their own."""
+    """List the open dims of inputs of known rank; sums of others are none of their own."""
     places: dict[str | tuple[str, int], list[tuple[str, int]]] = {}
     ranks: dict[str, int] = {}
     for declared in inputs:
@@ -40,18 +40,18 @@ def open_dims(inputs: Iterable[DeclaredInput]) -> tuple[OpenDim, ...]:
 
 
 def _terms(name: str) -> list[str]:
-    """Return the terms of a sum; the name itself where it is none."""
+    """Split a sum into its terms; return the name itself where it is none."""
     return [term.strip() for term in name.split("+")] if _SUM.fullmatch(name) else [name]
 
 
 def _is_sum(name: str, names: Iterable[str]) -> bool:
-    """Return True if a name is a sum of numbers and of names of other dims."""
+    """Tell whether a name is a sum of numbers and of names of other dims."""
     terms = _terms(name)
     return len(terms) > 1 and all(term.isdecimal() or term in names for term in terms)
 
 
 def chosen(file: OnnxFile, values: Mapping[OpenDim, int]) -> OnnxFile:
-    """`file` as if its inputs had these values where it leaves them open; the rest stays open."""
+    """Return `file` as if its inputs had these values; the rest stays open."""
     by_place = {place: value for dim, value in values.items() for place in dim.places}
     by_name = {dim.name: value for dim, value in values.items() if dim.name}
     inputs = tuple(_with_values(each, by_place, by_name) for each in file.inputs)
@@ -72,7 +72,7 @@ def _with_values(
 
 
 def _sum(name: str, by_name: Mapping[str, int]) -> int | str:
-    """Return the value of a sum, or the name where a term is open or it is none."""
+    """Work out a sum; return the name where a term is open or it is none."""
     terms = _terms(name)
     found = [int(term) if term.isdecimal() else by_name.get(term) for term in terms]
     known = [term for term in found if term is not None]
@@ -102,7 +102,7 @@ def given_dims(inputs: Sequence[DeclaredInput], shapes: Mapping[str, Shape]) -> 
 
 
 def open_form(inputs: Iterable[DeclaredInput], shapes: Mapping[str, Shape]) -> str:
-    """The text of --input-shape with names, or `?`, for what is open; numbers for the rest."""
+    """Write the text of --input-shape with names, or `?`, for what is open."""
     return ";".join(
         f"{each.name}:{','.join(_labels(each, shapes))}"
         for each in inputs

@@ -33,7 +33,7 @@ _RANKS = (4, 3, 2, 1, 5, 0)
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """A choice and what came of it.
+    """Choice of dims and its judgment.
 
     Attributes:
         values: the value of each dim.
@@ -49,18 +49,18 @@ class Tried:
 
     @property
     def fits(self) -> bool:
-        """True if nothing is wrong that is not wrong anyway."""
+        """Tell whether nothing is wrong that is not wrong anyway."""
         return not (self.faults or self.errors)
 
     @property
     def rank(self) -> tuple[int, int]:
-        """What is smaller the better it is."""
+        """Return what is smaller the better the choice is."""
         return self.faults, self.errors
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What a search came to.
+    """Result of a search.
 
     Attributes:
         best: the best choice.
@@ -72,7 +72,7 @@ class Proposal:
 
 
 class Search:
-    """Tries choices of the dims that a file leaves open.
+    """Search for values of the dims that a file leaves open.
 
     Args:
         file: the file.
@@ -89,16 +89,21 @@ class Search:
         self._errors = known.of(Standing.ERROR).keys()
         self.dims = open_dims(self._file.inputs)
         self._tried: dict[tuple[int | None, ...], Tried] = {}
-        nodes = max(1, len(known.view.nodes))
-        self._limit = min(_MOST_TRIALS, max(_FEWEST_TRIALS, _MOST_NODES // nodes))
+        self._nodes = max(1, len(known.view.nodes))
+        self._limit = min(_MOST_TRIALS, max(_FEWEST_TRIALS, _MOST_NODES // self._nodes))
+
+    @property
+    def may_open_each(self) -> bool:
+        """Tell whether the file may be judged once for each of its dims."""
+        return len(self.dims) <= _MOST_TRIALS and len(self.dims) * self._nodes <= _MOST_NODES
 
     @property
     def may_go_on(self) -> bool:
-        """True if one more choice may be tried."""
+        """Tell whether one more choice may be tried."""
         return len(self._tried) < self._limit
 
     def propose(self) -> Proposal:
-        """Return the first choice that fits, or the best of those tried."""
+        """Find the first choice that fits, or the best of those tried."""
         told = hints(self._known.view, self.dims)
         best: Tried | None = None
         for values in first_values(self.dims, told):
@@ -115,7 +120,7 @@ class Search:
         return Proposal(best, len(self._tried))
 
     def _along_each(self, best: Tried, told: Mapping[OpenDim, int]) -> Tried:
-        """Return the best choice that differs in one dim after the other."""
+        """Find the best choice that differs in one dim after the other."""
         for dim in self.dims:
             for value in values_for(dim, told):
                 if best.fits or not self.may_go_on:
@@ -129,11 +134,11 @@ class Search:
         return found if best is None or found.rank < best.rank else best
 
     def few(self, values: Sequence[int]) -> Sequence[int]:
-        """As many of some values, the largest, as the bound on trials leaves for two rounds."""
+        """Return the largest of some values, as many as the bound leaves for two rounds."""
         return values[-max(1, self._limit // 2) :]
 
     def at(self, values: Mapping[OpenDim, int]) -> Tried:
-        """Return one choice, which may leave dims open; each is judged once."""
+        """Try one choice, which may leave dims open; each is judged once."""
         key = tuple(values.get(dim) for dim in self.dims)
         if key not in self._tried:
             judgment = self._judge(chosen(self._file, values))
@@ -143,7 +148,7 @@ class Search:
         return self._tried[key]
 
     def leaving_open(self, best: Tried, dim: OpenDim) -> Judgment:
-        """Return the judgment with one dim open and the others as chosen."""
+        """Judge the file with one dim open and the others as chosen."""
         values = {each: value for each, value in best.values.items() if each != dim}
         return self._judge(chosen(self._file, values))
 
@@ -151,7 +156,7 @@ class Search:
 def _ranked(
     file: OnnxFile, judge: Callable[[OnnxFile], Judgment], known: Judgment
 ) -> tuple[OnnxFile, Judgment]:
-    """The file with a rank for each input of unknown rank: the one that contradicts least."""
+    """Give each input of unknown rank the rank that contradicts least."""
     for position, declared in enumerate(file.inputs):
         if declared.dims is not None or declared.kind:
             continue

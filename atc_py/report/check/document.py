@@ -121,7 +121,7 @@ class Biases(_Part, frozen=True, kw_only=True):
 
 
 class OpenAxis(_Part, frozen=True, kw_only=True):
-    """An axis of an input whose dim the model leaves open.
+    """Axis of an input whose dim the model leaves open.
 
     Attributes:
         input: the input.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atc_py.diag import Words
+from atc_py.report.escape import clipped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,7 +16,7 @@ __all__ = ["deciding_text", "hint_text"]
 
 
 def hint_text(model: Model, language: str) -> str:
-    """Return the words before the shapes proposed for open dims."""
+    """Return the sentence before the shapes for open dims."""
     if model.shape_hint_fits:
         words = Words(
             "Some dims are open. The model takes these, which are a proposal; put your own in "
@@ -32,7 +33,7 @@ def hint_text(model: Model, language: str) -> str:
 
 
 def deciding_text(model: Model, language: str) -> str:
-    """Return the dims that undecided findings depend on: `height and width of images decide`."""
+    """Say which dims decide: `height and width of images decide`; mostly empty."""
     if not model.deciding:
         return ""
     dims = _dims(model.deciding)
@@ -41,13 +42,13 @@ def deciding_text(model: Model, language: str) -> str:
         inputs = tuple(dict.fromkeys(each.input for each in axes))
         labels.setdefault(inputs, []).append(_label(axes[0]))
     parts = [_of_inputs(inputs, named) for inputs, named in labels.items()]
-    text = Words(_listed([each.en for each in parts]), "、".join(each.zh for each in parts))
+    text = Words(_listed([each.en for each in parts]), " 和 ".join(each.zh for each in parts))
     verb = "decide" if len(dims) > 1 else "decides"
-    return Words(f"{text.en} {verb}", f"取决于{text.zh}").in_language(language)
+    return Words(f"{text.en} {verb}", f"取决于 {text.zh}").in_language(language)
 
 
 def _dims(axes: Sequence[OpenAxis]) -> list[list[OpenAxis]]:
-    """Return the axes by the dims that they have; one without a name is a dim of its own."""
+    """Group the axes by the dims that they have; one without a name is a dim of its own."""
     dims: dict[str | tuple[str, int], list[OpenAxis]] = {}
     for each in axes:
         dims.setdefault(each.name or (each.input, each.axis), []).append(each)
@@ -55,19 +56,21 @@ def _dims(axes: Sequence[OpenAxis]) -> list[list[OpenAxis]]:
 
 
 def _label(axis: OpenAxis) -> Words:
-    """Return a dim by its name, else by its axis."""
-    return Words.same(axis.name) if axis.name else Words(f"axis {axis.axis}", f"轴 {axis.axis}")
+    """Name a dim, or its axis where it has no name."""
+    name = clipped(axis.name)
+    return Words.same(name) if name else Words(f"axis {axis.axis}", f"轴 {axis.axis}")
 
 
 def _of_inputs(inputs: Sequence[str], labels: Sequence[Words]) -> Words:
-    """Return `height and width of images`."""
-    named, names = _listed([each.en for each in labels]), _listed(inputs)
-    return Words(
-        f"{named} of {names}", f" {'、'.join(inputs)} 的 {'、'.join(each.zh for each in labels)}"
-    )
+    """Name dims with their inputs: `height and width of images`."""
+    shown = [clipped(each) for each in inputs]
+    named, names = _listed([each.en for each in labels]), _listed(shown)
+    chinese = "、".join(each.zh for each in labels)
+    space = " " if chinese[:1].isascii() else ""  # Chinese sets a space before Latin text only
+    return Words(f"{named} of {names}", f"{'、'.join(shown)} 的{space}{chinese}")
 
 
 def _listed(texts: Sequence[str]) -> str:
-    """Return `a`, `a and b`, `a, b and c`."""
+    """List texts: `a`, `a and b`, `a, b and c`."""
     *most, last = texts
     return f"{', '.join(most)} and {last}" if most else last

@@ -27,7 +27,7 @@ BINS = 8
 def build_open_detector(
     shape: Sequence[int | str] = (1, 3, "height", "width"), opset: int = 13, seed: int = 3
 ) -> onnx.ModelProto:
-    """Images -> boxes and scores [n, 4 + classes, cells].
+    """Build images -> boxes and scores [n, 4 + classes, cells].
 
     The decode head works its grid of cells out of the shapes of the features: Shape, Gather, Mul of
     int64, Range, ConstantOfShape and Expand, none of which is left once height and width are fixed.
@@ -47,7 +47,7 @@ def build_open_detector(
 
 
 def _block(net: Net, x: str, channels: tuple[int, int], kernel: int, stride: int = 1) -> str:
-    """Conv, then x * sigmoid(x)."""
+    """Add a Conv, then x * sigmoid(x)."""
     width, out = channels
     y = net.op(
         "Conv",
@@ -62,7 +62,7 @@ def _block(net: Net, x: str, channels: tuple[int, int], kernel: int, stride: int
 
 
 def _pyramid(net: Net, image: str) -> list[str]:
-    """Features of 8 channels at each stride; the coarse ones are enlarged and joined."""
+    """Add features of 8 channels at each stride; the coarse ones are enlarged and joined."""
     x = _block(net, _block(net, image, (3, 4), 3, 2), (4, 6), 3, 2)
     fine = _block(net, x, (6, 8), 3, 2)
     middle = _block(net, fine, (8, 8), 3, 2)
@@ -73,7 +73,7 @@ def _pyramid(net: Net, image: str) -> list[str]:
 
 
 def _twice(net: Net, x: str) -> str:
-    """Height and width doubled."""
+    """Double height and width."""
     return net.op(
         "Resize",
         x,
@@ -86,14 +86,14 @@ def _twice(net: Net, x: str) -> str:
 
 
 def _head(net: Net, features: str) -> str:
-    """Bins of the distances, then scores, for each cell."""
+    """Add bins of the distances, then scores, for each cell."""
     boxes = net.op("Conv", _block(net, features, (8, 8), 3), net.weights(4 * BINS, 8, 1, 1))
     scores = net.op("Conv", _block(net, features, (8, 8), 3), net.weights(CLASSES, 8, 1, 1))
     return net.op("Concat", boxes, scores, axis=1)
 
 
 def _grid(net: Net, features: Sequence[str]) -> tuple[str, str]:
-    """Middles of all cells [1, 2, cells], and the strides of their levels [1, cells]."""
+    """Work out the middles of all cells [1, 2, cells], and their strides [1, cells]."""
     points, strides = [], []
     for level, stride in zip(features, STRIDES, strict=True):
         height, width = (_number(net, level, axis) for axis in (2, 3))
@@ -113,26 +113,26 @@ def _grid(net: Net, features: Sequence[str]) -> tuple[str, str]:
 
 
 def _number(net: Net, x: str, axis: int) -> str:
-    """One extent of x as a scalar of int64."""
+    """Read one dim of x as a scalar of int64."""
     return net.op("Gather", net.op("Shape", x), net.const(axis, np.int64), axis=0)
 
 
 def _middles(net: Net, count: str) -> str:
-    """0.5, 1.5, ... as many as `count` says."""
+    """Count 0.5, 1.5, ... as far as `count` says."""
     zero, one = net.const(0, np.int64), net.const(1, np.int64)
     numbers = net.op("Cast", net.op("Range", zero, count, one), to=TensorProto.FLOAT)
     return net.op("Add", numbers, net.const(0.5))
 
 
 def _single(value: float) -> onnx.TensorProto:
-    """A tensor of one float."""
+    """Make a tensor of one float."""
     from onnx import helper
 
     return helper.make_tensor("value", TensorProto.FLOAT, [1], [value])
 
 
 def _distances(net: Net, bins: str) -> str:
-    """What the bins amount to: [n, 4, cells]."""
+    """Sum up the bins: [n, 4, cells]."""
     spread = net.view(bins, net.extent(bins, 0), 4, BINS, net.extent(bins, 2))
     likely = net.op("Softmax", net.op("Transpose", spread, perm=[0, 3, 1, 2]), axis=3)
     steps = net.const(np.arange(BINS).reshape(1, BINS, 1, 1))
@@ -141,7 +141,7 @@ def _distances(net: Net, bins: str) -> str:
 
 
 def _boxes(net: Net, distances: str, grid: str) -> str:
-    """Middles and sizes of the boxes, in cells."""
+    """Work out middles and sizes of the boxes, in cells."""
     before, after = _split(net, distances, [2, 2])
     low, high = net.op("Sub", grid, before), net.op("Add", grid, after)
     middle = net.op("Div", net.op("Add", low, high), net.const(2.0))
@@ -149,7 +149,7 @@ def _boxes(net: Net, distances: str, grid: str) -> str:
 
 
 def _split(net: Net, x: str, parts: list[int]) -> list[str]:
-    """The parts of x along its channels."""
+    """Split x along its channels."""
     if net.opset < 13:
         return net.ops("Split", x, count=len(parts), axis=1, split=parts)
     return net.ops("Split", x, net.longs(*parts), count=len(parts), axis=1)
