@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from onnx import helper
 
-from atc_py.check import evaluate
+from atc_py.check import evaluate, restating
 from atc_py.check.alike import likeness
 from atc_py.check.findings import Standing
 from atc_py.check.specimens import compiled_nodes
@@ -123,7 +123,7 @@ def test_rules_are_asked_once_of_sound_nodes_and_each_time_of_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
-    original = evaluate.place_node
+    original = restating.place_node
 
     def counted(node: NodeView, *args: Any) -> Placement | object:
         asked.append(node.name)

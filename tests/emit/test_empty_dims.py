@@ -79,7 +79,8 @@ def with_shapes(node: Node, shapes: Sequence[Shape]) -> Graph | None:
     types = [None if each is None else replace(each.type, dims=next(given)) for each in node.inputs]
     facts = tuple(None if each is None else TensorFacts(each.dtype, each.dims) for each in types)
     stated = tuple(TensorFacts(each.type.dtype, each.type.dims) for each in node.outputs)
-    attributes = {each.name: each.default for each in row.attributes} | node.attributes
+    defaults = {x.name: x.default for x in row.attributes if x.default is not None}
+    attributes = defaults | node.attributes
     try:
         results = kernel.types(NodeFacts(node.op, "", node.engine.value, facts, stated, attributes))
     except NodeError:

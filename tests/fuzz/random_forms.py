@@ -6,6 +6,7 @@ misses by little.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -32,13 +33,18 @@ def random_form(rng: random.Random) -> onnx.ModelProto:
     return draft.model()
 
 
+def _named(function: Callable[..., None], name: str, draft: Draft) -> None:
+    """Draft a node of the operator `name`."""
+    function(draft, name)
+
+
 def form(*operators: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Register the function that drafts nodes of some operators, which it takes by name."""
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
         for operator in operators:
             assert operator not in FORMS, operator
-            FORMS[operator] = lambda draft, name=operator: function(draft, name)
+            FORMS[operator] = partial(_named, function, operator)
         return function
 
     return register
@@ -230,13 +236,15 @@ def _along(draft: Draft, op: str) -> None:
             chosen["largest"] = _maybe(draft, 0.3, 0)
         draft.node(op, [x, count] if draft.opset >= 10 else [x], 2, **chosen)
     elif op == "CumSum":
-        flags = {name: _maybe(draft, 0.3, 1) for name in ("exclusive", "reverse")}
+        flags: dict[str, Any] = {name: _maybe(draft, 0.3, 1) for name in ("exclusive", "reverse")}
         whole = rng.choice(("int32", "int64"))
         where = draft.list_of([axis], whole) if rng.random() < 0.1 else draft.const(axis, whole)
         draft.node(op, [draft.fed(shape, dtype), where], **flags)
     else:
         lengths = draft.tensor([_near(draft, shape[1] if len(shape) > 1 else 1)], "int64")
-        axes = rng.choice(({}, {"batch_axis": 0, "time_axis": 1}, {"batch_axis": axis}))
+        axes: dict[str, Any] = rng.choice(
+            ({}, {"batch_axis": 0, "time_axis": 1}, {"batch_axis": axis})
+        )
         draft.node(op, [draft.fed(shape, dtype), lengths], **axes)
 
 
@@ -320,7 +328,7 @@ def _concat(draft: Draft, op: str) -> None:
     rng = draft.rng
     shape, dtype = _shape(draft), rng.choice(_ANY)
     axis = _axis(draft, len(shape))
-    parts = []
+    parts: list[Any] = []
     for _ in range(rng.choice((1, 2, 2, 3))):
         part = [_near(draft, extent) if rng.random() < 0.05 else extent for extent in shape]
         part[axis % len(part)] = rng.choice((0, 1, 2, 3))

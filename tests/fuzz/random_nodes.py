@@ -14,7 +14,7 @@ from tests.spec.one_node import build
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from atc_py.spec import Attribute, OpSpec
 
@@ -79,7 +79,7 @@ class _Changed:
     def _shape(self, name: str) -> list[int] | None:
         """The shape of an input by now; None for an absent one."""
         found = self.shapes.get(name, self._spec.example.inputs.get(name))
-        return None if found is None else [each for each in found if each is not None]
+        return None if found is None else list(found)
 
     def _given(self) -> str | None:
         """An input that is there."""
@@ -189,12 +189,13 @@ class _Changed:
         old = self._spec.example.attributes.get(row.name, row.default)
         count = len(old) if isinstance(old, tuple | list) else rng.randint(0, 4)
         count = max(0, count + rng.choice((0, 0, 0, 0, 0, -1, 1)))
-        one = {
+        makers: dict[AttributeType, Callable[[], Any]] = {
             AttributeType.INT: lambda: rng.choice(_INTS),
             AttributeType.FLOAT: lambda: rng.choice(_FLOATS),
             AttributeType.BOOL: lambda: rng.random() < 0.5,
             AttributeType.STRING: lambda: self._word(row),
-        }.get(kind)
+        }
+        one = makers.get(kind)
         if one is None:
             return None
         if not row.type.is_list:

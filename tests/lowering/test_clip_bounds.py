@@ -25,7 +25,7 @@ def clipped(opset: int, dtype: DType, low: float | None, high: float | None, mod
     """`LINE`, clipped by bounds that may be absent."""
     with np.errstate(over="ignore"):
         x = LINE.astype(dtype.numpy)
-    given = {name: n for name, n in (("min", low), ("max", high)) if n is not None}
+    given: dict[str, Any] = {name: n for name, n in (("min", low), ("max", high)) if n is not None}
     if opset < 11:
         model = one_node_model("Clip", {"x": x}, opset, **given)
     else:
@@ -68,9 +68,13 @@ def test_absent_bound_is_a_limit_of_the_dtype_itself_from_opset_12_on(opset: int
 def test_absent_bound_of_float32_is_its_largest_number(opset: int) -> None:
     largest = float(np.finfo(np.float32).max)
     found = clipped(opset, F32, None, 1.0, KEEP)
-    np.testing.assert_array_equal(found[[0, 1, -2, -1]], np.float32([-largest, -7e4, 1.0, NAN]))
+    np.testing.assert_array_equal(
+        found[[0, 1, -2, -1]], np.array([-largest, -7e4, 1.0, NAN], np.float32)
+    )
 
 
 def test_bound_beyond_float16_bounds_nothing() -> None:
     found = clipped(13, F32, -1e6, 1e6, NARROW)
-    np.testing.assert_array_equal(found[[0, 1, -3, -2]], np.float32([-INF, -INF, INF, INF]))
+    np.testing.assert_array_equal(
+        found[[0, 1, -3, -2]], np.array([-INF, -INF, INF, INF], np.float32)
+    )

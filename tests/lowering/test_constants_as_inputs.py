@@ -99,25 +99,25 @@ def test_constants_give_what_inputs_give(spec: OpSpec, tmp_path: Path) -> None:
 
 FORMS: dict[str, tuple[str, dict[str, Array], dict[str, Any], list[float]]] = {
     "log-softmax far below": (
-        "LogSoftmax", {"x": np.float32([0, -1000])}, {"axis": 0}, [0, -1000]),
+        "LogSoftmax", {"x": np.array([0, -1000], np.float32)}, {"axis": 0}, [0, -1000]),
     "norm of integers": (
         "ReduceL2", {"x": np.array([3 * 10**9, 4 * 10**9])}, {"axes": [0]}, [5 * 10**9]),
     "norm of halves": (
-        "ReduceL2", {"x": np.float16([3000, 4000])}, {"axes": [0]}, [5000]),
+        "ReduceL2", {"x": np.array([3000, 4000], np.float16)}, {"axes": [0]}, [5000]),
     "mean of halves": (
-        "ReduceMean", {"x": np.float16([60000, 60000])}, {"axes": [0]}, [60000]),
+        "ReduceMean", {"x": np.array([60000, 60000], np.float16)}, {"axes": [0]}, [60000]),
     "cast of what is no number": (
-        "Cast", {"x": np.float32([NAN, INF, -1e9, 300.7])}, {"to": onnx.TensorProto.INT8},
+        "Cast", {"x": np.array([NAN, INF, -1e9, 300.7], np.float32)}, {"to": onnx.TensorProto.INT8},
         [0, 127, -128, 127]),
     "maximum beside NaN": (
-        "MaxPool", {"x": np.float32([1, NAN, 2]).reshape(1, 1, 1, 3)}, {"kernel_shape": [1, 2]},
+        "MaxPool", {"x": np.array([1, NAN, 2], np.float32).reshape(1, 1, 1, 3)}, {"kernel_shape": [1, 2]},
         [NAN, NAN]),
     "products of infinities": (
-        "Conv", {"x": np.float32([INF, 1]).reshape(1, 1, 1, 2), "w": np.zeros((1, 1, 1, 1), np.float32)},
+        "Conv", {"x": np.array([INF, 1], np.float32).reshape(1, 1, 1, 2), "w": np.zeros((1, 1, 1, 1), np.float32)},
         {}, [NAN, 0]),
     "last of a length with a fraction": (
         "Resize",
-        {"x": np.float32([0, 10, 20, 30]), "roi": np.float32([]), "scales": np.float32([1.3])},
+        {"x": np.array([0, 10, 20, 30], np.float32), "roi": np.array([], np.float32), "scales": np.array([1.3], np.float32)},
         {"mode": "linear", "coordinate_transformation_mode": "align_corners"},
         [0, 7.5, 15, 22.5, 30]),
 }  # fmt: skip

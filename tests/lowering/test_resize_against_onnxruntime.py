@@ -138,7 +138,9 @@ def test_extents_are_products_of_float32(
     x = picture(1, 1, 1, extent)
     roi = np.array([0, 0, 0, 0, 1, 1, 1, 1], np.float32)
     constants = {"roi": roi, "scales": np.array([1, 1, 1, scale], np.float32)}
-    attributes = {"mode": "linear", "coordinate_transformation_mode": coordinates}
+    attributes: dict[str, Any] = {
+        "mode": "linear", "coordinate_transformation_mode": coordinates
+    }  # fmt: skip
     agree(x, 11, constants, **attributes)
     model = one_node_model("Resize", {"x": x}, 11, constants=constants, **attributes)
     assert run_in_mode(model, {"x": x}, MODES[0]).shape == (1, 1, 1, result)

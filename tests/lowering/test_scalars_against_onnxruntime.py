@@ -147,7 +147,7 @@ def refused(op_type: str, shapes: list[tuple[int, ...]], constants: list[Array],
         for at, shape in enumerate(shapes)
     ]
     weights = [numpy_helper.from_array(array, f"c{at}") for at, array in enumerate(constants)]
-    names = [each.name for each in (*infos, *weights)]
+    names = [*(each.name for each in infos), *(each.name for each in weights)]
     node = helper.make_node(op_type, names, ["y"], name="node")
     element = onnx.TensorProto.INT64 if op_type == "NonMaxSuppression" else onnx.TensorProto.FLOAT
     output = helper.make_tensor_value_info("y", element, None)

@@ -195,11 +195,17 @@ def test_resize_keeps_an_element_beside_an_infinite_one(coordinates: str, mode: 
 
 def test_sign_of_nan_is_nan() -> None:
     feeds = {"x": np.array([NAN, -0.0, -INF], np.float16)}
-    np.testing.assert_array_equal(compiled_or_skipped("Sign", feeds), np.float16([NAN, 0, -1]))
+    np.testing.assert_array_equal(
+        compiled_or_skipped("Sign", feeds), np.array([NAN, 0, -1], np.float16)
+    )
 
 
 def test_where_keeps_the_sign_of_zero() -> None:
-    feeds = {"c": np.array([True, False]), "x": np.float32([-0.0, 1]), "y": np.float32([1, -0.0])}
+    feeds = {
+        "c": np.array([True, False]),
+        "x": np.array([-0.0, 1], np.float32),
+        "y": np.array([1, -0.0], np.float32),
+    }
     (found,) = compiled(one_node_model("Where", feeds, 13), feeds).values()
     assert np.signbit(found).all()
 

@@ -74,7 +74,7 @@ def test_same_padding_has_its_windows_whatever_ceil_mode_is(
     op: str, auto_pad: str, size: int, kernel: int, stride: int, tmp_path: Path
 ) -> None:
     # The file states what onnx infers, which is a window too many for some of these.
-    results = []
+    results: list[Any] = []
     for ceil in (0, 1):
         model = pool(
             op,

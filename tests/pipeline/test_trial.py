@@ -11,7 +11,9 @@ from atc_py.check.findings import Standing
 from atc_py.diag import Place, Words
 from atc_py.diag.codes import BAD_NODE, NO_KERNEL
 from atc_py.ir import Phase
+from atc_py.lowering import lower
 from atc_py.options.compile_options import PrecisionMode
+from atc_py.passes import manager
 from atc_py.passes.precision.refusals import Refusal
 from atc_py.pipeline import trial
 from tests.check.checks import checked, residual_network
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 def lowered(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many nodes each lowering of a trial gets."""
     counts: list[int] = []
-    original = trial.lower_model
+    original = lower.lower_model
 
     def counted(model: SourceModel, specs: Library | None = None) -> Graph:
         counts.append(len(model.nodes))
@@ -69,13 +71,15 @@ def test_whole_model_is_compiled_where_kernels_depend_on_neighbors(
 def test_node_without_a_kernel_apart_from_the_rest_is_looked_at_in_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lowered: list[int]
 ) -> None:
-    original = trial.run_passes
+    original = manager.run_passes
     runs: list[Phase | None] = []
 
     def refusing(graph: Graph, context: PassContext, *, until: Phase | None = None) -> object:
         runs.append(until)
         if len(runs) == 1:
-            context.decisions.refused.append(Refusal("Relu", Place(), Words("", ""), Words("", "")))
+            context.decisions.refused.append(
+                Refusal("Relu", Place(), Words("", ""), Words("", ""), "sim", "")
+            )
             raise NO_KERNEL.error("apart from the rest")
         return original(graph, context, until=until)
 
@@ -88,7 +92,7 @@ def test_node_without_a_kernel_apart_from_the_rest_is_looked_at_in_it(
 def test_what_stops_the_whole_model_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    original = trial.lower_model
+    original = lower.lower_model
     calls: list[int] = []
 
     def stops(model: SourceModel, specs: Library | None = None) -> Graph:
