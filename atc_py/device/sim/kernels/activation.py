@@ -15,6 +15,8 @@ from atc_py.device.sim.typing_rules import one_dtype, require_float, require_ran
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from atc_py.device.sim.primitives.blocks import Formula
+
 __all__: list[str] = []
 
 _SELU_ALPHA, _SELU_SCALE = 1.6732631921768188, 1.0507010221481323
@@ -43,31 +45,45 @@ def celu(call: Call) -> None:
 def elu(call: Call) -> None:
     """`y = scale * x` from 0 on, -0 included, `alpha * scale * (exp(input_scale * x) - 1)` below."""
     node = call.node
-    scale, input_scale = node.number("scale"), node.number("input_scale")
-    falling = node.number("alpha") * scale
+    alpha, scale = node.number("alpha"), node.number("scale")
+    input_scale = node.number("input_scale")
+    plain = 0 <= alpha <= 1 and scale == input_scale == 1
+    by_blocks(call, _elu_above_x(alpha) if plain else _elu_of_sides(alpha, scale, input_scale))
+
+
+def _elu_above_x(alpha: float) -> Formula:
+    """Elu as the larger of x and `alpha * (exp(min(x, 0)) - 1)`, which it is for alpha up to 1.
+
+    -0 is the second operand, which a minimum of equal ones gives where it does not tell them apart.
+    """
 
     def formula(x: NDArray[Any], out: NDArray[Any], scratch: NDArray[Any]) -> None:
         real = x.dtype.type
-        rising = call.workspace.take("rising", x.shape, x.dtype)
-        np.minimum(x, real(0), out=scratch)
-        np.maximum(x, real(0), out=rising)
-        _scaled(scratch, input_scale)
+        np.minimum(real(0), x, out=scratch)
         np.expm1(scratch, out=scratch)
-        _scaled(scratch, falling)
-        _scaled(rising, scale)
-        np.add(rising, scratch, out=scratch)
-        if falling >= 0 < scale:
-            np.copysign(scratch, x, out=out)
-        else:
-            np.copyto(out, np.where(x == 0, x * real(scale), scratch))
+        if alpha != 1:
+            np.multiply(scratch, real(alpha), out=scratch)
+        np.maximum(x, scratch, out=out)
 
-    by_blocks(call, formula)
+    return formula
 
 
-def _scaled(values: NDArray[Any], factor: float) -> None:
-    """`values` times `factor`, in place."""
-    if factor != 1:
-        np.multiply(values, values.dtype.type(factor), out=values)
+def _elu_of_sides(alpha: float, scale: float, input_scale: float) -> Formula:
+    """Elu as the sum of what both sides of 0 give, one of which is 0; zeros are put back."""
+
+    def formula(x: NDArray[Any], out: NDArray[Any], scratch: NDArray[Any]) -> None:
+        real, zeros = x.dtype.type, np.flatnonzero(x == 0)
+        kept = x[zeros] * real(scale)
+        np.minimum(x, real(0), out=scratch)
+        np.multiply(scratch, real(input_scale), out=scratch)
+        np.expm1(scratch, out=scratch)
+        np.multiply(scratch, real(alpha * scale), out=scratch)
+        np.maximum(x, real(0), out=out)
+        np.multiply(out, real(scale), out=out)
+        np.add(out, scratch, out=out)
+        out[zeros] = kept
+
+    return formula
 
 
 @kernel("Selu", same_float_as_x, in_place=True, finishes=True)
@@ -107,18 +123,23 @@ def hard_sigmoid(call: Call) -> None:
 def leaky_relu(call: Call) -> None:
     """`y = x` from 0 on, -0 included, `negative_slope * x` below.
 
-    It is the larger of the two for slopes up to 1, the smaller one for steeper ones.
+    It is the larger of the two for slopes up to 1, the smaller one for steeper ones. For slopes
+    that do not rise, zeros are put back.
     """
     slope = call.node.number("negative_slope")
 
     def formula(x: NDArray[Any], out: NDArray[Any], scratch: NDArray[Any]) -> None:
         factor = x.dtype.type(slope)
-        np.multiply(x, factor, out=scratch)
         if factor > 0:
+            np.multiply(x, factor, out=scratch)
             (np.maximum if factor <= 1 else np.minimum)(x, scratch, out=out)
-        else:
-            np.copyto(scratch, x, where=x >= 0)
-            np.copyto(out, scratch)
+            return
+        zeros = np.flatnonzero(x == 0)
+        kept = x[zeros]
+        np.minimum(x, x.dtype.type(0), out=scratch)
+        np.multiply(scratch, factor, out=scratch)
+        np.maximum(x, scratch, out=out)
+        out[zeros] = kept
 
     by_blocks(call, formula)
 

@@ -27,26 +27,19 @@ def integer_norms(x: NDArray[Any], axes: tuple[int, ...], *, keepdims: bool) -> 
     It is at most the largest number of x's dtype: like every real number that becomes an integer,
     it saturates.
     """
-    magnitudes = _magnitudes(x)
-    largest = int(magnitudes.max(initial=0))
     count = math.prod(x.shape[axis] for axis in axes)
+    largest = max(int(x.max(initial=0)), -int(x.min(initial=0)))
+    words = x.astype(np.uint64)  # a copy; what is negative wraps around, and so does its square
 
     def add_up(terms: Words) -> Words:
         return np.asarray(terms.sum(axis=axes, dtype=np.uint64, keepdims=keepdims))
 
     if count * largest**2 < _WORD:
-        roots = _roots(add_up(magnitudes * magnitudes))
+        roots = _roots(add_up(np.multiply(words, words, out=words)))
     else:
-        roots = _large_roots(magnitudes, add_up)
+        roots = _large_roots(np.where(x < 0, np.uint64(0) - words, words), add_up)
     found: Words = np.minimum(roots, np.uint64(np.iinfo(x.dtype).max))
     return found
-
-
-def _magnitudes(x: NDArray[Any]) -> Words:
-    """|x|; that of the least int64 is one more than the largest."""
-    if x.dtype.kind == "u":
-        return x.astype(np.uint64)
-    return np.asarray(np.abs(x.astype(np.int64))).view(np.uint64)
 
 
 def _roots(totals: Words) -> Words:
