@@ -347,9 +347,21 @@ def test_data_of_several_offsets_are_told_once(pads: str, other: str) -> None:
     met = "-3 and 4" if other == "-3.0" else "4 and one that is not known"
     wanted = "pad with the one int8 number that stands for 0 in its data"
     if pads is ONES:
-        wanted = "have data of one offset to fold into its bias"
+        wanted = "have data of one int8 offset to fold into its bias"
     assert finding.message == f"Conv2D must {wanted}, found {met}"
     assert str(finding.place) == 'model.onnx: node 2 "layer" (Conv)'
+
+
+@pytest.mark.parametrize("offset", ["256.0", "-257.0", "1e30"])
+def test_offsets_beyond_every_word_are_told(offset: str) -> None:
+    sink = Sink()
+    graph = compiled(PRODUCT.replace("Z,", f"{offset},"), sink=sink)
+    assert node_of(graph, "MatMulV2").input(2) is None
+    (finding,) = sink.diagnostics
+    assert finding.message == (
+        "MatMulV2 must have data of one int8 offset to fold into its bias, "
+        f"found {int(float(offset))}"
+    )
 
 
 def test_a_bias_that_leaves_int32_wraps_and_a_finding_says_so() -> None:

@@ -47,6 +47,9 @@ _MOVES = frozenset(
 )
 """Movement that may stand between a layer and what scales its sums."""
 
+_OFFSETS = range(-256, 256)
+"""What a word can say; AMCT's offsets are int8."""
+
 _HELP = "quantize all data that meet in the layer with one offset"
 _HELP_WRAPS = "quantize the weights or the data with a larger scale, or the data with offset 0"
 
@@ -86,7 +89,7 @@ class FoldQuantBiasPass(Pass):
             if node.output not in scaled:
                 continue
             zero = next(iter(zeros)) if len(zeros) == 1 else None
-            if zero is None:
+            if zero is None or zero not in _OFFSETS:
                 _tell_unclear(node, said(zeros), context)
                 continue
             sums = _sums(node)
@@ -140,10 +143,10 @@ def _adds_constant(node: Node) -> bool:
 
 
 def _tell_unclear(layer: Node, found: str, context: PassContext) -> None:
-    """Report data of several offsets, unless set-offset-x reports them for the padding."""
+    """Report offsets that cannot be folded, unless set-offset-x reports them for the padding."""
     if counts_padding(layer):
         return
-    message = f"{layer.op} must have data of one offset to fold into its bias, found {found}"
+    message = f"{layer.op} must have data of one int8 offset to fold into its bias, found {found}"
     place = context.place(layer)
     context.sink.add(QUANT_OFFSET.diagnostic(message, place=place, help=_HELP))
 
