@@ -32,7 +32,7 @@ FILE_NOT_FOUND = add_code(
     2001,
     "file-not-found",
     ExitCode.FILE,
-    "A file that was named does not exist or is a folder.",
+    "A named file does not exist or is a folder.",
     "Check the path; it is taken relative to the folder in which the command runs.",
 )
 FILE_UNREADABLE = add_code(
@@ -47,14 +47,14 @@ NOT_ONNX = add_code(
     2003,
     "not-an-onnx-model",
     ExitCode.FILE,
-    "The file is not an ONNX model, or it was cut short or changed after it was written.",
+    "The file is not an ONNX model, or it was truncated or changed after it was written.",
     "Export the model again and compare the file's size with the original's.",
 )
 EXTERNAL_DATA_MISSING = add_code(
     2004,
     "external-data-missing",
     ExitCode.FILE,
-    "The model keeps weights in another file, and that file is not there or too short.",
+    "The model keeps weights in another file, and that file is missing or too short.",
     "Copy the weight file into the model's folder under the name that the message gives.",
 )
 EXTERNAL_DATA_OUTSIDE = add_code(
@@ -63,30 +63,30 @@ EXTERNAL_DATA_OUTSIDE = add_code(
     ExitCode.FILE,
     "The model names a weight file outside its own folder (absolute path, `..`, or a link that "
     "leads out). Such a model could read any file of this machine, so it is refused.",
-    "Save the model again with its weights beside it.",
+    "Save the model again with its weights in the same folder.",
 )
 BAD_TENSOR = add_code(
     2006,
     "bad-tensor-data",
     ExitCode.FILE,
     "A tensor's data does not match its declared dtype and shape, or its dtype is not supported.",
-    "Export the model again; `onnx.checker.check_model` shows whether the file is sound.",
+    "Export the model again; `onnx.checker.check_model` shows whether the file is valid.",
 )
 CANNOT_WRITE = add_code(
     2007,
     "cannot-write-output",
     ExitCode.FILE,
     "An output file could not be written: no space, no permission, or the path is that of a "
-    "folder, a device, a pipe or a standard stream such as /dev/stdout. What was there before is "
-    "untouched and no partial file is left.",
-    "Free space or choose another place with -o.",
+    "folder, a device, a pipe or a standard stream such as /dev/stdout. A file that was there "
+    "before is unchanged, and no partial file is left.",
+    "Free space, or choose another path with -o.",
 )
 BAD_DATA_FILE = add_code(
     2008,
     "bad-data-file",
     ExitCode.FILE,
     "A .npy, .npz, .pb or .bin file with data for a run cannot be read.",
-    "Write it with numpy.save or numpy.savez without pickled objects.",
+    "Write the file with numpy.save or numpy.savez, without pickled objects.",
 )
 BAD_SPEC = add_code(
     2009,
@@ -122,9 +122,9 @@ DOUBTFUL_SPEC = add_code(
     2013,
     "doubtful-operator-spec",
     ExitCode.FILE,
-    "An operator specification says something that cannot occur, such as an opset at which ONNX "
-    "does not have the operator. It does no harm.",
-    "Delete what the message names, unless the specification follows a list that has it.",
+    "An operator specification states something that cannot occur, such as an opset at which "
+    "ONNX does not have the operator. It does no harm.",
+    "Delete the entry that the message names, unless the specification follows a list that has it.",
     Severity.WARNING,
 )
 FILE_NOT_TEXT = add_code(
@@ -132,15 +132,15 @@ FILE_NOT_TEXT = add_code(
     "file-not-text",
     ExitCode.FILE,
     "A file that must be text is not UTF-8: it is binary, or was saved in another encoding.",
-    "Save the file as UTF-8, or check that it is the file that you mean.",
+    "Save the file as UTF-8, or check that it is the intended file.",
 )
 FILE_TOO_LARGE = add_code(
     2015,
     "file-too-large",
     ExitCode.FILE,
-    "A file is larger than any of its kind, or never ends, as a device does. It was not read "
-    "further; docs/security.md lists the bounds.",
-    "Check that it is the file that you mean.",
+    "A file exceeds the size limit for its kind, or never ends, as a device does. It was not "
+    "read further; docs/security.md lists the limits.",
+    "Check that it is the intended file.",
 )
 BAD_CONTROL_FILE = add_code(
     2020,
@@ -148,37 +148,39 @@ BAD_CONTROL_FILE = add_code(
     ExitCode.FILE,
     "A file for --keep-dtype, --customize-dtypes, --modify-mixlist or --op-precision-mode does not "
     "follow its format.",
-    "Correct the line that the message names; `atc-py convert --help` says which option takes what.",
+    "Correct the line that the message names; `atc-py convert --help` shows which option takes "
+    "which format.",
 )
 BAD_SWITCH_FILE = add_code(
     2021,
     "bad-switch-file",
     ExitCode.FILE,
-    "A file for --fusion-switch-file is neither lines `PassName:off` nor ATC's JSON form.",
-    'Write one `PassName:off` a line, or `{"Switch": {"GraphFusion": {"PassName": "off"}}}`.',
+    "A file for --fusion-switch-file has neither lines `PassName:off` nor ATC's JSON form.",
+    'Write one `PassName:off` per line, or `{"Switch": {"GraphFusion": {"PassName": "off"}}}`.',
 )
 BAD_MEASUREMENTS = add_code(
     2030,
     "bad-measurements",
     ExitCode.FILE,
-    "A file for --calibrate is no table of measured kernels: a column is missing, an operator, "
-    "shape, dtype or time has no meaning, or there are too few lines to fit anything.",
-    "Write CSV with the columns op, shape, dtype and time_us, and output_shape for operators whose "
-    "result does not follow from the inputs; msprof's op_summary has them under its own names.",
+    "A file for --calibrate is not a table of measured kernels: a column is missing, an "
+    "operator, shape, dtype or time is invalid, or there are too few lines for a fit.",
+    "Write CSV with the columns op, shape, dtype and time_us, and output_shape for operators "
+    "whose output shape does not follow from the inputs; msprof's names for these columns in its "
+    "op_summary are accepted too.",
 )
 BAD_FACTORS = add_code(
     2031,
     "bad-cost-factors",
     ExitCode.FILE,
-    "A file for --factors is not one that --save-factors wrote, or a figure in it is impossible.",
-    "Write it again with `atc-py profile --calibrate FILE.csv --save-factors FILE`.",
+    "A file for --factors was not written by --save-factors, or a figure in it is impossible.",
+    "Write the file again with `atc-py profile --calibrate FILE.csv --save-factors FILE`.",
 )
 MEMORY_LIMIT = add_code(
     2040,
     "memory-limit",
     ExitCode.FILE,
-    "The work would take more memory than --max-memory allows, or than there is: without the "
-    "option, three quarters of what the machine, the control group and `ulimit` leave the process. "
-    "Data that files ask for are sized before they are allocated.",
+    "The work needs more memory than --max-memory allows, or than is available. Without the "
+    "option, the limit is three quarters of what the machine, the control group and `ulimit` "
+    "leave the process. Data that files ask for are sized before they are allocated.",
     "Raise --max-memory, use a machine with more memory, or give smaller input shapes.",
 )

@@ -13,6 +13,6 @@ INTERNAL = add_code(
     9001,
     "internal-error",
     ExitCode.BUG,
-    "atc-py met a state that it does not handle. This is a bug in atc-py.",
-    "Report it with the log file that the message names.",
+    "atc-py reached a state that it does not handle. This is a bug in atc-py.",
+    "Report it, and attach the log file that the message names.",
 )

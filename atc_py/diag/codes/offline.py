@@ -17,8 +17,8 @@ NOT_OM = add_code(
     5001,
     "not-an-offline-model",
     ExitCode.FILE,
-    "The file is not an offline model of atc-py: another format, or cut short. Offline models "
-    "of Huawei's own atc are a different format and cannot be read.",
+    "The file is not an offline model of atc-py: it has another format, or is truncated. Offline "
+    "models of Huawei's own atc have a different format and cannot be read.",
     "Convert the ONNX model with `atc-py convert`.",
 )
 OM_VERSION = add_code(
@@ -39,15 +39,16 @@ OM_CONTENT = add_code(
     5004,
     "offline-model-content",
     ExitCode.FILE,
-    "The offline model's description contradicts itself or names what it does not contain.",
+    "The offline model's description contradicts itself or names something that the file does "
+    "not contain.",
     "Convert the ONNX model again; if that does not help, report it as a bug.",
 )
 OM_PLAN = add_code(
     5005,
     "offline-model-memory-plan",
     ExitCode.FILE,
-    "The offline model's memory plan cannot be right: tensors that are needed at the same time "
-    "overlap, one lies outside the arena or where it cannot be, or a size is not the one that "
-    "follows from the plan.",
+    "The offline model's memory plan is invalid: tensors that are needed at the same time "
+    "overlap, a tensor is outside the arena or at an impossible offset, or a size does not "
+    "follow from the plan.",
     "Convert the ONNX model again; if that does not help, report it as a bug.",
 )

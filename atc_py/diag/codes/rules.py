@@ -30,14 +30,14 @@ UNSUPPORTED_FORM = add_code(
     ExitCode.MODEL,
     "A node uses an operator in a form (rank, mode, optional output, value that is not constant) "
     "that has no counterpart on the device.",
-    "Follow the help line; most forms have an equivalent that exporters can be told to write.",
+    "Follow the help line; exporters can be configured to write an equivalent for most forms.",
 )
 DTYPE_NOT_LISTED = add_code(
     4002,
     "dtype-not-listed",
     ExitCode.MODEL,
-    "A tensor has a dtype that the operator list does not have for the operator, and the precision "
-    "mode cannot give it one that it has.",
+    "A tensor has a dtype that the operator list does not have for the operator, and the "
+    "precision mode cannot convert it to one that is listed.",
     "Cast the tensor before the node, export the model with another dtype, or choose another "
     "--precision-mode.",
 )
@@ -46,97 +46,98 @@ RANK_NOT_LISTED = add_code(
     "rank-not-listed",
     ExitCode.MODEL,
     "A tensor has more or fewer dimensions than the operator list allows.",
-    "Reshape the tensor before the node and its result behind it.",
+    "Reshape the tensor before the node, and the node's result after it.",
 )
 DIM_OUT_OF_RANGE = add_code(
     4004,
     "dim-out-of-range",
     ExitCode.MODEL,
-    "An extent or number of elements lies outside what the operator list allows.",
+    "A dim or a number of elements is outside the range that the operator list allows.",
     "Change the input's size, or split the tensor into parts that fit.",
 )
 SHAPES_DISAGREE = add_code(
     4005,
     "shapes-disagree",
     ExitCode.MODEL,
-    "Tensors or attributes of a node do not fit each other as the operator list demands.",
+    "Tensors or attributes of a node do not match each other as the operator list requires.",
     "Change one of the two that the message names.",
 )
 VALUE_NOT_CONSTANT = add_code(
     4006,
     "value-not-constant",
     ExitCode.MODEL,
-    "An input must be known when the model is compiled, and is computed or fed at run time.",
-    "Export the model with this value as a constant, or simplify it so that folding can find it.",
+    "An input must be known when the model is compiled, but it is computed or fed at run time.",
+    "Export the model with this value as a constant, or simplify the nodes that compute it so "
+    "that constant folding can determine it.",
 )
 VALUE_OUT_OF_RANGE = add_code(
     4007,
     "value-out-of-range",
     ExitCode.MODEL,
     "A constant input has a value that the operator list does not allow.",
-    "Bring the value into the range given where the model is built.",
+    "Change the value to one in the given range where the model is built.",
 )
 ATTR_NOT_SUPPORTED = add_code(
     4008,
     "attr-not-supported",
     ExitCode.MODEL,
-    "An attribute is set that the operator list calls not supported yet.",
-    "Leave the attribute at its default, or express what it does with other operators.",
+    "A node sets an attribute that the operator list marks as not supported yet.",
+    "Leave the attribute at its default, or express its effect with other operators.",
 )
 OPERAND_NOT_SUPPORTED = add_code(
     4009,
     "operand-not-supported",
     ExitCode.MODEL,
-    "An input or output is used that the operator list calls not supported yet.",
-    "Leave it out, or express what it does with other operators.",
+    "A node uses an input or output that the operator list marks as not supported yet.",
+    "Omit it, or express its effect with other operators.",
 )
 ATTR_MISSING = add_code(
     4010,
     "attr-missing",
     ExitCode.MODEL,
-    "An attribute is not set that the operator list calls required.",
+    "A node does not set an attribute that the operator list requires.",
     "Set the attribute where the model is built.",
 )
 OPERAND_MISSING = add_code(
     4011,
     "operand-missing",
     ExitCode.MODEL,
-    "An input is absent that the operator list calls required.",
+    "A node lacks an input that the operator list requires.",
     "Connect the input where the model is built.",
 )
 ATTR_OUT_OF_RANGE = add_code(
     4012,
     "attr-out-of-range",
     ExitCode.MODEL,
-    "An attribute's value lies outside what the operator list allows.",
-    "Bring the value into the range given, or run this node on the host.",
+    "An attribute's value is outside the range that the operator list allows.",
+    "Change the value to one in the given range, or run this node on the host.",
 )
 BAD_NODE = add_code(
     4013,
     "bad-node",
     ExitCode.MODEL,
     "A node's attributes, inputs or shapes contradict each other or ONNX's definition.",
-    "Mend the model where the message points; the tool that exported it has written it wrongly.",
+    "Fix the model at the reported node; the exporter produced an invalid node.",
 )
 ATTR_NOT_LISTED = add_code(
     4014,
     "attr-not-listed",
     ExitCode.MODEL,
     "A node sets an attribute that the operator list does not have for the operator.",
-    "Leave the attribute out; `atc-py ops show OPERATOR` prints the ones that are listed.",
+    "Omit the attribute; `atc-py ops show OPERATOR` prints the listed ones.",
 )
 OPERAND_NOT_LISTED = add_code(
     4015,
     "operand-not-listed",
     ExitCode.MODEL,
     "A node has more inputs than the operator list has for the operator.",
-    "Leave the input out; `atc-py ops show OPERATOR` prints the ones that are listed.",
+    "Omit the input; `atc-py ops show OPERATOR` prints the listed ones.",
 )
 NO_KERNEL = add_code(
     4020,
     "no-kernel-for-dtype",
     ExitCode.MODEL,
-    "Neither AI Core nor AI CPU of this SoC has a kernel for the operator at the dtypes that the "
-    "precision mode demands.",
-    "Choose --precision-mode force_fp16, or a SoC whose cube computes in float32.",
+    "Neither the AI Core nor the AI CPU of this SoC has a kernel for the operator with the "
+    "dtypes that the precision mode requires.",
+    "Choose --precision-mode force_fp16, or a SoC whose cube unit computes in float32.",
 )

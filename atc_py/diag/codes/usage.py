@@ -34,99 +34,101 @@ BAD_INPUT_SHAPE = add_code(
     "bad-input-shape",
     ExitCode.USAGE,
     "The text after --input-shape is not `name:1,3,224,224;other:...`, names an input that the "
-    "model does not have, contradicts the model's own rank or fixed extents, or gives dims that the "
-    "model's layers do not take: 321 where a network divides by 32.",
-    "Write one `name:extents` per input, joined by `;`, and quote the whole for the shell. Of dims "
-    "that do not fit the message names the nearest that do.",
+    "model does not have, contradicts the model's own rank or fixed dims, or gives dims that the "
+    "model's layers do not accept, such as 321 where a network divides by 32.",
+    "Write one `name:dims` per input, joined by `;`, and quote the whole for the shell. For dims "
+    "that do not fit, the message names the nearest ones that do.",
 )
 UNKNOWN_SOC = add_code(
     1003,
     "unknown-soc",
     ExitCode.USAGE,
-    "No row of the SoC table has the name given with --soc.",
+    "The SoC table has no row with the name given by --soc.",
     "Use `sim` for the generic device, or one of the names that the message lists.",
 )
 UNKNOWN_PASS = add_code(
     1004,
     "unknown-pass",
     ExitCode.USAGE,
-    "A pass was named that atc-py does not have.",
+    "An option names a pass that atc-py does not have.",
     "`atc-py convert --passes` lists the passes by name.",
 )
 REQUIRED_PASS = add_code(
     1005,
     "pass-is-required",
     ExitCode.USAGE,
-    "A pass was switched off that every compilation needs.",
+    "An option switches off a pass that every compilation needs.",
     "Only passes marked optional in `atc-py convert --passes` can be switched off.",
 )
 MISSING_RUN_INPUT = add_code(
     1006,
     "run-input-missing",
     ExitCode.USAGE,
-    "The offline model has an input for which no data was given.",
+    "No data was given for an input of the offline model.",
     "Give `--input name=file` for every input, or `--random SEED` to fill the rest.",
 )
 BAD_RUN_INPUT = add_code(
     1007,
     "run-input-mismatch",
     ExitCode.USAGE,
-    "Data given for an input does not fit it: other name, shape, dtype or number of bytes.",
-    "`atc-py info MODEL.om` shows the names, shapes and dtypes that the model takes.",
+    "Data given for an input does not match it: the name, shape, dtype or number of bytes differs.",
+    "`atc-py info MODEL.om` shows the names, shapes and dtypes that the model accepts.",
 )
 UNKNOWN_NAME = add_code(
     1008,
     "unknown-name",
     ExitCode.USAGE,
-    "An operator or a diagnostic code was asked for that atc-py does not have.",
+    "The command names an operator or a diagnostic code that atc-py does not have.",
     "`atc-py ops list` lists the operators; docs/diagnostics.md lists the codes.",
 )
 OPTIONS_EXCLUDE = add_code(
     1020,
     "options-exclude-each-other",
     ExitCode.USAGE,
-    "Two options were given of which one leaves no room for the other.",
+    "Two options were given that exclude each other.",
     "Give one of the two that the message names.",
 )
 NO_BFLOAT16 = add_code(
     1021,
     "soc-lacks-bfloat16",
     ExitCode.USAGE,
-    "The precision mode computes in bfloat16, and the SoC does not.",
-    "Name a SoC that has bfloat16 with --soc (docs/target.md lists them), or choose a float16 mode.",
+    "The precision mode computes in bfloat16, which the SoC does not support.",
+    "Give --soc the name of a SoC that has bfloat16 (docs/target.md lists them), or choose a "
+    "float16 mode.",
 )
 NOT_IN_MODEL = add_code(
     1022,
     "name-not-in-model",
     ExitCode.USAGE,
-    "An option, or the file that it names, speaks of a node, operator, input or output that the "
+    "An option, or the file that it names, refers to a node, operator, input or output that the "
     "model or the target does not have.",
-    "Compare the name with the nearest ones in the message; nodes are named as in the ONNX file.",
+    "Compare the name with the nearest ones in the message; nodes have the names of the ONNX file.",
 )
 NOT_TRUSTED = add_code(
     1023,
     "kernels-not-trusted",
     ExitCode.USAGE,
-    "The kernels of an offline model were to be built and run on this machine. They are C++ that "
-    "the file carries and can do all that its user can.",
-    "Give --trust where you know who wrote the file, or verify the ONNX model, whose kernels come "
+    "The command would build and run the kernels of an offline model on this machine. They are "
+    "C++ code from the file, which can do everything that its user can.",
+    "Give --trust if you know who wrote the file, or verify the ONNX model, whose kernels come "
     "from atc-py's own templates.",
 )
 ARRAY_OF_OTHER_NAME = add_code(
     1030,
     "array-of-other-name",
     ExitCode.DONE,
-    "An .npz file was given without a name, and its only array is not called as the model's only "
-    "input or output is. It was used all the same.",
-    "Check that it is the file that you mean; NAME=FILE says so, or save the array under that name.",
+    "An .npz file was given without a name, and the name of its only array differs from that of "
+    "the model's only input or output. The array was used all the same.",
+    "Check that it is the intended file; to say so, give NAME=FILE or save the array under the "
+    "model's name.",
     Severity.WARNING,
 )
 INPUT_NOT_FINITE = add_code(
     1031,
     "input-not-finite",
     ExitCode.DONE,
-    "Data given for an input hold NaN or infinities. The run is done with them; what comes out is "
+    "Data given for an input contains NaN or infinities. The model runs on it; the outputs are "
     "most likely NaN or infinite for that reason alone.",
-    "Look at the element that the message names, and at what made the file.",
+    "Look at the element that the message names, and at the tool that wrote the file.",
     Severity.WARNING,
 )

@@ -25,7 +25,8 @@ UNKNOWN_OPERATOR = add_code(
     "unknown-operator",
     ExitCode.MODEL,
     "The model uses an operator that is not on the operator list.",
-    "Follow the help line, which names the nearest listed way; `atc-py ops list` shows the list.",
+    "Follow the help line, which names the nearest listed alternative; `atc-py ops list` shows "
+    "the list.",
 )
 UNSUPPORTED_OPSET = add_code(
     3002,
@@ -38,55 +39,56 @@ BAD_MODEL = add_code(
     3003,
     "invalid-model",
     ExitCode.MODEL,
-    "The model breaks ONNX's own rules: a value without producer, two producers, a cycle, an "
+    "The model breaks ONNX's own rules: a value without a producer or with two, a cycle, an "
     "attribute of the wrong type, or shapes that contradict each other.",
-    "Run `onnx.checker.check_model` with full_check, and mend the tool that made the model.",
+    "Run `onnx.checker.check_model` with full_check, and fix the tool that produced the model.",
 )
 FREE_DIMENSION = add_code(
     3004,
     "free-dimension",
     ExitCode.MODEL,
-    "An input's shape has an extent that the model leaves open, and none was given.",
-    'Fix it with --input-shape "name:1,3,224,224".',
+    "An input's shape has a dim that the model leaves open, and no value was given for it.",
+    'Set it with --input-shape "name:1,3,224,224".',
 )
 UNKNOWN_SHAPE = add_code(
     3005,
     "unknown-shape",
     ExitCode.MODEL,
-    "The shape or dtype of a value inside the model could not be worked out.",
-    "Fix the input shapes with --input-shape, or simplify the nodes that compute the shape.",
+    "The shape or dtype of a value inside the model could not be inferred.",
+    "Set the input shapes with --input-shape, or simplify the nodes that compute the shape.",
 )
 FOLD_TOO_LARGE = add_code(
     3006,
     "fold-too-large",
     ExitCode.MODEL,
-    "A node whose inputs are all constants would make a constant larger than the limit.",
-    "Check the shape that the model asks for; a constant of that size is rarely meant.",
+    "A node whose inputs are all constants would fold to a constant larger than the limit.",
+    "Check the shape that the model asks for; a constant of that size is rarely intended.",
 )
 
 OPERATOR_RESTATED = add_code(
     3007,
     "operator-restated",
     ExitCode.MODEL,
-    "An operator is used at a version that the operator list does not have, in a form that means "
-    "the same at a listed one; the node is restated there.",
-    "Nothing has to be done. Exporting the model at a listed opset makes the finding go away.",
+    "An operator is used at a version that the operator list does not have, in a form that has "
+    "the same meaning at a listed version; the node is restated at that version.",
+    "No action is needed. Exporting the model at a listed opset avoids the finding.",
     Severity.WARNING,
 )
 NOT_LOWERED = add_code(
     3008,
     "not-compiled-yet",
     ExitCode.MODEL,
-    "The operator is on the operator list, but this version of atc-py has no way to compile it.",
-    "`atc-py ops list` shows what compiles; export the model without the operator.",
+    "The operator is on the operator list, so `check` accepts it, but this version of atc-py "
+    "cannot compile it.",
+    "Export the model without the operator; `atc-py ops list` shows which operators compile.",
 )
 LAYER_ON_INT8 = add_code(
     3009,
     "layer-on-int8",
     ExitCode.MODEL,
-    "A layer of a quantized model is rewritten into the form that Ascend's toolkit takes: data "
+    "A layer of a quantized model is rewritten into the form that Ascend's toolkit accepts: data "
     "from AscendQuant, int8 weights, int32 sums, AscendDequant.",
-    "Nothing has to be done.",
+    "No action is needed.",
     Severity.WARNING,
 )
 LAYER_ON_FLOATS = add_code(
@@ -94,25 +96,25 @@ LAYER_ON_FLOATS = add_code(
     "quantized-layer-on-floats",
     ExitCode.MODEL,
     "A layer of a quantized model has no integer form and is computed in floats, for the reason "
-    "that the message gives. Its results differ slightly from those of integers.",
-    "Quantize the layer's data and weights to 8 bits, the data as a whole, if it should run on "
-    "int8.",
+    "that the message gives. Its results differ slightly from those of an integer layer.",
+    "To run the layer on int8, quantize its data and weights to 8 bits, the data as a whole.",
     Severity.WARNING,
 )
 NOT_QUANTIZED = add_code(
     3011,
     "nothing-to-rewrite",
     ExitCode.MODEL,
-    "The model has no quantized nodes of the form that was to be rewritten: it is not quantized at "
-    "all, or it is in the wanted form already.",
-    "`atc-py check MODEL` lists the model's operators. Models that are not quantized are quantized "
-    "by other tools, onnxruntime's for instance.",
+    "The model has no quantized nodes in the form to be rewritten: it is not quantized at all, "
+    "or it is in the requested form already.",
+    "`atc-py check MODEL` lists the model's operators. To quantize a float model, use another "
+    "tool, such as onnxruntime's.",
 )
 NO_QDQ_FORM = add_code(
     3012,
     "no-qdq-form",
     ExitCode.MODEL,
-    "A quantized node of the Ascend form says what QuantizeLinear and DequantizeLinear cannot: "
-    "another rounding, an offset that is no whole number within int8, int16, computed factors.",
-    "Follow the help line, or keep the model in the Ascend form: `check` and `convert` take it.",
+    "A quantized node of the Ascend form expresses something that QuantizeLinear and "
+    "DequantizeLinear cannot: another rounding mode, an offset that is not an integer within "
+    "int8, int16, or computed factors.",
+    "Follow the help line, or keep the model in the Ascend form: `check` and `convert` accept it.",
 )
