@@ -40,9 +40,9 @@ def check_models(
     Args:
         models: path of an .onnx file, or paths of several.
         soc: name of the SoC; `sim` is the generic device.
-        input_shape: extents for inputs, by name, or the text form `"x:1,3,224,224;y:..."`. What
+        input_shape: dims for inputs, by name, or the text form `"x:1,3,224,224;y:..."`. What
             the models leave open and no shape fixes is not guessed: rules on it are undecided.
-        op_specs: folder of specifications that lie over the built-in ones.
+        op_specs: folder of specifications that replace or extend the built-in ones.
         **precision: as in `convert`. Of several models, one at least must have each name that the
             finer controls use.
 

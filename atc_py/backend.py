@@ -41,7 +41,7 @@ class AtcBackendRep(BackendRep):
     """A compiled model that is ready to run.
 
     Attributes:
-        folder: where its file lies; it is removed when nobody holds the model any more.
+        folder: folder of its file; it is removed when nothing references the model any more.
     """
 
     def __init__(self, model: Model, folder: Path) -> None:
@@ -122,7 +122,7 @@ class AtcBackend(Backend):
             node: the node.
             inputs: arrays by name, by position, or the only one.
             device: `CPU`.
-            outputs_info: dtype and shape of each output, where inference cannot tell.
+            outputs_info: dtype and shape of each output that cannot be inferred.
             **options: those of `atc_py.convert`; `opset_version` is the node's, 13 by default.
         """
         opset = options.pop("opset_version", _DEFAULT_OPSET)

@@ -37,7 +37,7 @@ _SIGNALS = {
     130: "interrupted (SIGINT, Ctrl-C)",
     143: "terminated (SIGTERM)",
 }
-"""Exit statuses after signals; each file is then the old one or the new one, whole."""
+"""Exit statuses after signals; output files are then never left partially written."""
 
 
 def diagnostics_page() -> Iterator[str]:

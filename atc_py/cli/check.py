@@ -1,4 +1,4 @@
-"""`atc-py check`: hold models against the operator specifications."""
+"""`atc-py check`: check models against the operator specifications."""
 
 from __future__ import annotations
 
@@ -39,25 +39,25 @@ _LEVELS = ("error", "unknown", "rewrite", "aicpu", "accuracy")
     type=click.Choice(_LEVELS),
     default="error",
     show_default=True,
-    help="Exit with 1 on this level and on what is worse.",
+    help="Exit with 1 on findings of this level or a worse one.",
 )
 @click.option(
     "--baseline",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="JSON report of an earlier check; only findings that it lacks fail.",
+    help="JSON report of an earlier check; only findings that are not in it fail.",
 )
 @click.option(
     "--check-report",
     "--check_report",
     type=click.Path(),
     metavar="FILE",
-    help="File for the result in the structure of ATC's pre-check.",
+    help="File for the results in the structure of ATC's pre-check report.",
 )
 @options.OP_SPECS
 @options.MAX_MEMORY
 @options.LANG
-@click.option("--verbose", is_flag=True, help="Name every node, also in what a baseline knows.")
+@click.option("--verbose", is_flag=True, help="Name every node, also in known findings.")
 @options.REPORT_AS_JSON
 @click.pass_context
 def check(  # noqa: PLR0913  (one parameter an option)
@@ -77,10 +77,10 @@ def check(  # noqa: PLR0913  (one parameter an option)
     as_json: bool,
     **precision: Unpack[PrecisionChoice],
 ) -> None:
-    """Check whether MODELs, ONNX files, can be compiled, and say why not.
+    """Check whether MODELs, ONNX files, can be compiled, and if not, report why.
 
-    Exit status: 0 done, 1 a model has what --fail-on names or worse, 2 the command was called
-    wrongly, 3 a file cannot be read or written; of several models the worst.
+    Exit status: 0 done, 1 a model has findings of the level of --fail-on or worse, 2 the command
+    was called wrongly, 3 a file cannot be read or written; with several models, the worst.
     """
     from atc_py import api
     from atc_py.check.findings import Standing
@@ -109,7 +109,7 @@ def _files(output: str | None, check_report: str | None, models: list[Path]) -> 
     """Return the files to write, by option.
 
     Raises:
-        AtcError: BAD_OPTION or CANNOT_WRITE for a name that makes no sense.
+        AtcError: BAD_OPTION or CANNOT_WRITE for a path that cannot be an output file.
     """
     from atc_py.diag.codes import BAD_OPTION
     from atc_py.options.output_paths import report_output
@@ -122,7 +122,7 @@ def _files(output: str | None, check_report: str | None, models: list[Path]) -> 
     }
     if len({path.resolve() for path in files.values()}) < len(files):
         raise BAD_OPTION.error(
-            "--output and --check-report name one file", help="give each a name of its own"
+            "--output and --check-report name the same file", help="give each its own file"
         )
     return files
 

@@ -31,11 +31,11 @@ _FORMATS = ("text", "json", "csv", "html")
 @click.option(
     "-i", "--input", "inputs", multiple=True, metavar="[NAME=]FILE",
     help="Data for an input: .npy, .npz, .pb (ONNX tensor) or raw .bin; the others get random "
-    "data that fit their dtype and what they are for.",
+    "data that fit their dtype and role.",
 )  # fmt: skip
 @click.option(
     "--samples", type=click.IntRange(min=1), default=1, show_default=True,
-    help="How many inputs to run, each with other random data.",
+    help="Number of runs, each with different random data.",
 )  # fmt: skip
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True,
@@ -51,17 +51,17 @@ _FORMATS = ("text", "json", "csv", "html")
 @click.option("-o", "--output", type=click.Path(), help="File for the report.")
 @click.option(
     "--fail-under", "targets", multiple=True, metavar="FIGURE=NUMBER",
-    help="Exit with 4 where an output of the model is below: cosine=0.99 or snr=40 (dB).",
+    help="Exit with 4 if an output of the model is below the figure: cosine=0.99 or snr=40 (dB).",
 )  # fmt: skip
 @click.option(
     "--suggest", type=click.Path(), metavar="FILE",
-    help="Search the fewest nodes to keep in float32 with which the outputs reach --fail-under, or "
-    "without it with which none is bad, and write them as a --keep-dtype file; where keeping all "
+    help="Search for the fewest nodes to keep in float32 so that the outputs reach --fail-under "
+    "(without it: so that no output fails), and write them as a --keep-dtype file; if keeping all "
     "is not enough, nothing is written.",
 )  # fmt: skip
 @click.option(
     "--suggest-trials", type=click.IntRange(min=4), default=60, show_default=True,
-    help="How often --suggest may compile the model.",
+    help="Largest number of compilations for --suggest.",
 )  # fmt: skip
 @options.REPORT_AS_JSON
 @click.pass_context
@@ -84,17 +84,17 @@ def compare(  # noqa: PLR0913  (one parameter an option)
     as_json: bool,
     **precision: Unpack[PrecisionSettings],
 ) -> None:
-    """Compile MODEL, an ONNX file, and hold each layer against the original.
+    """Compile MODEL, an ONNX file, and compare each layer with the original.
 
-    The original runs as it is, in onnxruntime or in onnx's own evaluator; the compiled model on
-    the simulated NPU. A layer of floats or of quantized codes is bad where its relative distance is
-    over 0.05 or values are lost to NaN or infinity, one of other integers where over 1 % differ. An
-    error is born in a layer where it is more than twice the largest error among the layer's
-    inputs; one that the original made itself is taken out and reported.
+    The original runs as it is, in onnxruntime or in onnx's own evaluator; the compiled model runs
+    on the simulated NPU. A layer of floats or of quantized codes fails if its relative distance is
+    over 0.05 or values are lost to NaN or infinity, one of other integers if over 1 % differ. An
+    error is introduced at a layer if it is more than twice the largest error among the layer's
+    inputs; an error of the original itself is taken out and reported.
 
     Exit status: 0 done, 1 the model breaks a rule, 2 the command was called wrongly, 3 a file
     cannot be read or written, 4 one of the two did not run, an output misses --fail-under, or
-    --suggest found that no nodes reach the target.
+    --suggest found no nodes that reach the target.
     """
     import atc_py
     from atc_py.compare.targets import missed_by_all, missed_targets, read_targets
@@ -127,7 +127,9 @@ def _files(model: Path, output: str | None, suggest: str | None) -> tuple[Path |
     path = None if output is None else report_output("--output", output, [model])
     keep = None if suggest is None else report_output("--suggest", suggest, [model])
     if keep is not None and path is not None and keep.absolute() == path.absolute():
-        raise BAD_OPTION.error(f"--output and --suggest both name {keep}: they cannot be one file")
+        raise BAD_OPTION.error(
+            f"--output and --suggest both name {keep}: they cannot be the same file"
+        )
     return path, keep
 
 
@@ -138,7 +140,7 @@ def _suggestion_line(done: LayerComparison, keep: Path | None) -> str:
     if keep is None:
         return ""
     if not _write_suggestion(done, keep):
-        before = f"; {keep} is there from before" if keep.exists() else ""
+        before = f"; the existing {keep} is unchanged" if keep.exists() else ""
         return visible(f"no file written{before}")
     return visible(f"written: {keep}; convert with --keep-dtype {keep}")
 

@@ -77,7 +77,7 @@ def _list_passes(context: click.Context, _option: click.Parameter, wanted: bool)
 @options.TEMPLATES
 @click.option(
     "--dump-ir", type=_FOLDER, metavar="DIRECTORY",
-    help="Folder for the graph's text after each stage.",
+    help="Folder for the text of the graph after each stage.",
 )  # fmt: skip
 @click.option("--disable-pass", multiple=True, metavar="NAME", help="Leave out an optional pass.")
 @click.option(
@@ -88,12 +88,12 @@ def _list_passes(context: click.Context, _option: click.Parameter, wanted: bool)
 )
 @click.option(
     "--why-not", multiple=True, metavar="PASS",
-    help="Tell where PASS nearly applied, and why it did not.",
+    help="Report where PASS nearly applied, and why it did not.",
 )  # fmt: skip
 @click.option(
     "--disable-reuse-memory", "--disable_reuse_memory", type=click.Choice(["0", "1"]), default="0",
     show_default=True, callback=lambda _context, _option, value: value == "1",
-    help="1: every value has an address of its own; needs more memory and eases debugging.",
+    help="1: give every value its own address; needs more memory but makes debugging easier.",
 )  # fmt: skip
 @options.OP_SPECS
 @options.MAX_MEMORY

@@ -19,7 +19,7 @@ def exhaustion(error: BaseException) -> str | None:
     if any(isinstance(each, ImportError) and _is_unmapped(each) for each in chain):
         return "memory ran out while a library was loaded"
     if any(isinstance(each, RuntimeError) and "start new thread" in str(each) for each in chain):
-        return "the system gives this process no more threads, or no memory for one"
+        return "the system refuses to start another thread, or lacks the memory for it"
     return None
 
 

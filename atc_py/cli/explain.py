@@ -23,7 +23,7 @@ def explain(*, code: str | None, as_json: bool) -> None:
         found = find_code(code)
         if found is None:
             raise UNKNOWN_NAME.error(
-                f"no diagnostic is called {code!r}", help="`atc-py explain` lists them all"
+                f"there is no diagnostic {code!r}", help="`atc-py explain` lists them all"
             )
         rows = (found,)
     if as_json:

@@ -1,4 +1,4 @@
-"""`atc-py info`: what an offline model contains."""
+"""`atc-py info`: show the content of an offline model."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def info(*, model: Path, precision: bool, layout: bool, as_json: bool) -> None:
     from atc_py.report.model.precision import precision_json, precision_tables
 
     if precision and layout:
-        raise click.UsageError("--precision and --layout are two views: give one of them")
+        raise click.UsageError("--precision and --layout exclude each other: give one of them")
     with open_model(model) as package:
         if precision:
             found = precision_json(package.report, str(model))

@@ -1,4 +1,4 @@
-"""`atc-py kernels`: list a model's kernels, write them, and hold them against the simulator."""
+"""`atc-py kernels`: list a model's kernels, write them, and compare them with the simulator."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ __all__ = ["kernels"]
 )  # fmt: skip
 @click.option(
     "--sanitize", is_flag=True,
-    help="With --verify: stop at undefined behavior and at accesses past memory.",
+    help="With --verify: stop at undefined behavior and at accesses out of bounds.",
 )  # fmt: skip
 @click.option(
     "--trust", is_flag=True,
@@ -70,13 +70,13 @@ def kernels(  # noqa: PLR0913  (one parameter an option)
     as_json: bool,
     **precision: Unpack[PrecisionChoice],
 ) -> None:
-    """List the kernels of MODEL, an offline model, or an ONNX model that is compiled for it.
+    """List the kernels of MODEL, an offline model, or an ONNX model, which is compiled first.
 
-    Options of compilation are refused for an offline model.
+    Options that concern compilation are rejected for an offline model.
 
     Exit status: 0 done, 1 the model breaks a rule, 2 the command was called wrongly, 3 a file
-    cannot be read or written, 4 with --verify a kernel is not built, runs into a fault or computes
-    other numbers than the simulator, or there is no C++ compiler.
+    cannot be read or written, 4 with --verify a kernel cannot be built, faults or computes other
+    numbers than the simulator, or there is no C++ compiler.
     """
     from atc_py.emit.writing import write_kernels
     from atc_py.kernels.listing import kernel_texts
@@ -87,7 +87,7 @@ def kernels(  # noqa: PLR0913  (one parameter an option)
     form = options.report_format(form, as_json=as_json)
     for name, given in (("sanitize", sanitize), ("trust", trust)):
         if given and not verify:
-            raise click.UsageError(f"--{name} concerns what --verify builds: give that too")
+            raise click.UsageError(f"--{name} needs --verify: give that too")
     folder = None if output is None else output_folder("--output", output)
     options.refuse_compiling(context, model, "soc", "templates")
     if verify:
@@ -119,7 +119,7 @@ def _list(opened: OfflineModel, form: str) -> None:
 def _verify(
     context: click.Context, opened: OfflineModel, form: str, *, sanitize: bool, seed: int
 ) -> None:
-    """Verify the kernels, and end the command where one is wrong."""
+    """Verify the kernels, and exit with an error status if one is wrong."""
     from atc_py.kernels.toolchain import find_compiler
     from atc_py.kernels.verify import verify_kernels
     from atc_py.report.kernels.tables import (

@@ -1,4 +1,4 @@
-"""The `atc-py` command: the group of commands, and what becomes of errors."""
+"""The `atc-py` command: the group of commands, and the handling of errors."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ def cli(context: click.Context) -> None:
 
     Exit status: 0 done, 1 the model breaks a rule, 2 the command was called wrongly or is
     missing, 3 a file cannot be read or written, 4 the run on the device failed or its outputs
-    are not the expected ones, 70 a bug in atc-py, 130 interrupted (Ctrl-C), 143 terminated: files
-    are then the old ones or the new ones, whole.
+    are not the expected ones, 70 a bug in atc-py, 130 interrupted (Ctrl-C), 143 terminated; output
+    files are never left partially written.
     """
     show_help_of_bare_group(context)
 
@@ -105,7 +105,7 @@ def _guarded(args: list[str]) -> int:
 def _ended(error: BaseException) -> int:
     """Return the exit status of a command that a signal ended."""
     signalled = error if isinstance(error, SignalledError) else SignalledError(signal.SIGINT)
-    print_error(f"{signalled}; each file is the old one or the new one, whole")
+    print_error(f"{signalled}; no output file is left partially written")
     return signalled.status
 
 
@@ -123,10 +123,10 @@ def _refused(error: AtcError | click.ClickException, *, as_json: bool) -> int:
 
 
 def _unwritten(error: StdoutError) -> int:
-    """Report that standard output took no more, and return the exit status."""
+    """Report that standard output could not be written, and return the exit status."""
     finding = CANNOT_WRITE.diagnostic(
         f"cannot write standard output: {error.strerror or error}",
-        help="free space there, or send the output elsewhere",
+        help="free space, or redirect the output elsewhere",
     )
     return _report([finding], ExitCode.FILE, as_json=False)
 

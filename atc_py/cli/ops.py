@@ -26,10 +26,10 @@ def ops(context: click.Context) -> None:
 
 
 @ops.command("list")
-@click.option("--group", help="Operators of this group only: math, nn, tensor ...")
-@click.option("--opset", type=click.IntRange(min=1), help="Operators listed at this opset only.")
-@click.option("--dtype", help="Operators whose first input may have this dtype only.")
-@click.option("--custom/--onnx", default=None, help="Custom operators only, or ONNX's only.")
+@click.option("--group", help="Only operators of this group: math, nn, tensor ...")
+@click.option("--opset", type=click.IntRange(min=1), help="Only operators listed at this opset.")
+@click.option("--dtype", help="Only operators whose first input may have this dtype.")
+@click.option("--custom/--onnx", default=None, help="Only custom operators, or only ONNX's.")
 @options.OP_SPECS
 @options.LANG
 @options.AS_JSON
@@ -61,7 +61,7 @@ def list_(*, op_specs: Path | None, lang: str, as_json: bool, **selection: Any) 
 @options.LANG
 @options.AS_JSON
 def show(*, operator: str, op_specs: Path | None, lang: str, as_json: bool) -> None:
-    """Show the specification of OPERATOR, its rules, and its versions of ONNX."""
+    """Show the specification of OPERATOR: its rules and its ONNX versions."""
     from atc_py.frontend.reading.history import history
     from atc_py.report.operators.listing import find_named_spec
     from atc_py.report.operators.page import operator_json, operator_lines
@@ -97,9 +97,9 @@ def diff(*, operator: str, first: str, second: str, lang: str, as_json: bool) ->
 @options.OP_SPECS
 @options.AS_JSON
 def validate(*, paths: tuple[Path, ...], op_specs: Path | None, as_json: bool) -> None:
-    """Look for faults in the specifications below each PATH, a folder or one file.
+    """Check the specifications in each PATH, a folder or one file, for faults.
 
-    Without PATH and --op-specs, atc-py's own are looked at.
+    Without PATH and --op-specs, atc-py's own are checked.
     """
     from atc_py.frontend.reading.history import history
     from atc_py.report.operators.listing import lint_line

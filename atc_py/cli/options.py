@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 SOC = click.option(
-    "--soc", "--soc-version", "--soc_version", default="sim", help="SoC that the model is for."
+    "--soc", "--soc-version", "--soc_version", default="sim", help="SoC to compile for."
 )
 
 INPUT_SHAPE = click.option(
@@ -42,7 +42,7 @@ INPUT_SHAPE = click.option(
     "--input_shape",
     default="",
     metavar='"x:1,3,224,224;y:..."',
-    help="Extents of inputs that the model leaves open.",
+    help="Dims of inputs that the model leaves open.",
 )
 
 OP_SPECS = click.option(
@@ -70,7 +70,7 @@ LANG = click.option(
 
 
 def _hold_to_memory(context: click.Context, _option: click.Parameter, size: str | None) -> None:
-    """Hold the rest of the command to `size` bytes."""
+    """Limit the memory of the rest of the command to `size`."""
     from atc_py.system.memory_limit import limited_memory, require_own_memory
 
     if not context.resilient_parsing:
@@ -83,7 +83,7 @@ MAX_MEMORY = click.option(
     metavar="SIZE",
     expose_value=False,
     callback=_hold_to_memory,
-    help="Refuse data that would take more, such as 4G; by default three quarters of what the "
+    help="Refuse work that needs more memory, such as 4G; by default three quarters of what the "
     "machine leaves this process.",
 )
 
@@ -95,17 +95,17 @@ REPORT_AS_JSON = click.option(
     "--json",
     "as_json",
     is_flag=True,
-    help="Print one JSON document, the report; with --output the file gets the same.",
+    help="Print the report as one JSON document; with --output, write it to the file too.",
 )
 
 
 def report_option(formats: Sequence[str], remark: str = "") -> Callable[[FC], FC]:
-    """Make the option for the form of a report; None tells that it was not given."""
+    """Make the option for the format of a report; its value is None if it was not given."""
     return click.option(
         "--format",
         "form",
         type=click.Choice(formats),
-        help=f"Form of the report; text by default{remark and f'; {remark}'}.",
+        help=f"Format of the report; text by default{remark and f'; {remark}'}.",
     )
 
 
@@ -117,7 +117,7 @@ def report_format(given: str | None, *, as_json: bool) -> str:
     """
     if as_json and given not in {None, "json"}:
         raise BAD_OPTION.error(
-            f"--json and --format {given} ask for two formats", help="give one of them"
+            f"--json and --format {given} ask for different formats", help="give one of them"
         )
     return "json" if as_json else given or "text"
 
@@ -128,7 +128,7 @@ QUANT_BIAS = click.option(
     default=AUTO,
     show_default=True,
     help="Biases of layers that are int8 in MODEL: unfolded, as AMCT writes them; folded, with the "
-    "offset of the data in them, as `quantize` once wrote them; auto: as the file's metadata say.",
+    "offset of the data in them, as `quantize` once wrote them; auto: as the file's metadata state.",
 )
 
 _PATH = click.Path(path_type=Path)
@@ -138,15 +138,15 @@ _CONTROLS = (
         "--precision-mode-v2",
         "--precision_mode_v2",
         type=click.Choice(list(PrecisionMode.second_names())),
-        help="The precision mode by ATC's second names, in place of --precision-mode.",
+        help="The precision mode by its name in ATC's second scheme, instead of --precision-mode.",
     ),
     click.option(
         "--keep-dtype", "--keep_dtype", type=_PATH, metavar="FILE",
-        help="Nodes, or OpType::T, that keep the model's dtypes, one a line.",
+        help="Nodes, or OpType::T, that keep the model's dtypes, one per line.",
     ),
     click.option(
         "--customize-dtypes", "--customize_dtypes", type=_PATH, metavar="FILE",
-        help="Lines `node::InputDtype:float16,OutputDtype:float16` that fix dtypes.",
+        help="Lines `node::InputDtype:float16,OutputDtype:float16` that set dtypes.",
     ),
     click.option(
         "--modify-mixlist", "--modify_mixlist", type=_PATH, metavar="FILE",
@@ -158,16 +158,16 @@ _CONTROLS = (
     ),
     click.option(
         "--output-type", "--output_type", default="", metavar='TYPE|"node:0:TYPE;..."',
-        help="FP32, FP16 or another for all outputs, or one by one.",
+        help="Dtype of all outputs, such as FP32 or FP16, or of single ones.",
     ),
     click.option(
         "--op-precision-mode", "--op_precision_mode", type=_PATH, metavar="FILE",
-        help="Lines `Softmax=high_performance` or another mode, by operator and by node.",
+        help="Lines such as `Softmax=high_performance`, by operator or by node.",
     ),
     click.option(
         "--is-weight-clip", "--is_weight_clip", type=click.Choice(["0", "1"]), default="1",
         show_default=True, callback=lambda _context, _option, value: value == "1",
-        help="Clamp weights that become narrower to finite values.",
+        help="Clamp weights that are narrowed to finite values.",
     ),
     QUANT_BIAS,
 )  # fmt: skip
@@ -184,7 +184,7 @@ def precision_mode(
     modes: Iterable[PrecisionMode],
     default: str | None = PrecisionMode.FORCE_FP16.value,
 ) -> Callable[[FC], FC]:
-    """Return the option for one of `modes`; a `default` of None tells that it was not given."""
+    """Return the option for one of `modes`; with a `default` of None, None means not given."""
     return click.option(
         "--precision-mode",
         "--precision_mode",
@@ -196,7 +196,7 @@ def precision_mode(
 
 
 def refuse_compiling(context: click.Context, model: Path, *also: str) -> None:
-    """Refuse what says how an ONNX model is compiled beside an offline model.
+    """Reject options that concern compilation if `model` is an offline model.
 
     Args:
         context: of the command.
@@ -221,6 +221,6 @@ def refuse_compiling(context: click.Context, model: Path, *also: str) -> None:
     if given and is_offline(model):
         concern = "concerns" if len(given) == 1 else "concern"
         raise click.UsageError(
-            f"{', '.join(given)} {concern} how an ONNX model is compiled, and {model} is compiled "
-            "already: leave that out, or give the ONNX model"
+            f"{', '.join(given)} {concern} how an ONNX model is compiled, but {model} is compiled "
+            "already: omit the option, or give the ONNX model"
         )

@@ -1,4 +1,4 @@
-"""`atc-py profile`: what a model costs on the SoCs that it could run on."""
+"""`atc-py profile`: estimate the cost of a model on the SoCs that it could run on."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ _FORMATS = ("text", "json", "csv", "html")
 @click.argument("model", type=_FILE, required=False)
 @click.option(
     "--soc", "--soc-version", "--soc_version", "socs", multiple=True, metavar="NAME",
-    help="SoC to estimate for; several times to see them side by side. By default `sim`, or what "
-    "an offline model is for.",
+    help="SoC to estimate for; repeat it to compare several. By default `sim`, or the SoC that an "
+    "offline model is compiled for.",
 )  # fmt: skip
 @options.precision_mode(PrecisionMode, default=None)
 @options.precision_controls
@@ -39,11 +39,11 @@ _FORMATS = ("text", "json", "csv", "html")
 @options.MAX_MEMORY
 @click.option(
     "--calibrate", type=_FILE, metavar="FILE.csv",
-    help="Refit the model's factors to measured kernels: columns op, shape, dtype, time_us, and "
-    "output_shape where needed.",
+    help="Refit the factors of the cost model to measured kernels: columns op, shape, dtype, "
+    "time_us, and output_shape where needed.",
 )  # fmt: skip
-@click.option("--save-factors", type=click.Path(), metavar="FILE", help="Keep refitted factors.")
-@click.option("--factors", type=_FILE, metavar="FILE", help="Estimate with factors that were kept.")
+@click.option("--save-factors", type=click.Path(), metavar="FILE", help="Save refitted factors.")
+@click.option("--factors", type=_FILE, metavar="FILE", help="Estimate with saved factors.")
 @options.report_option(_FORMATS, "html has the graph, a timeline, a roofline and memory over time")
 @click.option("-o", "--output", type=click.Path(), help="File for the report.")
 @click.option(
@@ -107,15 +107,15 @@ def _outputs(
     trace: str | None,
     calibrate: Path | None,
 ) -> tuple[Path | None, Path | None, Path | None]:
-    """Return the files to write, held against each other and against what is read."""
+    """Return the files to write; no two are the same, and none is a file that is read."""
     from atc_py.options.output_paths import report_output
 
     if model is None and calibrate is None:
         raise click.UsageError("Missing argument 'MODEL'.")
     if save_factors is not None and calibrate is None:
-        raise click.UsageError("--save-factors keeps what --calibrate finds: give that too")
+        raise click.UsageError("--save-factors writes what --calibrate finds: give that too")
     if trace is not None and len(set(socs)) > 1:
-        raise click.UsageError("a trace is of one SoC: give --soc once, or leave --trace out")
+        raise click.UsageError("a trace covers one SoC: give --soc once, or omit --trace")
     if model is None and (trace is not None or output is not None):
         raise click.UsageError("--trace and --output need a MODEL")
     read = [each for each in (model, calibrate) if each is not None]

@@ -16,14 +16,14 @@ __all__ = ["quantize"]
 @click.argument("model", type=click.Path(path_type=Path))
 @click.option(
     "--format", "form", type=click.Choice(["ascend", "qdq"]), default="ascend", show_default=True,
-    help="ascend: AscendQuant, layers on int8, AscendDequant, as Ascend's toolkit takes them; "
-    "qdq: QuantizeLinear and DequantizeLinear, as ONNX runtimes do.",
+    help="ascend: AscendQuant, layers on int8, AscendDequant, as Ascend's toolkit accepts them; "
+    "qdq: QuantizeLinear and DequantizeLinear, as ONNX runtimes use them.",
 )  # fmt: skip
 @click.option(
     "-o", "--output", type=click.Path(),
-    help="ONNX file to write; by default NAME.FORMAT.onnx beside MODEL.",
+    help="ONNX file to write; by default NAME.FORMAT.onnx in the folder of MODEL.",
 )  # fmt: skip
-@click.option("--external-data", is_flag=True, help="Put weights into a file beside the ONNX file.")
+@click.option("--external-data", is_flag=True, help="Write weights to a separate file.")
 @QUANT_BIAS
 @MAX_MEMORY
 @AS_JSON
@@ -38,8 +38,8 @@ def quantize(
 ) -> None:
     """Write MODEL, a quantized ONNX file, in another form.
 
-    It changes the form and quantizes nothing: MODEL has QuantizeLinear or QLinear... operators of
-    another tool, or those of the Ascend form.
+    This changes the form and quantizes nothing: MODEL has QuantizeLinear or QLinear... operators
+    from another tool, or those of the Ascend form.
     """
     import atc_py
     from atc_py.report.model.quantized_files import quantization_tables

@@ -15,7 +15,7 @@ _STORAGE = ("logical", "exact")
 
 _OWN_DEVICE = "sim"
 _FOREIGN_TIMEOUT = 600.0
-"""Seconds that a back end of another package may take for an answer, unless --timeout says it."""
+"""Seconds that a back end of another package may take to answer, unless --timeout is given."""
 
 
 @click.command()
@@ -29,11 +29,11 @@ _FOREIGN_TIMEOUT = 600.0
     "seed",
     type=click.IntRange(min=0),
     metavar="SEED",
-    help="Random data for the other inputs.",
+    help="Fill the other inputs with random data.",
 )
 @click.option(
     "-o", "--output", type=click.Path(), metavar="DIRECTORY",
-    help="Folder for the outputs, one .npy each.",
+    help="Folder for the outputs, one .npy file each.",
 )  # fmt: skip
 @click.option(
     "--expect", multiple=True, metavar="[NAME=]FILE", help="Expected outputs to compare with."
@@ -41,8 +41,8 @@ _FOREIGN_TIMEOUT = 600.0
 @click.option(
     "--tolerance",
     type=click.FloatRange(min=0),
-    help="Largest error that passes, as a share of the output's range; by default what the "
-    "model's precision explains.",
+    help="Largest error that passes, as a share of the output's range; the default follows from "
+    "the model's precision.",
 )
 @click.option("--device", default="sim", show_default=True, help="Back end to run on.")
 @click.option(
@@ -50,15 +50,15 @@ _FOREIGN_TIMEOUT = 600.0
     type=click.Choice(_STORAGE),
     default=_STORAGE[0],
     show_default=True,
-    help="`exact` keeps every tensor in its storage format at its place of the memory plan, byte "
-    "by byte; slower, results are the same.",
+    help="`exact` keeps every tensor in its storage format at its offset of the memory plan, byte "
+    "for byte; slower, with the same results.",
 )
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0),
     metavar="SECONDS",
-    help="Time that the device may take to load the model and to run it, 0 for any; by default any "
-    "for `sim` and 600 for others. With it the device has a process of its own.",
+    help="Time limit for the device to load the model and to run it, 0 for none; by default none "
+    "for `sim` and 600 for others. With a limit the device runs in its own process.",
 )
 @click.option("--profile", is_flag=True, help="Show the time of each operator.")
 @MAX_MEMORY

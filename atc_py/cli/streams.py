@@ -77,7 +77,7 @@ class _Stdout(_Guard):
 
 
 class _Stderr(_Guard):
-    """Standard error: where it takes nothing, there is nobody left to tell."""
+    """Standard error: a failure to write to it cannot be reported anywhere."""
 
 
 def _open_descriptors() -> None:

@@ -1,13 +1,13 @@
-"""Where errors are born: each layer's error beside the largest error among its inputs.
+"""Origins of errors: each layer's error beside the largest error among its inputs.
 
-A layer whose error is more than BORN_FACTOR times the largest error of what it reads made it;
-another one passed it on, and so has the root of the input with the largest error. Lost values
-count as infinite errors. Steps without a counterpart hand on the largest error that they read, and
+A layer whose error is more than BORN_FACTOR times the largest error of what it reads introduced it;
+any other layer passed it on, and has the root of the input with the largest error. Lost values
+count as infinite errors. Steps without a counterpart pass on the largest error that they read, and
 so do operators that only move values, such as a Slice, whatever share of the error its part has.
-A sum or mean whose terms cancel has a large error beside its value and a small one beside its
-terms, which is what a float can promise; the magnitude of the terms goes with such a layer, unless
-the model hands it out. Where the small difference matters, its readers are bad.
-Looking at ratios costs nothing; running each kernel again on exact inputs would tell the same for
+A sum or mean whose terms cancel has a large error relative to its value and a small one relative
+to its terms, which is all that a float can promise; the magnitude of the terms is recorded for such
+a layer unless it is an output of the model. Where the small difference matters, its readers fail.
+Comparing ratios costs nothing; running each kernel again on exact inputs would show the same for
 overflow, underflow and cancellation, at the price of a second run.
 """
 
@@ -41,7 +41,7 @@ def trace_births(
     sources: Sequence[SourceLike],
     grids: Mapping[int, Grid],
 ) -> tuple[Layer, ...]:
-    """Return the layers in the order of execution, each with the birth of its error.
+    """Return the layers in the order of execution, each with the origin of its error.
 
     Args:
         model: the compiled model.
@@ -52,7 +52,7 @@ def trace_births(
     """
     makers = {name: source for source in sources for name in source.output}
     tracer = _Tracer()
-    handed_out = {port.tensor for port in model.outputs}
+    outputs = {port.tensor for port in model.outputs}
     for index, node in enumerate(model.nodes):
         reached = tracer.inherited(node)
         for tensor in node.outputs:
@@ -60,7 +60,7 @@ def trace_births(
                 value = matching.values[tensor]
                 plain = _layer(model, index, tensor, makers.get(value), value, figures[tensor])
                 plain = replace(plain, grid=grids.get(tensor))
-                if tensor not in handed_out:
+                if tensor not in outputs:
                     plain = replace(plain, summed=_summed(node, tensor, figures))
                 tracer.add(tensor, plain, reached)
             else:
@@ -69,7 +69,7 @@ def trace_births(
 
 
 class _Reached(NamedTuple):
-    """What reaches a node: the largest error, where it was born, and where bad layers began."""
+    """Error that reaches a node: the largest, its root, and where the failing layers began."""
 
     error: float
     root: int | None
@@ -78,7 +78,7 @@ class _Reached(NamedTuple):
 
 
 class _Tracer:
-    """Errors of tensors and where they were born, as they are met."""
+    """Errors of tensors and their origins, collected in the order of execution."""
 
     def __init__(self) -> None:
         self.layers: list[Layer] = []
@@ -92,7 +92,7 @@ class _Tracer:
         return worst._replace(start=min(starts, default=None))
 
     def hand_on(self, tensor: int, reached: _Reached) -> None:
-        """Note a tensor that was not measured."""
+        """Record a tensor that was not measured; it passes on the error that it read."""
         self._known[tensor] = reached
 
     def add(self, tensor: int, layer: Layer, reached: _Reached) -> None:
@@ -103,6 +103,7 @@ class _Tracer:
             birth, root, steps = Birth.NONE, None, 0
         elif root is None or (layer.error > BORN_FACTOR * reached.error and not _moves(layer.op)):
             birth, root, steps = Birth.BORN, here, 0
+        # A row of failing layers keeps its first position; a layer that passes ends the row.
         start = None
         if layer.faults:
             start = here if reached.start is None else reached.start
@@ -112,7 +113,7 @@ class _Tracer:
 
 
 def _moves(op: str) -> bool:
-    """Tell whether a target operator passes values on unchanged."""
+    """Return True if a target operator passes values on unchanged."""
     row = find_operator(op)
     return row is not None and row.unit in {Unit.MOVE, Unit.LOCAL}
 

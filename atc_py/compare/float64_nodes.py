@@ -47,7 +47,7 @@ _FLOATS = {onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16, onnx.TensorProto.BF
 _DOUBLE = onnx.TensorProto.DOUBLE
 
 _ROUNDING = 2.0**-10
-"""More than this share of the largest number in sight is no rounding of a 32-bit float."""
+"""Share of the largest number in sight; a larger error is not rounding of a 32-bit float."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ class ExactNodes:
             return np.asarray(next(iter(evaluator.run([self.value], dict(feeds)))))
 
     def _is_suited(self, feeds: Mapping[str, NDArray[Any]], found: NDArray[Any]) -> bool:
-        """Tell whether the nodes mean the same in float64 and do not take too long."""
+        """Return True if the nodes mean the same in float64 and do not take too long."""
         ops = {node.op_type for node in self.nodes}
         if ops & _UNSUITED or any(op.startswith("Random") for op in ops):
             return False
@@ -132,7 +132,7 @@ class ExactNodes:
     def _is_light(
         self, node: onnx.NodeProto, feeds: Mapping[str, NDArray[Any]], found: NDArray[Any]
     ) -> bool:
-        """Tell whether a product or a convolution is within its limit, as far as is known."""
+        """Return True if a product or a convolution is within its limit, as far as is known."""
         if node.op_type in {"Gemm", "MatMul"}:
             rows = self._shape(node.input[0], feeds)
             return found.size * (max(rows, default=1)) <= _PRODUCTS
@@ -203,7 +203,7 @@ def _in_double(node: onnx.NodeProto) -> onnx.NodeProto:
 
 
 def _rounds_on_purpose(node: onnx.NodeProto) -> bool:
-    """Tell whether a node casts to 16-bit floats."""
+    """Return True if a node casts to 16-bit floats."""
     narrow = _FLOATS - {onnx.TensorProto.FLOAT}
     return node.op_type == "Cast" and any(
         attribute.name == "to" and attribute.i in narrow for attribute in node.attribute
@@ -213,7 +213,7 @@ def _rounds_on_purpose(node: onnx.NodeProto) -> bool:
 def _is_rounding(
     feeds: Iterable[NDArray[Any]], found: NDArray[Any], exact: NDArray[np.float64]
 ) -> bool:
-    """Tell whether two results of `feeds` differ by no more than rounding explains."""
+    """Return True if two results of `feeds` differ by no more than rounding explains."""
     largest = max([1.0, _largest(exact), *map(_largest, feeds)])
     with np.errstate(all="ignore"):
         errors = np.abs(found.astype(np.float64) - exact)

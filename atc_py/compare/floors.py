@@ -34,7 +34,7 @@ _UNIT = 2.0**-24
 
 
 def dtype_floor(dtype: DType) -> float:
-    """Return the floor of a saturating operator with results of `dtype`; 0 if it is no float."""
+    """Return the floor of a saturating operator with results of `dtype`; 0 if not a float."""
     return ROUNDINGS * _UNITS.get(dtype, _UNIT) if dtype.is_float else 0.0
 
 
@@ -67,5 +67,5 @@ def _made(
 
 
 def _is_float(model: OmModel, tensor: int) -> bool:
-    """Tell whether a tensor holds floats."""
+    """Return True if a tensor holds floats."""
     return DType(model.tensors[tensor].dtype).is_float

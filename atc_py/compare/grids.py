@@ -74,7 +74,7 @@ def _parameters(reference: ReferenceModel, names: Sequence[str]) -> tuple[float 
 
 
 def _zero(zero: npt.NDArray[np.generic] | None) -> int:
-    """Return the zero point as int8; 0 where channels differ or it is no constant."""
+    """Return the zero point as int8; 0 where channels differ or it is not a constant."""
     if zero is None or zero.size != 1:
         return 0
     shift = UNSIGNED_SHIFT if zero.dtype.kind == "u" else 0
@@ -93,5 +93,5 @@ def _handed_on(
 
 
 def _is_float(model: OmModel, tensor: int) -> bool:
-    """Tell whether a tensor holds floats."""
+    """Return True if a tensor holds floats."""
     return DType(model.tensors[tensor].dtype).is_float

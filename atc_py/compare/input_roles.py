@@ -1,4 +1,4 @@
-"""What the inputs of an ONNX model are for, as far as their readers tell."""
+"""Roles of the inputs of an ONNX model, inferred from their readers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Role:
     """How an input is read.
 
     Attributes:
-        ids: extent of the smallest table that it selects from; None where it selects nothing.
+        ids: rows of the smallest table that it selects from; None where it selects nothing.
         lengths_of: name of the sequence whose lengths it holds; "" where it holds none.
     """
 
@@ -50,7 +50,7 @@ def input_roles(model: ReferenceModel) -> dict[str, Role]:
 def _uses(
     name: str, readers: dict[str, list[tuple[onnx.NodeProto, int]]]
 ) -> Iterator[tuple[onnx.NodeProto, int]]:
-    """Yield (node, input position) of all that read `name`, also behind nodes that hand it on."""
+    """Yield (node, input position) of all that read `name`, also through nodes that pass it on."""
     waiting, seen = [name], {name}
     while waiting:
         for node, at in readers.get(waiting.pop(), ()):
@@ -62,9 +62,9 @@ def _uses(
 
 def _role(model: ReferenceModel, uses: list[tuple[onnx.NodeProto, int]]) -> Role:
     """Return the role that an input with these uses has."""
-    extents = [extent for node, at in uses if (extent := _table(model, node, at)) is not None]
+    tables = [rows for node, at in uses if (rows := _table(model, node, at)) is not None]
     lengths = [n.input[0] for n, at in uses if n.op_type in _RECURRENT and at == _LENGTHS_AT]
-    return Role(min(extents, default=None), lengths[0] if lengths else "")
+    return Role(min(tables, default=None), lengths[0] if lengths else "")
 
 
 def _table(model: ReferenceModel, node: onnx.NodeProto, at: int) -> int | None:

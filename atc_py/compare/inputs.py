@@ -34,7 +34,7 @@ def fitting_feeds(ports: Sequence[Port], roles: Mapping[str, Role], seed: int) -
         AtcError: MEMORY_LIMIT where they would take more than the limit.
     """
     require_feeds(ports)
-    extents = {port.name: port.shape for port in ports}
+    shapes = {port.name: port.shape for port in ports}
     found = {}
     for position, port in enumerate(ports):
         role = roles.get(port.name, Role())
@@ -43,7 +43,7 @@ def fitting_feeds(ports: Sequence[Port], roles: Mapping[str, Role], seed: int) -
         if role.ids is not None:
             found[port.name] = _ids(generator, shape, role.ids).astype(port.dtype.numpy)
         elif role.lengths_of:
-            longest = extents.get(role.lengths_of, (1,))[0] or 1
+            longest = shapes.get(role.lengths_of, (1,))[0] or 1
             found[port.name] = generator.integers(1, longest + 1, shape).astype(port.dtype.numpy)
         elif _is_mask(port):
             found[port.name] = _mask(generator, shape).astype(port.dtype.numpy)
@@ -59,18 +59,16 @@ def _is_mask(port: Port) -> bool:
     )
 
 
-def _ids(
-    generator: np.random.Generator, shape: Sequence[int], extent: int
-) -> npt.NDArray[np.int64]:
-    """Return indices in [0, extent), the last one among them."""
-    ids = generator.integers(0, max(extent, 1), tuple(shape))
+def _ids(generator: np.random.Generator, shape: Sequence[int], rows: int) -> npt.NDArray[np.int64]:
+    """Return indices in [0, rows), the last one among them."""
+    ids = generator.integers(0, max(rows, 1), tuple(shape))
     if ids.size > 1:
-        ids.flat[0] = max(extent - 1, 0)
+        ids.flat[0] = max(rows - 1, 0)
     return ids
 
 
 def _mask(generator: np.random.Generator, shape: Sequence[int]) -> npt.NDArray[np.int64]:
-    """Return ones up to some place in the second half of the last axis, zeros behind it."""
+    """Return ones up to some position in the second half of the last axis, zeros after it."""
     if not shape:
         return np.ones((), np.int64)
     length = shape[-1]

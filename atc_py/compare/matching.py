@@ -79,7 +79,7 @@ def match(model: OmModel, sources: Sequence[SourceLike], inputs: Sequence[str]) 
 
 
 class _Matcher:
-    """Looks at the nodes once from behind, for what leaves, and once from the front."""
+    """Walk over the nodes: once from the last, for what leaves, and once from the first."""
 
     def __init__(
         self, model: OmModel, sources: Sequence[SourceLike], inputs: Sequence[str]
@@ -98,7 +98,7 @@ class _Matcher:
             for position, tensor in enumerate(node.outputs):
                 name = self._value_of(at, position, tensor)
                 if name is None:
-                    reason = "a step inside one node of the original"
+                    reason = "an intermediate step of one node of the original"
                     alone.append(Alone(node.name, node.op, reason))
                 else:
                     self._values[tensor] = name
@@ -170,7 +170,7 @@ class _Matcher:
             Alone(
                 source.name or next(iter(source.output), ""),
                 source.op_type,
-                "fused into the node behind it" if at in inside else "folded or not needed",
+                "fused into the node after it" if at in inside else "folded or not needed",
             )
             for at, source in enumerate(self._sources)
             if seen.isdisjoint(source.output)

@@ -31,7 +31,7 @@ _BLOCK = 32 * 1024
 """Elements at a time: the copies stay in the cache."""
 
 _SINGLE = (1e-8, 1e15)
-"""Between these the largest value of a part may lie for its sums of squares to be float32."""
+"""Bounds on the largest value of a part for its sums of squares to be taken in float32."""
 
 _SMALL = 0.1
 """Share of the values' energy up to which that of the errors is small."""

@@ -1,4 +1,4 @@
-"""`compare_model`: compile a model and hold every layer against the original."""
+"""`compare_model`: compile a model and compare every layer with the original."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
     on_stage: Callable[[str], None] | None = None,
     **precision: Unpack[PrecisionSettings],
 ) -> LayerComparison:
-    """Compile an ONNX model and hold every layer against the original, run as its file says.
+    """Compile an ONNX model and compare every layer with the original, run as its file says.
 
     Args:
         model: path of the .onnx file.
@@ -82,17 +82,17 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
         seed: seed of the random data of the first sample; the next ones count on from it.
         soc: as in `convert`, and so are the next three.
         precision_mode: any of ATC's modes.
-        input_shape: extents of inputs.
+        input_shape: dims of inputs.
         op_specs: folder of specifications.
         targets: least `cosine` and `snr` of every output; the result says whether they are met.
         suggest: least `cosine` and `snr` of every output, for which to search nodes to keep in
-            float32; of an empty mapping no output may be bad. The result has `suggestion`.
+            float32; with an empty mapping, no output may fail. The result has `suggestion`.
         suggest_trials: how often the search may compile the model.
         histograms: also take samples of every layer's values, for histograms of the worst ones.
         on_stage: called with the name of each stage as it begins.
 
     Returns:
-        Every layer, up to the kernel that bad data stopped, and what has no counterpart.
+        Every layer, up to the kernel that invalid data stopped, and what has no counterpart.
 
     Raises:
         AtcError: what `convert` raises; data that do not fit; REFERENCE_FAILED, DEVICE_FAILED.
@@ -109,7 +109,7 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
 
 
 def _check_options(samples: int, targets: Mapping[str, float] | None, trials: int) -> None:
-    """Refuse counts and targets that make no sense."""
+    """Reject counts and targets that are out of range."""
     if samples < 1:
         raise BAD_OPTION.error(f"samples must be 1 or more, found {samples}")
     if targets is not None and trials < LEAST_TRIALS:

@@ -7,9 +7,9 @@ from that run as the device is from the original, the original's own error is wh
 comparison is then made again with the float64 value in its place, so that all that follows is
 compared with what the model says, and not with what that engine made of it.
 
-Only layers that something hangs on are looked at: where the error of a bad layer was born, or that
-of an output that misses a target or is further off than its dtype's roundings explain; and where the
-errors were born that such a layer read, as it may have made much of little.
+Only layers that matter are checked: those that introduced the error of a failing layer, or of an
+output that misses a target or is further off than its dtype's roundings explain; and those that
+introduced the errors that such a layer read, because it may have enlarged a small one.
 """
 
 from __future__ import annotations
@@ -104,8 +104,8 @@ def find_suspects(
         return []
     for at in sorted(_roots(done)):
         layer = done.layers[at]
-        born = layer.birth is Birth.BORN and layer.is_float and not layer.figures.lost_share
-        if not born or layer.value in looked_at or layer.value in found:
+        origin = layer.birth is Birth.BORN and layer.is_float and not layer.figures.lost_share
+        if not origin or layer.value in looked_at or layer.value in found:
             continue
         origins = {origin.index for origin in model.nodes[layer.index].origins}
         nodes = (reference.nodes[at] for at in origins if 0 <= at < len(reference.nodes))
@@ -196,7 +196,7 @@ def with_own_errors(done: LayerComparison, errors: Sequence[OwnError]) -> LayerC
 
 
 def _roots(done: LayerComparison) -> set[int]:
-    """Find where the errors were born that bad layers and outputs show, and what preceded them."""
+    """Find the layers that introduced errors of failing layers and outputs, and their roots."""
     found: set[int] = set()
     waiting = [*_shown_roots(done)]
     while waiting:
@@ -209,7 +209,7 @@ def _roots(done: LayerComparison) -> set[int]:
 
 
 def _shown_roots(done: LayerComparison) -> set[int]:
-    """Find where the errors were born that bad layers and outputs show."""
+    """Find the layers that introduced the errors of failing layers and outputs."""
     roots = {layer.root for layer in done.layers if layer.faults}
     for at in done.outputs.values():
         layer = done.layers[at]

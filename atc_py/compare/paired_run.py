@@ -124,8 +124,8 @@ class Pair:
 
         Args:
             samples: feeds, and the original's values for them.
-            outputs_only: measure nothing but what the model hands out; then the layers are few,
-                and where their errors were born is not told.
+            outputs_only: measure only the outputs of the model; then the layers are few, and the
+                origins of their errors are not traced.
         """
         self._outputs_only = outputs_only
         if outputs_only:
@@ -159,7 +159,7 @@ class Pair:
                 raise
             if not self._measures and not self._outputs_only:
                 raise
-            # Data that went wrong on the way stop kernels behind it; the layers tell where.
+            # Data that went wrong stop later kernels; the layers up to there show where.
             found = error.diagnostics[0]
             where = "" if found.place is None else f"{found.place.node_name or ''}: "
             self._stopped = f"{where}{found.message}"
@@ -226,7 +226,7 @@ class Pair:
         return replace(done, histograms=self._histograms(done))
 
     def _histograms(self, done: LayerComparison) -> dict[int, Histogram]:
-        """Return those of the first bad layer and the worst ones, by position; one a value."""
+        """Return those of the first failing layer and the worst ones, by position; one a value."""
         if self._sampled is None:
             return {}
         first = [] if done.first_bad is None else [done.first_bad]
@@ -242,7 +242,7 @@ class Pair:
         return {at: each for at, each in drawn.items() if each is not None}
 
     def _outputs(self, at: Mapping[tuple[int, int], int]) -> dict[str, int]:
-        """Return positions of the layers that the model hands out."""
+        """Return positions of the layers that are outputs of the model."""
         makers = self._matching.producer
         found = {
             port.name: at.get((makers.get(port.tensor, -1), port.tensor))
@@ -280,7 +280,7 @@ class Pair:
 def _unlike(dtype: DType, found: npt.NDArray[Any], wanted: npt.NDArray[Any] | None) -> str:
     """Return the reason why two arrays cannot be compared; empty where they can."""
     if wanted is None:
-        return "the original makes no tensor of it"
+        return "the original's value is not a tensor"
     theirs = DType.from_numpy(wanted.dtype)
     if (dtype.is_float, dtype.is_integer) != (theirs.is_float, theirs.is_integer):
         return f"{dtype.value} here, {theirs.value} in the original"

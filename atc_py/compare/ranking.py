@@ -25,7 +25,7 @@ _FEW = 5
 
 
 def holds_scores(scores: NDArray[Any], inputs: Iterable[tuple[int, ...]]) -> bool:
-    """Tell whether a float output has a row of scores for each sample; `inputs` are shapes."""
+    """Return True if a float output has a row of scores for each sample; `inputs` are shapes."""
     if scores.ndim != 2 or scores.shape[1] < 2:  # noqa: PLR2004  (rank 2, two classes)
         return False
     return any(len(shape) > 1 and shape[0] == scores.shape[0] for shape in inputs)

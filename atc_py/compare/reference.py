@@ -49,7 +49,7 @@ _NEVER_CUT = frozenset(
     | {"Scan", "SequenceAt", "SequenceConstruct", "SequenceEmpty", "SequenceErase"}
     | {"SequenceInsert", "SequenceLength", "SequenceMap", "SplitToSequence"}
 )
-"""Operators with values that are no tensors, or with graphs inside."""
+"""Operators with values that are not tensors, or with graphs inside."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ class ReferenceModel:
 
     @property
     def can_be_amended(self) -> bool:
-        """Tell whether a value can be changed between its maker and its readers."""
+        """Return True if a value can be changed between its maker and its readers."""
         return not any(node.op_type in _NEVER_CUT for node in self.makers.values())
 
     def exact_nodes(self, value: str, among: Collection[str]) -> ExactNodes | None:
@@ -173,7 +173,7 @@ class ReferenceModel:
         }
 
     def constant_shape(self, name: str) -> tuple[int, ...] | None:
-        """Return the extents of initializer `name`; None where it is none."""
+        """Return the dims of initializer `name`; None if `name` is not an initializer."""
         found = self.constants.get(name)
         return None if found is None else tuple(found.dims)
 
@@ -183,7 +183,7 @@ class ReferenceModel:
         return tuple(sorted({engine.name for engine in self._engines.values()}))
 
     def run_piece(self, at: int, feeds: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-        """Return results of the piece at `at`; those that are no tensors are left out.
+        """Return results of the piece at `at`; those that are not tensors are left out.
 
         Raises:
             AtcError: REFERENCE_FAILED where neither onnxruntime nor onnx's evaluator runs it.
@@ -203,7 +203,7 @@ class ReferenceModel:
             return found
         ops = ", ".join(dict.fromkeys(node.op_type for node in self.pieces[at].nodes))
         raise REFERENCE_FAILED.error(
-            f"nothing here runs the nodes {ops[:200]} of the original: {'; '.join(reasons)}",
+            f"neither engine runs the nodes {ops[:200]} of the original: {'; '.join(reasons)}",
             place=Place(str(self.path)),
         )
 

@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 __all__ = ["LEAST_TRIALS", "search"]
 
 LEAST_TRIALS = 4
-"""Compilations without which nothing can be said."""
+"""Least compilations of a search; with fewer it has no result."""
 
 NO_FLOAT32 = "no float32 kernel on this SoC"
-"""Why a node is no candidate."""
+"""Reason for which a node is not a candidate."""
 
 _SINGLE_ROUNDS = 4
 """Rounds that add one node; each one after them adds twice as many as the one before."""
@@ -52,7 +52,7 @@ def search(
     Args:
         trials: compiles and compares.
         first: the model with nothing kept beyond what the user keeps; all its layers.
-        targets: least values by figure; without any, no output may be bad.
+        targets: least values by figure; without any, no output may fail.
         limit: most compilations.
         on_stage: called with a line of progress for each compilation: how many there were, of how
             many at most, and the smallest set so far.
@@ -207,7 +207,7 @@ class _Search:
 
     def _progress(self, kept: int) -> str:
         """Describe the trial that begins, which keeps so many lines."""
-        best = "nothing reaches the target yet"
+        best = "no set reaches the target yet"
         if self._fewest is not None:
             best = f"best so far {self._fewest} kept"
         return (
@@ -242,7 +242,7 @@ class _Search:
         return set() if done.stopped else missing
 
     def _good(self, trial: Trial) -> bool:
-        """Tell whether a set reaches the target."""
+        """Return True if a set reaches the target."""
         return reaches(trial.done, self._targets)
 
     def _told(self, best: Trial) -> Suggestion:

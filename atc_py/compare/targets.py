@@ -64,7 +64,7 @@ def check_targets(targets: Mapping[str, float]) -> None:
     """Refuse targets that make no sense.
 
     Raises:
-        AtcError: BAD_OPTION for a figure that is not among METRICS, and for what is no finite
+        AtcError: BAD_OPTION for a figure that is not among METRICS, and for what is not a finite
             number that the figure can have.
     """
     for name, least in targets.items():
@@ -91,7 +91,7 @@ def _check_range(name: str, least: float, found: str, start: str) -> None:
 def reaches(done: LayerComparison, targets: Mapping[str, float]) -> bool:
     """Return True if every output meets its targets; without targets, if none is failing.
 
-    A model in which the device computes nothing hands out what it is fed, and misses nothing.
+    A model in which the device computes nothing returns what it is fed, and misses nothing.
     """
     if done.stopped or done.uncompared or (done.layers and not done.outputs):
         return False
@@ -103,7 +103,7 @@ def reaches(done: LayerComparison, targets: Mapping[str, float]) -> bool:
 def targets_text(targets: Mapping[str, float]) -> str:
     """Return the targets in words."""
     if not targets:
-        return "no output is bad"
+        return "no output fails"
     return ", ".join(
         f"{name} of every output at least {least_text(least)}" for name, least in targets.items()
     )
@@ -123,7 +123,7 @@ def missed_targets(done: LayerComparison, targets: Mapping[str, float]) -> list[
         if done.stopped and not miss.figure:
             continue  # Said already.
         place = Place(field=f"output {miss.output}")
-        findings.append(BELOW_TARGET.diagnostic(miss.sentence, place=place, help=_way_out(done)))
+        findings.append(BELOW_TARGET.diagnostic(miss.sentence, place=place, help=_hint(done)))
     return findings
 
 
@@ -136,18 +136,18 @@ def missed_by_all(done: LayerComparison) -> list[Diagnostic]:
         BELOW_TARGET.diagnostic(
             f"the target ({found.target}) cannot be reached by keeping nodes in float32"
             if found.out_of_reach
-            else f"no nodes were found that reach the target ({found.target})",
-            help="set a target that the model reaches, or see which layers are bad"
+            else f"no set of nodes was found that reaches the target ({found.target})",
+            help="set a target that the model can reach, or see which layers fail"
             if found.out_of_reach
-            else "give the search more compilations with --suggest-trials",
+            else "allow the search more compilations with --suggest-trials",
         )
     ]
 
 
-def _way_out(done: LayerComparison) -> str:
+def _hint(done: LayerComparison) -> str:
     """Return the hint for a missed target."""
     if done.suggestion is not None and done.suggestion.reached:
         return "keep the nodes of the suggestion in float32"
-    way = "try --suggest FILE" if done.suggestion is None else "try another --precision-mode"
+    hint = "try --suggest FILE" if done.suggestion is None else "try another --precision-mode"
     first = done.first_bad
-    return way if first is None else f"the first bad layer is {first.source}; {way}"
+    return hint if first is None else f"the first failing layer is {first.source}; {hint}"

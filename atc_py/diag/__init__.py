@@ -1,4 +1,4 @@
-"""Diagnostics: coded findings with a place and a way out, and the exception that carries them."""
+"""Diagnostics: coded findings with a place and a hint, and the exception that carries them."""
 
 from atc_py.diag.diagnostic import AtcError, Code, Diagnostic, ExitCode, Place, Severity
 from atc_py.diag.sink import Sink

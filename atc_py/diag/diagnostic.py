@@ -29,7 +29,7 @@ class ExitCode(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a finding lies; every part is optional, the ones given go from wide to narrow.
+    """Place of a finding; every part is optional, the ones given go from wide to narrow.
 
     Attributes:
         file: path of the file, as the user gave it.
@@ -80,7 +80,7 @@ class Diagnostic:
     Attributes:
         code: what kind of finding it is; carries severity and exit code.
         message: one sentence with the observed and the allowed value.
-        place: where it lies.
+        place: where it was found.
         help: what to do about it.
         rule: `file:line` of the specification rule that it breaks.
     """

@@ -13,7 +13,7 @@ __all__ = ["code_page", "diagnostic_text"]
 
 
 def diagnostic_text(diagnostic: Diagnostic) -> str:
-    """Return the finding as people read it: headline, place, rule, way out.
+    """Return the finding as text for people: headline, place, rule, hint.
 
     A finding without a help of its own shows what its code's page says.
 

@@ -12,7 +12,7 @@ def visible(text: str) -> str:
     """Return `text` with every character that is not printable as an escape.
 
     These are line breaks, terminal commands, marks that turn the reading direction, and bytes of
-    file names that are no UTF-8.
+    file names that are not UTF-8.
     """
     if text.isprintable():
         return text

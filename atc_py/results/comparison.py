@@ -64,14 +64,14 @@ GRIDS = {"float16": Grid(2.0**-11, -13), "bfloat16": Grid(2.0**-8, -125)}
 FEWEST_FOR_A_RANGE = 7
 """Fewer values have no range to speak of.
 
-Of k normal values, the range lies below their deviation in 52 % of all draws for k = 2, in 1.9 %
+Of k normal values, the range is below their deviation in 52 % of all draws for k = 2, in 1.9 %
 for k = 6 and in 0.8 % for k = 7, the first k at which it does so less than once in a hundred.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One output held against its expected data.
+    """Comparison of one output with its expected data.
 
     Attributes:
         name: the output.
@@ -112,10 +112,10 @@ class Comparison:
 
 
 def compare(name: str, found: Array, expected: Array, tolerance: float) -> Comparison:
-    """Hold `found` against `expected`; differing shapes are an infinite error.
+    """Compare `found` with `expected`; differing shapes are an infinite error.
 
     Raises:
-        AtcError: BAD_RUN_INPUT for data that are no real numbers.
+        AtcError: BAD_RUN_INPUT for data that are not real numbers.
     """
     ours, theirs = _numbers(name, found), _numbers(name, expected)
     if found.shape != expected.shape:
@@ -160,7 +160,7 @@ def explained_share(description: OmModel, name: str, expected: Array) -> float:
     for fewer than FEWEST_FOR_A_RANGE values, their largest magnitude where that is larger.
     `last` is known without estimate: an output that is held in 16 bits was rounded once more
     when all else was done, by up to half the distance of its type at its largest magnitude. For
-    values that lie far from zero beside their range, such as logarithms of probabilities, that
+    values that are far from zero relative to their range, such as logarithms of probabilities, that
     one rounding outweighs all others.
     """
     import numpy as np

@@ -105,7 +105,7 @@ class Conversion:
     Attributes:
         model: the ONNX file.
         output: the offline model that was written.
-        check: what holding the model against the operator list found.
+        check: the findings of the check against the operator list.
         facts: what compilation made of the model.
         stages: in the order in which they ran.
         weights_out: bytes of weights in the offline model.

@@ -26,13 +26,13 @@ __all__ = [
 ]
 
 BAD_DISTANCE = 0.05
-"""Relative Euclidean distance from which on a layer of floats or of quantized codes is bad."""
+"""Largest relative Euclidean distance at which a layer of floats or quantized codes passes."""
 
 BAD_SHARE = 0.01
-"""Share of elements from which on a layer of other integers or bools that differ is bad."""
+"""Largest share of differing elements at which a layer of other integers or bools passes."""
 
 BORN_FACTOR = 2.0
-"""An error is born where it is more than so many times the largest error of the inputs."""
+"""Factor over the largest error of its inputs above which a layer introduced its error."""
 
 NOISE = 2.0**-20
 """Errors up to here are those of float32 additions in another order."""
@@ -144,21 +144,21 @@ class Layer:
         node: the target node's name.
         op: its operator.
         dtype: its dtype on the device.
-        shape: its extents; None for one that only the run knows.
+        shape: its dims; None for one that is known only at run time.
         source: name of the original node whose value it is; of an input, the input's name.
         source_op: operator of that node, "" for an input.
         value: name of the value in the original.
         is_float: whether it holds floats.
         figures: how far it is from the original.
         birth: where the error comes from.
-        root: position, in the list of layers, of the one where the error was born; its own where
+        root: position, in the list of layers, of the one that introduced the error; its own where
             that is here, None without error.
-        start: position of the first of the bad layers in a row that lead here; its own for a bad
+        start: position of the first of the failing layers in a row that lead here; its own for a failing
             layer that reads from good ones, None for a good layer.
-        steps: layers between here and where the error was born, on the way that it took.
+        steps: layers between here and the one that introduced the error, along its path.
         summed: for a sum or mean whose terms may cancel, the magnitude that it would have if none
-            did; None for all others and for what the model hands out.
-        before: position of the layer where the largest error among its inputs was born, whatever
+            did; None for all others and for outputs of the model.
+        before: position of the layer that introduced the largest error among its inputs, whatever
             came of it here; None where they have none.
         grid: the quantized values that it holds; None for all others.
         own: the original's own error at this value, which was taken out; None where none was found.
@@ -193,13 +193,13 @@ class Layer:
 
     @property
     def within_floor(self) -> bool:
-        """Tell whether more than half of its error, where it has one, is within its floor."""
+        """True if more than half of its error, where it has one, is within its floor."""
         distance, beyond = self.figures.distance, self.figures.beyond
         return beyond is not None and distance > NOISE and beyond.distance < distance / 2
 
     @property
     def holds_codes(self) -> bool:
-        """Tell whether it holds quantized codes, which stand for real numbers."""
+        """True if it holds quantized codes, which stand for real numbers."""
         return self.grid is not None and self.grid.codes
 
     @property

@@ -128,7 +128,7 @@ class LayerComparison:
         samples: how many inputs were run.
         engines: what ran the original.
         layers: in the order in which the device computes them.
-        outputs: positions in `layers` of what the model hands out, by the output's name.
+        outputs: positions in `layers` of the model's outputs, by the output's name.
         device_alone: results of the device that the original does not have.
         original_alone: nodes of the original without a result on the device.
         reference_seconds: time of the original.
@@ -179,9 +179,9 @@ class LayerComparison:
 
     @property
     def first_bad(self) -> Layer | None:
-        """The bad layer that comes first on the way to a bad output.
+        """The failing layer that comes first on the way to a failing output.
 
-        Where no output is bad it is the first one that is bad at all, in the order of execution.
+        If no output fails, it is the first layer that fails at all, in the order of execution.
         """
         found = (self.layers[at].start for at in self.outputs.values())
         starts = [start for start in found if start is not None]
@@ -228,12 +228,13 @@ class Miss:
         if self.value < least <= float(shown):
             shown = repr(self.value)  # exact enough to read as below the target
         return (
-            f"{self.figure} of {self.output} is {shown}{lost}, at least {least_text(least)} passes"
+            f"{self.figure} of {self.output} is {shown}{lost}, but must be at least "
+            f"{least_text(least)}"
         )
 
 
 def least_text(value: float) -> str:
-    """Return a target in as few digits as tell it from others."""
+    """Return a target in the fewest digits that identify it."""
     return repr(float(value)).removesuffix(".0")
 
 

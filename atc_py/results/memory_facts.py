@@ -44,7 +44,7 @@ class MemoryFacts:
     Attributes:
         weights: of all constants.
         inputs: of the buffers that the caller feeds.
-        outputs: of the buffers that the caller takes results from; those of known extents.
+        outputs: of the buffers that the caller takes results from; those with known dims.
         arena: what the values between share.
         lower_bound: what is needed at the widest moment; no arena can be smaller.
         workspace: what kernels need beside their operands.
@@ -52,7 +52,7 @@ class MemoryFacts:
         reuse: whether values share addresses.
         shared: values in the arena.
         on_chip: values that stay in the buffers of a core.
-        at_run: values whose extents only the run knows; nothing here counts them.
+        at_run: values whose dims are known only at run time; no figure here counts them.
         node: name of the node of the widest moment; empty where the arena is.
         op: its operator.
         tensors: what is needed at that moment, largest first.
@@ -138,7 +138,7 @@ def memory_facts(model: OmModel) -> MemoryFacts | None:
 
 
 def _nbytes(tensors: Iterable[OmTensor]) -> int:
-    """Return bytes of the tensors as stored; what has open extents counts nothing."""
+    """Return bytes of the tensors as stored; those with open dims count as 0."""
     return sum(stored_nbytes(tensor) for tensor in tensors)
 
 

@@ -50,7 +50,7 @@ class Run:
         seconds: time of the run on this machine, without loading.
         outputs: the arrays by name.
         files: where outputs were saved, by name.
-        comparisons: outputs held against expected data.
+        comparisons: outputs compared with expected data.
         nodes: what each node took, where that was asked for.
         warnings: what is odd about the data and the outputs.
     """

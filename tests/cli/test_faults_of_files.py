@@ -150,7 +150,7 @@ def test_signal_while_writing_leaves_older_files_and_no_others(
     writes_fail(monkeypatch, 0, terminate)
     done = workshop(*WRITERS[name])
     assert done.status == 143
-    assert done.err == "terminated; each file is the old one or the new one, whole\n"
+    assert done.err == "terminated; no output file is left partially written\n"
     assert files() == before
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 

@@ -267,7 +267,7 @@ def test_file_that_is_no_model_is_refused(atc: Atc, tmp_path: Path) -> None:
 def test_option_of_verify_alone_is_refused(atc: Atc, model: str, option: str) -> None:
     done = atc("kernels", model, option)
     assert done.status == 2
-    assert f"{option} concerns what --verify builds" in done.err
+    assert f"{option} needs --verify" in done.err
 
 
 @pytest.mark.parametrize(

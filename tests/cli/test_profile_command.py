@@ -170,8 +170,8 @@ def test_factors_of_another_soc_are_refused(atc: Atc, model: Path, measured: Pat
     ("args", "message"),
     [
         ((), "Missing argument 'MODEL'"),
-        (("net.onnx", "--save-factors", "k"), "--save-factors keeps what --calibrate finds"),
-        (("net.onnx", "--soc", "sim", "--soc", "Ascend310", "--trace", "t"), "a trace is of one"),
+        (("net.onnx", "--save-factors", "k"), "--save-factors writes what --calibrate finds"),
+        (("net.onnx", "--soc", "sim", "--soc", "Ascend310", "--trace", "t"), "a trace covers one"),
         (("--calibrate", "measured.csv", "--trace", "t"), "need a MODEL"),
         (("net.onnx", "--trace", "t", "-o", "t"), "must be different files"),
         (("net.onnx", "--calibrate", "measured.csv", "--factors", "k"), "exclude each other"),

@@ -41,7 +41,7 @@ def test_signal_ends_the_command_with_its_status(
     assert done.status == 128 + number
     assert done.out == ""
     assert done.err.startswith(word)
-    assert "each file is the old one or the new one, whole" in done.err
+    assert "no output file is left partially written" in done.err
     assert [signal.getsignal(each) for each in ENDING] == before
 
 

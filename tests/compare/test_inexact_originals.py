@@ -63,8 +63,8 @@ def test_every_format_tells_of_the_original_s_error(tmp_path: Path) -> None:
         text = texts[name].replace("&#39;", "'")
         assert "the original's own float32 error shows at n_p (Sigmoid)" in text
         assert "n_p (Sigmoid), Sigmoid in float32" not in text
-        assert ">born" not in text
-        assert "  born" not in text
+        assert ">introduced here" not in text
+        assert "  introduced here" not in text
     found = json.loads(texts["json"])
     assert [each["source"] for each in found["own_errors"]] == ["n_p"]
     assert found["own_errors"][0]["original"]["snr"] < 80

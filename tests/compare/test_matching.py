@@ -48,7 +48,7 @@ def test_fused_node_stands_for_its_last_origin(tmp_path: Path) -> None:
     assert {("TransData", "x"), ("TransData", "y")} <= layers
     assert "c" not in {value for _, value in layers}
     (alone,) = done.original_alone
-    assert (alone.name, alone.reason) == ("n_c", "fused into the node behind it")
+    assert (alone.name, alone.reason) == ("n_c", "fused into the node after it")
     assert all(layer.figures.cosine > 0.9999 for layer in done.layers)
     assert done.first_bad is None
 

@@ -171,7 +171,7 @@ def test_target_out_of_reach_ends_the_search_with_the_first_compilation(tmp_path
     assert "nothing is recommended" in said[2]
     assert said[4] == "Outputs with all candidates kept"
     assert [stage for stage in stages if "trial" in stage] == [
-        "suggest: trial 1 of at most 60, 2 of 2 kept; nothing reaches the target yet"
+        "suggest: trial 1 of at most 60, 2 of 2 kept; no set reaches the target yet"
     ]
 
 
@@ -186,7 +186,7 @@ def test_search_tells_how_far_it_is_and_the_best_so_far(tmp_path: Path) -> None:
     assert done.suggestion is not None
     lines_of = [stage for stage in stages if stage.startswith("suggest: trial ")]
     assert len(lines_of) == done.suggestion.trials
-    assert lines_of[0].endswith("of at most 20, 4 of 4 kept; nothing reaches the target yet")
+    assert lines_of[0].endswith("of at most 20, 4 of 4 kept; no set reaches the target yet")
     assert lines_of[1].endswith("best so far 4 kept")
     assert lines_of[-1].endswith("best so far 2 kept")
 

@@ -174,6 +174,6 @@ def test_bad_layers_without_bad_outputs_are_told_with_the_outputs_figure(tmp_pat
     broken = BROKEN["billion_mask"]()
     text = render_layers("text", compared(broken.model, tmp_path, inputs=broken.feeds))
     assert (
-        "layers are bad, but their errors hardly reach the outputs: the worst of these, y, " in text
+        "layers fail, but their errors hardly reach the outputs: the worst of these, y, " in text
     )
     assert "does not matter" not in text

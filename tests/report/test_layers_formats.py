@@ -113,9 +113,9 @@ def test_suggestion_is_in_every_format_but_csv() -> None:
         text = render_layers(name, replace(done, suggestion=found))
         assert "1 node in float32 reach the target" in text
         assert "60 trial compilations of at most 60, 3 candidates" in text
-        assert "ended by its limit" in text
+        assert "the search ended at its limit" in text
         assert "on the AI CPU: n_sum" in text
-        assert "no candidate, no float32 kernel on this SoC: n_conv" in text
+        assert "not a candidate, no float32 kernel on this SoC: n_conv" in text
     document = json.loads(render_layers("json", replace(done, suggestion=found)))["suggestion"]
     assert document["keep"] == [
         {"line": "n_sum", "op": "ReduceSumD", "nodes": 1, "engine": "aicpu"}

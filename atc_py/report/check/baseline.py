@@ -57,7 +57,7 @@ class Baseline:
 
     A finding belongs to a file and has a fingerprint. Of files of one name, which the baseline may
     have in several folders, the one counts whose path ends most like the path asked for: where a
-    check runs may differ, how its models lie to each other does not.
+    check runs may differ, but the positions of its models relative to each other do not.
     """
 
     def __init__(self, known: Mapping[_Key, int]) -> None:
@@ -126,7 +126,7 @@ def _decoded(path: Path) -> _Report:
 
 
 def _bad(path: Path, reason: str) -> AtcError:
-    """Return the diagnostic for a file that is no report."""
+    """Return the diagnostic for a file that is not a report."""
     return BAD_BASELINE.error(
         f"the baseline {path} is not a report of a check: {reason}",
         place=Place(str(path)),

@@ -60,7 +60,7 @@ class Found(_Part, frozen=True, kw_only=True):
         allowed: what the rule demands.
         when: the conditions under which the rule counts; empty where it always does.
         message: all three in one sentence.
-        help: the way out.
+        help: how to fix it.
         known: the baseline has it.
     """
 
@@ -145,7 +145,7 @@ class Model(_Part, frozen=True, kw_only=True):
         node_counts: nodes of each verdict.
         opsets: imported version of each domain.
         file_nodes: nodes in the file's graph.
-        nodes: nodes that were held against the list.
+        nodes: nodes that were checked against the list.
         shape_hint: text for --input-shape where dims are open: a choice that was tried and fits,
             or names in place of numbers where none is known.
         shape_hint_fits: whether it is a choice that fits.

@@ -102,7 +102,7 @@ def _kind(group: Group, fail_on: Standing) -> str | None:
 
 
 def _lines(group: Group, language: str) -> list[str]:
-    """Return every node with its value, the rule and the way out."""
+    """Return every node with its value, the rule and the hint."""
     lines = [visible(_line(found, language)) for found in group.findings]
     if group.first.source:
         lines.append(f"rule: {visible(group.first.source)}")

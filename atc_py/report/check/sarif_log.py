@@ -139,7 +139,7 @@ def _sentence(found: Found, language: str) -> str:
 
 def _location(model: Model, found: Found, file: Json) -> Json:
     """Return the model's file, and the node in it."""
-    # A model is no text; viewers that want a line get its first.
+    # A model is not text; viewers that need a line get its first.
     location: Json = {"physicalLocation": {"artifactLocation": file, "region": {"startLine": 1}}}
     if found.node is not None:
         path = [model.name, found.scope, f"{found.node}:{found.op}:{found.node_name}"]
@@ -164,7 +164,7 @@ def _spec_location(found: Found) -> Json:
 
 
 def _uri(path: str) -> str:
-    """Return a relative URI where the file lies below the current folder, else a file URI."""
+    """Return a relative URI if the file is below the current folder, else a file URI."""
     given = PurePath(path)
     relative = PurePath(os.path.normpath(given))
     if given.is_absolute():

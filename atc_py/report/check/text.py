@@ -121,7 +121,7 @@ def _verdict(document: Document, model: Model) -> str:
 
 
 def _group_lines(group: Group, language: str, *, verbose: bool) -> Iterator[str]:
-    """Yield the headline, the nodes, the rule and the way out."""
+    """Yield the headline, the nodes, the rule and the hint."""
     yield _headline(group, language)
     most = len(group.sightings) if verbose else _MOST_LINES
     for sighting in group.sightings[:most]:

@@ -120,7 +120,7 @@ def baseline_text(document: Document) -> str:
 
 
 def node_text(found: Found, language: str) -> str:
-    """Return `node 17 "conv2" in then_branch of "choose"`; empty where it is no node's."""
+    """Return `node 17 "conv2" in then_branch of "choose"`; empty if not on a node."""
     if found.node is None:
         return " ".join(part for part in (_quoted(found.node_name), found.field) if part)
     node = HEADINGS["node"].in_language(language)

@@ -83,8 +83,7 @@ def _state(kernel: Mapping[str, Any]) -> str:
 def _shapes(shapes: Sequence[Sequence[int | None]]) -> str:
     """Return `2x3, 3 -> 2x3` without names: the operands in the kernel's order."""
     return ", ".join(
-        "x".join("?" if extent is None else str(extent) for extent in shape) or "scalar"
-        for shape in shapes
+        "x".join("?" if dim is None else str(dim) for dim in shape) or "scalar" for shape in shapes
     )
 
 

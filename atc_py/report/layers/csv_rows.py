@@ -1,4 +1,4 @@
-"""A layer-by-layer comparison as CSV: msit's columns first, atc-py's own behind them."""
+"""A layer-by-layer comparison as CSV: msit's columns first, atc-py's own after them."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def layers_csv(done: LayerComparison) -> str:
 def _row(done: LayerComparison, layer: Layer) -> list[str]:
     """Return the cells of a layer, in the order of the columns."""
     figures = layer.figures
-    shape = ",".join("?" if extent is None else str(extent) for extent in layer.shape)
+    shape = ",".join("?" if dim is None else str(dim) for dim in layer.shape)
     numbers = (
         figures.cosine,
         figures.max_absolute,

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["Bar", "Drawing", "Mark", "drawing"]
 
 WIDTH, HEIGHT = 360.0, 130.0
-"""Extents of the picture within its axes."""
+"""Size of the picture within its axes."""
 
 _EDGE = 30.0
 """Width of the bars for zeros, on the left, and for what is NaN or infinite, on the right."""
@@ -21,7 +21,7 @@ _EDGE = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A bar of the original: its place, its extents, and what it says."""
+    """A bar of the original: its position, size and title."""
 
     x: str
     y: str
@@ -59,7 +59,7 @@ class Drawing:
 
 
 def drawing(histogram: Histogram) -> Drawing:
-    """Return places and extents of all parts of the picture, WIDTH by HEIGHT."""
+    """Return positions and sizes of all parts of the picture, WIDTH by HEIGHT."""
     low, high = histogram.low, histogram.high
     inner = WIDTH - 2 * _EDGE
     count = len(histogram.original)

@@ -18,7 +18,7 @@ __all__ = ["layers_html"]
 
 _WIDTH, _HEIGHT = 1000.0, 240.0
 _DECADES = 8
-"""Errors from 1e-8 to 1 are told apart in the picture."""
+"""Decades of the picture's axis: errors from 1e-8 to 1 differ in height."""
 
 
 def layers_html(done: LayerComparison) -> str:

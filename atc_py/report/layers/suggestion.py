@@ -32,7 +32,7 @@ def suggestion_lines(found: Suggestion) -> list[str]:
 def _verdict(found: Suggestion) -> str:
     """Return one sentence."""
     if not found.needed:
-        return f"nothing to keep: the target ({found.target}) is reached as it is"
+        return f"nothing to keep: the target ({found.target}) is already reached"
     if found.reached:
         return f"{_counted(found)} in float32 reach the target ({found.target})"
     if not found.out_of_reach:
@@ -50,7 +50,7 @@ def _best(found: Suggestion) -> str:
     """Name the output that is worst with all candidates kept."""
     done = found.after
     if done.stopped or not done.outputs:
-        return ", as the device stops then, too" if done.stopped else ""
+        return ", because the device stops then, too" if done.stopped else ""
     name = max(done.outputs, key=lambda each: done.layers[done.outputs[each]].judged_error)
     judged = done.layers[done.outputs[name]].judged
     return f", where {name} has cosine {judged.cosine:.6g} and SNR {judged.snr:.4g} dB"
@@ -69,20 +69,20 @@ def _remarks(found: Suggestion) -> list[str]:
     compilations = f"{found.trials} trial compilation{'s' if found.trials != 1 else ''}"
     lines = [f"{compilations} of at most {found.limit}, {found.candidates} candidates"]
     if found.kept and found.smallest:
-        lines.append("no smaller set does: all were tried")
+        lines.append("no smaller set reaches the target: all were tried")
     elif found.kept and found.minimal:
-        lines.append("none of them can be left out; not all smaller sets were tried")
+        lines.append("none of them can be omitted; not all smaller sets were tried")
     elif found.kept:
-        lines.append("the search was ended by its limit; --suggest-trials gives it more")
+        lines.append("the search ended at its limit; --suggest-trials raises it")
     if found.out_of_reach:
-        lines.append("nothing is recommended: what is lost is not lost to 16-bit floats alone")
+        lines.append("nothing is recommended: 16-bit floats are not the only cause of the error")
     slow = [each.line for each in found.kept if each.engine == "aicpu"]
     if slow:
         lines.append(f"slow, because in float32 they run on the AI CPU: {', '.join(slow)}")
     reasons: dict[str, list[str]] = {}
     for each in found.excluded:
         reasons.setdefault(each.reason, []).append(each.line)
-    lines += [f"no candidate, {why}: {_some(names)}" for why, names in reasons.items()]
+    lines += [f"not a candidate, {why}: {_some(names)}" for why, names in reasons.items()]
     return lines
 
 

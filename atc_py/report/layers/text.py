@@ -55,12 +55,14 @@ def number_text(value: float) -> str:
 
 
 def origin_text(done: LayerComparison, layer: Layer) -> str:
-    """Return True if the error was born in the layer, or where it came from."""
+    """Return the origin of a layer's error: introduced here, or passed on from another layer."""
     root = done.root_of(layer)
     if layer.birth is Birth.PASSED_ON and root is not None:
         text = f"passed on from {root.source}"
     else:
-        text = layer.birth.value + (", its terms cancel" if layer.cancels else "")
+        introduced = layer.birth is Birth.BORN
+        text = "introduced here" if introduced else layer.birth.value
+        text += ", its terms cancel" if layer.cancels else ""
     if layer.within_floor and layer.figures.beyond is not None:
         text += f", within the floor of {number_text(layer.figures.beyond.floor)}"
     if layer.own is not None:
@@ -69,7 +71,7 @@ def origin_text(done: LayerComparison, layer: Layer) -> str:
 
 
 def output_verdict(done: LayerComparison, name: str) -> str:
-    """Say what an output misses, or that it passes; nothing where there are no targets."""
+    """Return what an output misses, or that it passes; empty without targets."""
     if not done.targets:
         return ""
     missed = [each for each in misses_of(done, done.targets) if each.output == name]
@@ -88,7 +90,7 @@ def growth_text(done: LayerComparison, layer: Layer) -> str:
         return ""
     return (
         f"it drifted: {number_text(root.error)} there, {number_text(layer.error)} here, grown over "
-        f"{layer.steps} layers none of which doubled it"
+        f"{layer.steps} layers, none of which doubled it"
     )
 
 
@@ -99,24 +101,24 @@ def _verdict(done: LayerComparison) -> list[str]:
 
 
 def _bad_layers(done: LayerComparison) -> list[str]:
-    """Name the first bad layer, how its error came about, and what it means for the outputs."""
+    """Name the first failing layer, the origin of its error, and the effect on the outputs."""
     first = done.first_bad
     if first is None:
-        return ["no layer is bad"]
-    head = f"first bad layer: {_title(first)}: {'; '.join(first.faults)}"
+        return ["no layer fails"]
+    head = f"first failing layer: {_title(first)}: {'; '.join(first.faults)}"
     lines = [_visible(head), _visible(f"  its error: {origin_text(done, first)}")]
     grown = growth_text(done, first)
     return [*lines, *([f"  {grown}"] if grown else []), _visible(f"  {_reach(done)}")]
 
 
 def _reach(done: LayerComparison) -> str:
-    """Count the bad layers, and say what reaches the outputs of it."""
-    bad = sum(bool(layer.faults) for layer in done.layers)
-    head = f"{bad} of {len(done.layers)} layers are bad"
+    """Count the failing layers, and describe how far their errors reach the outputs."""
+    failing = sum(bool(layer.faults) for layer in done.layers)
+    head = f"{failing} of {len(done.layers)} layers fail"
     if done.stopped:
         return f"{head}; no output was reached"
     if any(done.layers[at].faults for at in done.outputs.values()):
-        return f"{head}; outputs are bad too"
+        return f"{head}; outputs fail too"
     if not done.outputs:
         return f"{head}; no output could be compared"
     name, at = max(done.outputs.items(), key=lambda each: done.layers[each[1]].judged_error)
@@ -126,7 +128,7 @@ def _reach(done: LayerComparison) -> str:
         figure, limit = "share of values that differ", BAD_SHARE
     return (
         f"{head}, but their errors hardly reach the outputs: the worst of these, {name}, has a "
-        f"{figure} of {number_text(worst.judged_error)}, and up to {limit:g} is good"
+        f"{figure} of {number_text(worst.judged_error)}, and up to {limit:g} passes"
     )
 
 
@@ -137,12 +139,12 @@ def _own_errors(done: LayerComparison) -> list[str]:
         own, seen = each.original, each.seen
         lines.append(
             f"the original's own {each.dtype} error shows at {each.source} ({each.source_op}): "
-            f"beside a float64 run of that node it has an SNR of {number_text(own.snr)} dB, with "
-            f"errors up to {number_text(own.max_absolute)}"
+            f"compared with a float64 run of that node it has an SNR of {number_text(own.snr)} dB, "
+            f"with errors up to {number_text(own.max_absolute)}"
         )
         lines.append(
-            f"  it was taken out: the device had seemed to have {number_text(seen.snr)} dB there, "
-            "and is compared with the float64 result from there on"
+            f"  it was taken out: the device had appeared to have {number_text(seen.snr)} dB there, "
+            "and is compared with the float64 result from that node on"
         )
     left = len(done.own_errors) - _OWN_SHOWN
     if left > 0:
@@ -153,7 +155,7 @@ def _own_errors(done: LayerComparison) -> list[str]:
 
 
 def _against_targets(done: LayerComparison) -> list[str]:
-    """Say whether the outputs meet the targets."""
+    """Return a line on whether the outputs meet the targets."""
     if done.passed is None:
         return []
     wanted = ", ".join(f"{name} >= {least:g}" for name, least in done.targets.items())
@@ -165,7 +167,7 @@ def _against_targets(done: LayerComparison) -> list[str]:
 
 
 def _title(layer: Layer) -> str:
-    """Return the original's node and, in brackets, what runs it."""
+    """Return the original's node, and the operator and dtype that compute it on the device."""
     source = f"{layer.source} ({layer.source_op or 'input'})"
     return f"{source}, {layer.op} in {layer.dtype} on the device"
 
@@ -211,7 +213,7 @@ def _worst(done: LayerComparison) -> Table:
         for layer in shown
     )
     title = f"Worst {len(shown)} of {len(done.layers)} layers"
-    return Table(title, (*_COLUMNS, "error", "what is wrong"), rows)
+    return Table(title, (*_COLUMNS, "origin of the error", "faults"), rows)
 
 
 def _figures(layer: Layer) -> tuple[str, ...]:

@@ -29,7 +29,11 @@ def memory_tables(facts: MemoryFacts | None) -> list[Table]:
     rows = [
         ("weights", format_bytes(facts.weights)),
         ("inputs", format_bytes(facts.inputs)),
-        ("outputs", format_bytes(facts.outputs) + ", and what only the run knows" * _grows(facts)),
+        (
+            "outputs",
+            format_bytes(facts.outputs)
+            + ", and values with dims known only at run time" * _grows(facts),
+        ),
         ("arena", _arena_text(facts).removeprefix("arena ")),
         ("workspace", format_bytes(facts.workspace)),
         ("total", format_bytes(facts.total)),
@@ -42,7 +46,7 @@ def memory_tables(facts: MemoryFacts | None) -> list[Table]:
 
 
 def _grows(facts: MemoryFacts) -> bool:
-    """Return True if the run takes memory that nobody can size before."""
+    """Return True if the run takes memory whose size is known only then."""
     return facts.at_run > 0
 
 
@@ -58,7 +62,7 @@ def _values_text(facts: MemoryFacts) -> str:
     """Return the counts of values by location."""
     parts = [f"{facts.shared} in the arena", f"{facts.on_chip} inside a launch"]
     if facts.at_run:
-        parts.append(f"{facts.at_run} of extents that only the run knows")
+        parts.append(f"{facts.at_run} with dims known only at run time")
     return ", ".join(parts)
 
 

@@ -85,7 +85,7 @@ def _type(description: OmModel, port: OmPort) -> tuple[str, str, str]:
     tensor = description.tensors[port.tensor]
     return (
         tensor.dtype,
-        ",".join("?" if extent is None else str(extent) for extent in tensor.shape),
+        ",".join("?" if dim is None else str(dim) for dim in tensor.shape),
         tensor.format,
     )
 

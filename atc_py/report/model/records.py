@@ -20,7 +20,7 @@ Record = TypeVar("Record")
 
 
 def read_record(report: Mapping[str, object], name: str, schema: type[Record], file: str) -> Record:
-    """Return the record called `name`, held against its schema.
+    """Return the record called `name`, validated against its schema.
 
     Args:
         report: of the offline model, decoded.

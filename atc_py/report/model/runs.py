@@ -57,7 +57,7 @@ def _outputs(done: Run) -> Table:
         (
             name,
             array.dtype.name,
-            ",".join(str(extent) for extent in array.shape),
+            ",".join(str(dim) for dim in array.shape),
             *_range(array),
             str(done.files.get(name, "")),
         )

@@ -32,7 +32,7 @@ class OperatorDiff:
         opsets: the two, in the order asked for.
         before: the definition at the first.
         after: the definition at the second.
-        between: versions that lie between the two definitions.
+        between: versions between the two definitions.
         changes: what is different in the second.
     """
 

@@ -98,8 +98,8 @@ def _example(spec: OpSpec) -> list[tuple[str, Words]]:
     example = spec.example
     rows = []
     for name, shape in example.inputs.items():
-        extents = "x".join(str(extent) for extent in shape)
-        text = Words.same(extents) if extents else Words("scalar", "标量")
+        dims = "x".join(str(dim) for dim in shape)
+        text = Words.same(dims) if dims else Words("scalar", "标量")
         if name in example.values:
             text += Words(", constant ", "，常量 ") + Words.same(list(example.values[name]))
         rows.append((name, text))

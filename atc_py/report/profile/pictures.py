@@ -91,7 +91,7 @@ def _title(kernel: Kernel) -> str:
 
 
 def graph_of(cost: NetworkCost) -> Picture:
-    """Return kernels from left to right: behind those whose results they read."""
+    """Return kernels from left to right: each after those whose results it reads."""
     depths: list[int] = []
     taken: dict[int, int] = {}
     boxes, lines = [], []
