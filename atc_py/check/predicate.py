@@ -1,8 +1,8 @@
 """Predicates: the register of functions that answer rules.
 
-A predicate's docstring is the rule's sentence, with holes for the rule's arguments: it is what a
-diagnostic says, what documentation prints and what names a test. The same sentence in Chinese and
-the way out stand beside it.
+A predicate is registered with the rule's sentence in both languages, which has holes for the rule's
+arguments, and with a hint. Diagnostics and documentation print the sentence, and tests are named
+after it.
 """
 
 from __future__ import annotations
@@ -49,17 +49,20 @@ REGISTER: dict[type[Rule], Predicate] = {}
 """The predicates of the modules of `atc_py.check.rules` that are imported."""
 
 
-def predicate(kind: type[Rule], code: Code, *, zh: str, help_: Words) -> Callable[[_T], _T]:
+def predicate(
+    kind: type[Rule], code: Code, *, en: str, zh: str, help_: Words
+) -> Callable[[_T], _T]:
     """Register a function as the predicate of the rules of one kind.
 
     Args:
         kind: the rules.
         code: the diagnostic of those that fail.
-        zh: the sentence in Chinese; the function's docstring is the English one.
+        en: the demand of the rule as a sentence without a full stop, with holes for arguments.
+        zh: the sentence in Chinese.
         help_: what to do where a rule fails.
 
     Raises:
-        ValueError: the kind has a predicate already, or the function has no sentence.
+        ValueError: the kind has a predicate already.
     """
 
     def register(function: _T) -> _T:
@@ -67,11 +70,7 @@ def predicate(kind: type[Rule], code: Code, *, zh: str, help_: Words) -> Callabl
         if first is not None:
             here, there = function.__qualname__, first.test.__qualname__
             raise ValueError(f"{kind.__name__} is answered by {there} and by {here}")
-        lines = (function.__doc__ or "").split()
-        if not lines:
-            raise ValueError(f"{function.__qualname__} has no sentence")
-        english = " ".join(lines).removesuffix(".")
-        REGISTER[kind] = Predicate(kind, function, code, Words(english, zh), help_)
+        REGISTER[kind] = Predicate(kind, function, code, Words(en, zh), help_)
         return function
 
     return register

@@ -37,6 +37,7 @@ _FACTORS = 4
 @predicate(
     AttrPresent,
     ATTR_MISSING,
+    en="{attribute} of {op} must be set",
     zh="{op} 须设置 {attribute}",
     help_=Words(
         "set {attribute} where the model is built, or export it again with a newer exporter",
@@ -44,7 +45,7 @@ _FACTORS = 4
     ),
 )
 def attr_present(rule: AttrPresent, node: BoundNode) -> Answer:
-    """Return {attribute} of {op} must be set."""
+    """Judge a node by an AttrPresent rule."""
     if not node.has_attribute(rule.attribute) or node.is_set(rule.attribute):
         return HOLDS
     return fails(Words("not set", "未设置"))
@@ -53,6 +54,7 @@ def attr_present(rule: AttrPresent, node: BoundNode) -> Answer:
 @predicate(
     AttrAtDefault,
     ATTR_NOT_SUPPORTED,
+    en="{attribute} of {op} is not supported yet and must be left out or at its default",
     zh="{op} 尚不支持 {attribute}，须不设置或取默认值",
     help_=Words(
         "leave {attribute} out, or express what it does with other operators",
@@ -60,7 +62,7 @@ def attr_present(rule: AttrPresent, node: BoundNode) -> Answer:
     ),
 )
 def attr_at_default(rule: AttrAtDefault, node: BoundNode) -> Answer:
-    """Return {attribute} of {op} is not supported yet and must be left out or at its default."""
+    """Judge a node by an AttrAtDefault rule."""
     row = node.spec.attribute(rule.attribute)
     if row is None or not node.has_attribute(row.name) or not node.is_set(row.name):
         return HOLDS
@@ -71,6 +73,7 @@ def attr_at_default(rule: AttrAtDefault, node: BoundNode) -> Answer:
 @predicate(
     AttrOneOf,
     ATTR_OUT_OF_RANGE,
+    en="{attribute} of {op} must be {one_of}",
     zh="{op} 的 {attribute} 须为 {one_of}",
     help_=Words(
         "set {attribute} to {one_of} where the model is built, or run this node on the host",
@@ -78,7 +81,7 @@ def attr_at_default(rule: AttrAtDefault, node: BoundNode) -> Answer:
     ),
 )
 def attr_one_of(rule: AttrOneOf, node: BoundNode) -> Answer:
-    """Return {attribute} of {op} must be {one_of}."""
+    """Judge a node by an AttrOneOf rule."""
     return _each(
         node, rule.attribute, lambda item: any(_same(item, choice) for choice in rule.one_of)
     )
@@ -87,6 +90,7 @@ def attr_one_of(rule: AttrOneOf, node: BoundNode) -> Answer:
 @predicate(
     AttrInRange,
     ATTR_OUT_OF_RANGE,
+    en="{attribute} of {op} must be {range}",
     zh="{op} 的 {attribute} 须{range}",
     help_=Words(
         "bring {attribute} into the range where the model is built, or run this node on the host",
@@ -94,13 +98,14 @@ def attr_one_of(rule: AttrOneOf, node: BoundNode) -> Answer:
     ),
 )
 def attr_in_range(rule: AttrInRange, node: BoundNode) -> Answer:
-    """Return {attribute} of {op} must be {range}."""
+    """Judge a node by an AttrInRange rule."""
     return _in_range(rule, node)
 
 
 @predicate(
     AttrEachInRange,
     ATTR_OUT_OF_RANGE,
+    en="{attribute} of {op} must have every element {range}",
     zh="{op} 的 {attribute} 的每个元素须{range}",
     help_=Words(
         "bring {attribute} into the range where the model is built: a large step or window can "
@@ -110,13 +115,14 @@ def attr_in_range(rule: AttrInRange, node: BoundNode) -> Answer:
     ),
 )
 def attr_each_in_range(rule: AttrEachInRange, node: BoundNode) -> Answer:
-    """Return {attribute} of {op} must have every element {range}."""
+    """Judge a node by an AttrEachInRange rule."""
     return _in_range(rule, node)
 
 
 @predicate(
     AttrOdd,
     ATTR_OUT_OF_RANGE,
+    en="{attribute} of {op} must be odd",
     zh="{op} 的 {attribute} 须为奇数",
     help_=Words(
         "choose the next odd number for {attribute} and train or calibrate the model with it",
@@ -124,13 +130,14 @@ def attr_each_in_range(rule: AttrEachInRange, node: BoundNode) -> Answer:
     ),
 )
 def attr_odd(rule: AttrOdd, node: BoundNode) -> Answer:
-    """Return {attribute} of {op} must be odd."""
+    """Judge a node by an AttrOdd rule."""
     return _each(node, rule.attribute, lambda item: isinstance(item, int) and item % 2 == 1)
 
 
 @predicate(
     AttrPositive,
     ATTR_OUT_OF_RANGE,
+    en="{attribute} of {op} must be positive and finite",
     zh="{op} 的 {attribute} 须为有限正数",
     help_=Words(
         "write a positive, finite {attribute}; one of 0 comes from calibration data that are all "
@@ -139,7 +146,7 @@ def attr_odd(rule: AttrOdd, node: BoundNode) -> Answer:
     ),
 )
 def attr_positive(rule: AttrPositive, node: BoundNode) -> Answer:
-    """Return {attribute} of {op} must be positive and finite."""
+    """Judge a node by an AttrPositive rule."""
     return _each(
         node,
         rule.attribute,
@@ -150,6 +157,7 @@ def attr_positive(rule: AttrPositive, node: BoundNode) -> Answer:
 @predicate(
     AttrDistinct,
     ATTR_OUT_OF_RANGE,
+    en="{attribute} of {op} must not have an element twice",
     zh="{op} 的 {attribute} 的元素须互不相同",
     help_=Words(
         "name each element of {attribute} once where the model is built",
@@ -157,7 +165,7 @@ def attr_positive(rule: AttrPositive, node: BoundNode) -> Answer:
     ),
 )
 def attr_distinct(rule: AttrDistinct, node: BoundNode) -> Answer:
-    """Return {attribute} of {op} must not have an element twice."""
+    """Judge a node by an AttrDistinct rule."""
     value = attribute(node, rule.attribute)
     if value is None:
         return HOLDS
@@ -175,6 +183,7 @@ def attr_distinct(rule: AttrDistinct, node: BoundNode) -> Answer:
 @predicate(
     AttrLength,
     ATTR_OUT_OF_RANGE,
+    en="{attribute} of {op} must have {length} elements",
     zh="{op} 的 {attribute} 的元素个数须为 {length}",
     help_=Words(
         "write {attribute} with {length} elements where the model is built",
@@ -182,7 +191,7 @@ def attr_distinct(rule: AttrDistinct, node: BoundNode) -> Answer:
     ),
 )
 def attr_length(rule: AttrLength, node: BoundNode) -> Answer:
-    """Return {attribute} of {op} must have {length} elements."""
+    """Judge a node by an AttrLength rule."""
     value = attribute(node, rule.attribute)
     if value is None:
         return HOLDS
@@ -196,6 +205,7 @@ def attr_length(rule: AttrLength, node: BoundNode) -> Answer:
 @predicate(
     ProductAtMost,
     ATTR_OUT_OF_RANGE,
+    en="{attribute} of {op} must multiply to at most {limit}",
     zh="{op} 的 {attribute} 的元素之积须不大于 {limit}",
     help_=Words(
         "make the window smaller, split it into two nodes of smaller windows, or reduce the axes "
@@ -204,7 +214,7 @@ def attr_length(rule: AttrLength, node: BoundNode) -> Answer:
     ),
 )
 def product_at_most(rule: ProductAtMost, node: BoundNode) -> Answer:
-    """Return {attribute} of {op} must multiply to at most {limit}."""
+    """Judge a node by a ProductAtMost rule."""
     value = attribute(node, rule.attribute)
     if value is None:
         return HOLDS

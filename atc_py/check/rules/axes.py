@@ -57,6 +57,7 @@ class _Axes(NamedTuple):
 @predicate(
     AttrPermutation,
     ATTR_OUT_OF_RANGE,
+    en="{attribute} of {op} must name every axis of {tensor} once",
     zh="{op} 的 {attribute} 须包含 {tensor} 的每个轴各一次",
     help_=Words(
         "write {attribute} as a permutation of 0 to r - 1, r being the rank of {tensor}",
@@ -64,7 +65,7 @@ class _Axes(NamedTuple):
     ),
 )
 def attr_permutation(rule: AttrPermutation, node: BoundNode) -> Answer:
-    """Return {attribute} of {op} must name every axis of {tensor} once."""
+    """Judge a node by an AttrPermutation rule."""
     value = attribute(node, rule.attribute)
     if value is None:
         return HOLDS
@@ -88,6 +89,7 @@ def _has_rank(name: str, tensor: TensorView, items: tuple[int, ...]) -> Answer:
 @predicate(
     AxisInRank,
     ATTR_OUT_OF_RANGE,
+    en="{attribute} of {op} must lie in [-r, r - 1], r being the rank of {tensor}",
     zh="{op} 的 {attribute} 须在 [-r, r - 1] 内，r 为 {tensor} 的秩",
     help_=Words(
         "name an axis that {tensor} has, or reshape {tensor} to the rank that was meant",
@@ -95,13 +97,14 @@ def _has_rank(name: str, tensor: TensorView, items: tuple[int, ...]) -> Answer:
     ),
 )
 def axis_in_rank(rule: AxisInRank, node: BoundNode) -> Answer:
-    """Return {attribute} of {op} must lie in [-r, r - 1], r being the rank of {tensor}."""
+    """Judge a node by an AxisInRank rule."""
     return _each(node, rule.tensor, _of_attribute(rule.attribute, node), _has_axes)
 
 
 @predicate(
     AxesInRank,
     VALUE_OUT_OF_RANGE,
+    en="{axes} of {op} must lie in [-r, r - 1], r being the rank of {tensor}",
     zh="{op} 的 {axes} 的值须在 [-r, r - 1] 内，r 为 {tensor} 的秩",
     help_=Words(
         "export {axes} as constant axes that {tensor} has",
@@ -109,7 +112,7 @@ def axis_in_rank(rule: AxisInRank, node: BoundNode) -> Answer:
     ),
 )
 def axes_in_rank(rule: AxesInRank, node: BoundNode) -> Answer:
-    """Return {axes} of {op} must lie in [-r, r - 1], r being the rank of {tensor}."""
+    """Judge a node by an AxesInRank rule."""
     return all_of(_each(node, rule.tensor, axes, _has_axes) for axes in _of_input(rule.axes, node))
 
 
@@ -135,22 +138,24 @@ _RESHAPE = Words(
 @predicate(
     AxisExtentIsOne,
     DIM_OUT_OF_RANGE,
+    en="{tensor} of {op} must have extent 1 on the axes in {attribute}",
     zh="{op} 的 {tensor} 在 {attribute} 所指各轴上的长度须为 1",
     help_=_RESHAPE,
 )
 def axis_extent_is_one(rule: AxisExtentIsOne, node: BoundNode) -> Answer:
-    """Return {tensor} of {op} must have extent 1 on the axes in {attribute}."""
+    """Judge a node by an AxisExtentIsOne rule."""
     return _each(node, rule.tensor, _of_attribute(rule.attribute, node), _has_extent_one)
 
 
 @predicate(
     AxesExtentIsOne,
     DIM_OUT_OF_RANGE,
+    en="{tensor} of {op} must have extent 1 on the axes that the values of {axes} name",
     zh="{op} 的 {tensor} 在 {axes} 的值所指各轴上的长度须为 1",
     help_=_RESHAPE,
 )
 def axes_extent_is_one(rule: AxesExtentIsOne, node: BoundNode) -> Answer:
-    """Return {tensor} of {op} must have extent 1 on the axes that the values of {axes} name."""
+    """Judge a node by an AxesExtentIsOne rule."""
     return all_of(
         _each(node, rule.tensor, axes, _has_extent_one) for axes in _of_input(rule.axes, node)
     )
@@ -180,6 +185,7 @@ def _has_extent_one(name: str, tensor: TensorView, axes: _Axes) -> Answer:
 @predicate(
     AxisIs,
     ATTR_OUT_OF_RANGE,
+    en="{attribute} of {op} must be axis {axis} of {tensor}, or only extents of 1 away from it",
     zh="{op} 的 {attribute} 须为 {tensor} 的轴 {axis}，或与该轴之间只隔长度为 1 的维",
     help_=Words(
         "transpose {tensor} so that the axis comes to stand there, or run this node on the host",
@@ -187,7 +193,7 @@ def _has_extent_one(name: str, tensor: TensorView, axes: _Axes) -> Answer:
     ),
 )
 def axis_is(rule: AxisIs, node: BoundNode) -> Answer:
-    """{attribute} of {op} must be axis {axis} of {tensor}, or only extents of 1 away from it."""
+    """Judge a node by an AxisIs rule."""
     axes = _of_attribute(rule.attribute, node)
     return _each(node, rule.tensor, axes, partial(_stands_at, rule.axis))
 
@@ -221,6 +227,7 @@ def _stands_at(wanted: int, name: str, tensor: TensorView, axes: _Axes) -> Answe
 @predicate(
     LastStepIsOne,
     VALUE_OUT_OF_RANGE,
+    en="{steps} of {op} must be 1 for the last axis of {tensor} where {axes} names that axis",
     zh="{op} 的 {axes} 包含 {tensor} 的最后一轴时，该轴的 {steps} 须为 1",
     help_=Words(
         "take the last axis with step 1 and pick every n-th element with a constant Gather, or "
@@ -229,7 +236,7 @@ def _stands_at(wanted: int, name: str, tensor: TensorView, axes: _Axes) -> Answe
     ),
 )
 def last_step_is_one(rule: LastStepIsOne, node: BoundNode) -> Answer:
-    """{steps} of {op} must be 1 for the last axis of {tensor} where {axes} names that axis."""
+    """Judge a node by a LastStepIsOne rule."""
     for steps in _of_input(rule.steps, node):
         if isinstance(steps, Answer):
             return steps

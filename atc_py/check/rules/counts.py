@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 @predicate(
     CountIsRank,
     SHAPES_DISAGREE,
+    en="{tensor} of {op} must have one element for each dimension of {other}",
     zh="{op} 的 {tensor} 的元素个数须等于 {other} 的秩",
     help_=Words(
         "give {tensor} one element for each axis of {other}, or reshape {other}",
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     ),
 )
 def count_is_rank(rule: CountIsRank, node: BoundNode) -> Answer:
-    """Return {tensor} of {op} must have one element for each dimension of {other}."""
+    """Judge a node by a CountIsRank rule."""
     return all_of(
         _count_fits(rule, tensor, other, 1)
         for tensor in node.tensors(rule.tensor)
@@ -52,6 +53,7 @@ def count_is_rank(rule: CountIsRank, node: BoundNode) -> Answer:
 @predicate(
     CountPerAxis,
     SHAPES_DISAGREE,
+    en="{tensor} of {op}, unless empty, must have {count} x rank of {other} elements",
     zh="{op} 的 {tensor} 非空时，元素个数须为 {count} 乘以 {other} 的秩",
     help_=Words(
         "give {tensor} {count} x rank of {other} elements, or leave it empty where it is not used",
@@ -59,7 +61,7 @@ def count_is_rank(rule: CountIsRank, node: BoundNode) -> Answer:
     ),
 )
 def count_per_axis(rule: CountPerAxis, node: BoundNode) -> Answer:
-    """Return {tensor} of {op}, unless empty, must have {count} x rank of {other} elements."""
+    """Judge a node by a CountPerAxis rule."""
     return all_of(
         HOLDS if count_of(dims_of(tensor)) == 0 else _count_fits(rule, tensor, other, rule.count)
         for tensor in node.tensors(rule.tensor)
@@ -83,6 +85,7 @@ def _count_fits(
 @predicate(
     CountIsOneOrExtent,
     SHAPES_DISAGREE,
+    en="{tensor} of {op} must have one element, or as many as {other} has on axis {axis}, if any",
     zh="{op} 的 {tensor} 须有一个元素，或与 {other} 在轴 {axis} 上的长度（如有该轴）一样多",
     help_=Words(
         "export {tensor} with one element, or with one for each index of axis {axis} of {other}",
@@ -90,7 +93,7 @@ def _count_fits(
     ),
 )
 def count_is_one_or_extent(rule: CountIsOneOrExtent, node: BoundNode) -> Answer:
-    """{tensor} of {op} must have one element, or as many as {other} has on axis {axis}, if any."""
+    """Judge a node by a CountIsOneOrExtent rule."""
     return all_of(
         _one_or_extent(rule, tensor, other)
         for tensor in node.tensors(rule.tensor)
@@ -126,11 +129,12 @@ _PARTS = Words(
 @predicate(
     AttrSumIsExtent,
     SHAPES_DISAGREE,
+    en="{attribute} of {op} must add up to the extent of {tensor} along {along}",
     zh="{op} 的 {attribute} 的元素之和须等于 {tensor} 沿 {along} 的长度",
     help_=_PARTS,
 )
 def attr_sum_is_extent(rule: AttrSumIsExtent, node: BoundNode) -> Answer:
-    """Return {attribute} of {op} must add up to the extent of {tensor} along {along}."""
+    """Judge a node by an AttrSumIsExtent rule."""
     value = attribute(node, rule.attribute)
     if value is None:
         return HOLDS
@@ -143,11 +147,12 @@ def attr_sum_is_extent(rule: AttrSumIsExtent, node: BoundNode) -> Answer:
 @predicate(
     ValuesSumIsExtent,
     SHAPES_DISAGREE,
+    en="{tensor} of {op} must add up to the extent of {other} along {along}",
     zh="{op} 的 {tensor} 的值之和须等于 {other} 沿 {along} 的长度",
     help_=_PARTS,
 )
 def values_sum_is_extent(rule: ValuesSumIsExtent, node: BoundNode) -> Answer:
-    """Return {tensor} of {op} must add up to the extent of {other} along {along}."""
+    """Judge a node by a ValuesSumIsExtent rule."""
     if not node.tensors(rule.other):
         return HOLDS
     answers = []

@@ -29,6 +29,7 @@ _NOT_KNOWN = Words("its dtype is not known", "数据类型未知")
 @predicate(
     DtypeListed,
     DTYPE_NOT_LISTED,
+    en="{tensor} of {op} must have dtype {dtypes}",
     zh="{op} 的 {tensor} 的数据类型须为 {dtypes}",
     help_=Words(
         "cast {tensor} to {dtypes} before the node, or export the model so",
@@ -36,7 +37,7 @@ _NOT_KNOWN = Words("its dtype is not known", "数据类型未知")
     ),
 )
 def dtype_listed(rule: DtypeListed, node: BoundNode) -> Answer:
-    """Return {tensor} of {op} must have dtype {dtypes}."""
+    """Judge a node by a DtypeListed rule."""
     mode = node.conditions.mode
     return all_of(_listed(rule, tensor, mode) for tensor in node.tensors(rule.tensor))
 
@@ -56,6 +57,7 @@ def _listed(rule: DtypeListed, tensor: TensorView, mode: PrecisionMode) -> Answe
 @predicate(
     DtypeExcluded,
     DTYPE_NOT_LISTED,
+    en="{tensor} of {op} must not have dtype {dtypes}",
     zh="{op} 的 {tensor} 的数据类型不能为 {dtypes}",
     help_=Words(
         "cast the tensor to another dtype before the node, or choose a precision mode that may "
@@ -64,7 +66,7 @@ def _listed(rule: DtypeListed, tensor: TensorView, mode: PrecisionMode) -> Answe
     ),
 )
 def dtype_excluded(rule: DtypeExcluded, node: BoundNode) -> Answer:
-    """Return {tensor} of {op} must not have dtype {dtypes}."""
+    """Judge a node by a DtypeExcluded rule."""
     return all_of(_excluded(rule, tensor) for tensor in node.tensors(rule.tensor))
 
 
@@ -78,6 +80,7 @@ def _excluded(rule: DtypeExcluded, tensor: TensorView) -> Answer:
 @predicate(
     DtypeSame,
     DTYPE_NOT_LISTED,
+    en="{tensor} of {op} must have the dtype of {other}",
     zh="{op} 的 {tensor} 的数据类型须与 {other} 相同",
     help_=Words(
         "cast one of the two to the dtype of the other before the node",
@@ -85,7 +88,7 @@ def _excluded(rule: DtypeExcluded, tensor: TensorView) -> Answer:
     ),
 )
 def dtype_same(rule: DtypeSame, node: BoundNode) -> Answer:
-    """Return {tensor} of {op} must have the dtype of {other}."""
+    """Judge a node by a DtypeSame rule."""
     other = node.tensor(rule.other)
     if other is None or other.dtype is None or is_integer_layer(node):
         return HOLDS  # the rule on its dtypes says what is wrong with it

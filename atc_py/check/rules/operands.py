@@ -29,6 +29,7 @@ _RESHAPE = Words(
 @predicate(
     OperandPresent,
     OPERAND_MISSING,
+    en="{op} must have {tensor}",
     zh="{op} 须有 {tensor}",
     help_=Words(
         "connect {tensor} where the model is built; a constant will do",
@@ -36,7 +37,7 @@ _RESHAPE = Words(
     ),
 )
 def operand_present(rule: OperandPresent, node: BoundNode) -> Answer:
-    """Return {op} must have {tensor}."""
+    """Judge a node by an OperandPresent rule."""
     row = node.spec.operand(rule.tensor)
     if row is None or not row.exists_at(node.opset) or node.tensors(rule.tensor):
         return HOLDS
@@ -46,6 +47,7 @@ def operand_present(rule: OperandPresent, node: BoundNode) -> Answer:
 @predicate(
     OperandAbsent,
     OPERAND_NOT_SUPPORTED,
+    en="{tensor} of {op} is not supported yet and must not be used",
     zh="{op} 尚不支持 {tensor}，须不使用",
     help_=Words(
         "leave {tensor} out, or express what it does with other operators",
@@ -53,7 +55,7 @@ def operand_present(rule: OperandPresent, node: BoundNode) -> Answer:
     ),
 )
 def operand_absent(rule: OperandAbsent, node: BoundNode) -> Answer:
-    """Return {tensor} of {op} is not supported yet and must not be used."""
+    """Judge a node by an OperandAbsent rule."""
     found = node.tensor(rule.tensor)
     return HOLDS if found is None else fails(quoted(found.name) if found.name else "")
 
@@ -64,33 +66,36 @@ def operand_absent(rule: OperandAbsent, node: BoundNode) -> Answer:
 @predicate(
     RankIs,
     RANK_NOT_LISTED,
+    en="{tensor} of {op} must have rank {rank}",
     zh="{op} 的 {tensor} 的秩须为 {rank}",
     help_=_RESHAPE,
 )
 def rank_is(rule: RankIs, node: BoundNode) -> Answer:
-    """Return {tensor} of {op} must have rank {rank}."""
+    """Judge a node by a RankIs rule."""
     return _rank(node, rule.tensor, lambda rank: rank == rule.rank)
 
 
 @predicate(
     RankIsNot,
     RANK_NOT_LISTED,
+    en="{tensor} of {op} must not have rank {rank}",
     zh="{op} 的 {tensor} 的秩不能为 {rank}",
     help_=_RESHAPE,
 )
 def rank_is_not(rule: RankIsNot, node: BoundNode) -> Answer:
-    """Return {tensor} of {op} must not have rank {rank}."""
+    """Judge a node by a RankIsNot rule."""
     return _rank(node, rule.tensor, lambda rank: rank != rule.rank)
 
 
 @predicate(
     RankInRange,
     RANK_NOT_LISTED,
+    en="{tensor} of {op} must have a rank {range}",
     zh="{op} 的 {tensor} 的秩须{range}",
     help_=_RESHAPE,
 )
 def rank_in_range(rule: RankInRange, node: BoundNode) -> Answer:
-    """Return {tensor} of {op} must have a rank {range}."""
+    """Judge a node by a RankInRange rule."""
     least, most = rule.range
     return _rank(node, rule.tensor, lambda rank: least <= rank <= most)
 
@@ -98,6 +103,7 @@ def rank_in_range(rule: RankInRange, node: BoundNode) -> Answer:
 @predicate(
     RankOfUpdates,
     RANK_NOT_LISTED,
+    en="{tensor} of {op} must have rank q + r - k - 1 ({indices}: rank q, last k; {other}: r)",
     zh="{op} 的 {tensor} 的秩须为 q + r - k - 1，其中 q 为 {indices} 的秩，k 为其末轴长度，"
     "r 为 {other} 的秩",
     help_=Words(
@@ -107,7 +113,7 @@ def rank_in_range(rule: RankInRange, node: BoundNode) -> Answer:
     ),
 )
 def rank_of_updates(rule: RankOfUpdates, node: BoundNode) -> Answer:
-    """{tensor} of {op} must have rank q + r - k - 1 ({indices}: rank q, last k; {other}: r)."""
+    """Judge a node by a RankOfUpdates rule."""
     data, indices = node.tensor(rule.other), node.tensor(rule.indices)
     if data is None or indices is None:
         return HOLDS

@@ -27,6 +27,7 @@ __all__ = ["is_integer_layer"]
 @predicate(
     DtypeQuantized,
     DTYPE_NOT_LISTED,
+    en="{tensor} of {op} must be {dtype} in an integer layer, whose other input is int8",
     zh="{op} 为整数层（某一输入为 int8）时，{tensor} 须为 {dtype}",
     help_=Words(
         "an integer layer takes int8 data from AscendQuant, int8 weights and an int32 bias, and "
@@ -36,7 +37,7 @@ __all__ = ["is_integer_layer"]
     ),
 )
 def dtype_quantized(rule: DtypeQuantized, node: BoundNode) -> Answer:
-    """Return {tensor} of {op} must be {dtype} in an integer layer, whose other input is int8."""
+    """Judge a node by a DtypeQuantized rule."""
     if not is_integer_layer(node):
         return HOLDS
     wrong = (each for each in node.tensors(rule.tensor) if each.dtype not in {None, rule.dtype})
@@ -52,6 +53,7 @@ def is_integer_layer(node: BoundNode) -> bool:
 @predicate(
     ScalesPerChannel,
     SHAPES_DISAGREE,
+    en="{tensor} of {op} must have one element, or along one axis as many as {other} has channels",
     zh="{op} 的 {tensor} 须有一个元素，或沿一个轴与 {other} 的通道一样多",
     help_=Words(
         "give {tensor} one element, or one for each channel: axis 1 of {other}, or its last axis "
@@ -60,7 +62,7 @@ def is_integer_layer(node: BoundNode) -> bool:
     ),
 )
 def scales_per_channel(rule: ScalesPerChannel, node: BoundNode) -> Answer:
-    """{tensor} of {op} must have one element, or along one axis as many as {other} has channels."""
+    """Judge a node by a ScalesPerChannel rule."""
     return all_of(
         _one_or_channels(rule, tensor, other)
         for tensor in node.tensors(rule.tensor)
@@ -95,6 +97,7 @@ def _one_or_channels(rule: ScalesPerChannel, tensor: TensorView, other: TensorVi
 @predicate(
     ScalesPositive,
     VALUE_OUT_OF_RANGE,
+    en="{tensor} of {op}, where constant, must hold positive factors",
     zh="{op} 的 {tensor} 为常量时，其比例须为正数",
     help_=Words(
         "write positive, finite factors into {tensor}; of a 64-bit word they are the lower 32 "
@@ -103,7 +106,7 @@ def _one_or_channels(rule: ScalesPerChannel, tensor: TensorView, other: TensorVi
     ),
 )
 def scales_positive(rule: ScalesPositive, node: BoundNode) -> Answer:
-    """Return {tensor} of {op}, where constant, must hold positive factors."""
+    """Judge a node by a ScalesPositive rule."""
     return all_of(
         _positive(rule.tensor, tensor)
         for tensor in node.tensors(rule.tensor)

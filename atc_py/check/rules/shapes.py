@@ -32,6 +32,7 @@ _WITNESSES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
 @predicate(
     DimInRange,
     DIM_OUT_OF_RANGE,
+    en="{tensor} of {op} must have dimension {dim} {range}",
     zh="{op} 的 {tensor} 的 {dim} 维须{range}",
     help_=Words(
         "change the size of the model's input, or split {tensor} along {dim} into parts that fit",
@@ -39,7 +40,7 @@ _WITNESSES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
     ),
 )
 def dim_in_range(rule: DimInRange, node: BoundNode) -> Answer:
-    """Return {tensor} of {op} must have dimension {dim} {range}."""
+    """Judge a node by a DimInRange rule."""
     least, most = rule.range
     return _dim(node, rule.tensor, rule.dim, lambda extent: least <= extent <= most)
 
@@ -47,6 +48,7 @@ def dim_in_range(rule: DimInRange, node: BoundNode) -> Answer:
 @predicate(
     PrimeDimBelow,
     DIM_OUT_OF_RANGE,
+    en="{tensor} of {op} must have dimension {dim} less than {limit} where it is a prime number",
     zh="{op} 的 {tensor} 的 {dim} 维为素数时须小于 {limit}",
     help_=Words(
         "choose another extent, one more for instance, or split {tensor} along {dim}",
@@ -54,7 +56,7 @@ def dim_in_range(rule: DimInRange, node: BoundNode) -> Answer:
     ),
 )
 def prime_dim_below(rule: PrimeDimBelow, node: BoundNode) -> Answer:
-    """{tensor} of {op} must have dimension {dim} less than {limit} where it is a prime number."""
+    """Judge a node by a PrimeDimBelow rule."""
     limit = rule.limit
     return _dim(node, rule.tensor, rule.dim, lambda extent: extent < limit or not is_prime(extent))
 
@@ -85,6 +87,7 @@ def is_prime(number: int) -> bool:
 @predicate(
     DimDivisible,
     DIM_OUT_OF_RANGE,
+    en="{tensor} of {op} must have a dimension {dim} that {attribute} divides",
     zh="{op} 的 {tensor} 的 {dim} 维须能被 {attribute} 整除",
     help_=Words(
         "choose a value of {attribute} that divides dimension {dim} where the model is built",
@@ -92,7 +95,7 @@ def is_prime(number: int) -> bool:
     ),
 )
 def dim_divisible(rule: DimDivisible, node: BoundNode) -> Answer:
-    """Return {tensor} of {op} must have a dimension {dim} that {attribute} divides."""
+    """Judge a node by a DimDivisible rule."""
     value = attribute(node, rule.attribute)
     if value is None:
         return HOLDS
@@ -134,6 +137,7 @@ def _dim(
 @predicate(
     ElementCountInRange,
     DIM_OUT_OF_RANGE,
+    en="The number of elements of {tensor} of {op} must be {range}",
     zh="{op} 的 {tensor} 的元素个数须{range}",
     help_=Words(
         "change the number of elements of {tensor} where the model is built",
@@ -141,7 +145,7 @@ def _dim(
     ),
 )
 def element_count_in_range(rule: ElementCountInRange, node: BoundNode) -> Answer:
-    """Return the number of elements of {tensor} of {op} must be {range}."""
+    """Judge a node by an ElementCountInRange rule."""
     return all_of(_count_in_range(rule, tensor) for tensor in node.tensors(rule.tensor))
 
 
@@ -167,6 +171,7 @@ def _count_in_range(rule: ElementCountInRange, tensor: TensorView) -> Answer:
 @predicate(
     DimsEqual,
     SHAPES_DISAGREE,
+    en="{tensor} and {other} of {op} must agree in dimension {dims}",
     zh="{op} 的 {tensor} 与 {other} 的 {dims} 维须相等",
     help_=Words(
         "change {tensor} or {other} so that both agree in {dims}",
@@ -174,7 +179,7 @@ def _count_in_range(rule: ElementCountInRange, tensor: TensorView) -> Answer:
     ),
 )
 def dims_equal(rule: DimsEqual, node: BoundNode) -> Answer:
-    """Return {tensor} and {other} of {op} must agree in dimension {dims}."""
+    """Judge a node by a DimsEqual rule."""
     return all_of(
         _extents_agree(rule, dim, one, two)
         for dim in rule.dims
@@ -209,6 +214,7 @@ def _extents_agree(
 @predicate(
     ShapesEqual,
     SHAPES_DISAGREE,
+    en="{tensor} and {other} of {op} must have one shape",
     zh="{op} 的 {tensor} 与 {other} 的形状须相同",
     help_=Words(
         "expand the smaller one of {tensor} and {other} to the shape of the other before the node",
@@ -216,7 +222,7 @@ def _extents_agree(
     ),
 )
 def shapes_equal(rule: ShapesEqual, node: BoundNode) -> Answer:
-    """Return {tensor} and {other} of {op} must have one shape."""
+    """Judge a node by a ShapesEqual rule."""
     return all_of(
         _shapes_agree(rule, one, two)
         for one in node.tensors(rule.tensor)

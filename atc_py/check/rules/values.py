@@ -40,6 +40,7 @@ _NOT_CONSTANT = fails(Words("not constant", "不是常量"))
 @predicate(
     ValuesKnown,
     VALUE_NOT_CONSTANT,
+    en="{tensor} of {op} must be known when the model is compiled",
     zh="{op} 的 {tensor} 的值须在编译时已知",
     help_=Words(
         "export {tensor} as a constant, fix the input shapes that it is computed from, or simplify "
@@ -48,7 +49,7 @@ _NOT_CONSTANT = fails(Words("not constant", "不是常量"))
     ),
 )
 def values_known(rule: ValuesKnown, node: BoundNode) -> Answer:
-    """Return {tensor} of {op} must be known when the model is compiled."""
+    """Judge a node by a ValuesKnown rule."""
     return all_of(
         HOLDS if is_known(tensor) else _not_known(node, tensor)
         for tensor in node.tensors(rule.tensor)
@@ -58,6 +59,7 @@ def values_known(rule: ValuesKnown, node: BoundNode) -> Answer:
 @predicate(
     ValuesAtLeast,
     VALUE_OUT_OF_RANGE,
+    en="{tensor} of {op} must be constant with values of at least {least}",
     zh="{op} 的 {tensor} 的值须为常量且不小于 {least}",
     help_=Words(
         "export {tensor} as a constant whose values are {least} or more",
@@ -65,13 +67,14 @@ def values_known(rule: ValuesKnown, node: BoundNode) -> Answer:
     ),
 )
 def values_at_least(rule: ValuesAtLeast, node: BoundNode) -> Answer:
-    """Return {tensor} of {op} must be constant with values of at least {least}."""
+    """Judge a node by a ValuesAtLeast rule."""
     return _constant_values(node, rule.tensor, _at_least(rule.least))
 
 
 @predicate(
     KnownValuesAtLeast,
     VALUE_OUT_OF_RANGE,
+    en="{tensor} of {op}, where constant, must have values of at least {least}",
     zh="{op} 的 {tensor} 为常量时，其值须不小于 {least}",
     help_=Words(
         "write values of {least} or more into {tensor}; add the extent to an index that counts "
@@ -80,13 +83,14 @@ def values_at_least(rule: ValuesAtLeast, node: BoundNode) -> Answer:
     ),
 )
 def known_values_at_least(rule: KnownValuesAtLeast, node: BoundNode) -> Answer:
-    """Return {tensor} of {op}, where constant, must have values of at least {least}."""
+    """Judge a node by a KnownValuesAtLeast rule."""
     return _known_values(rule, node, rule.tensor, _at_least(rule.least))
 
 
 @predicate(
     ValuesEqual,
     VALUE_OUT_OF_RANGE,
+    en="{tensor} of {op} must be constant with every value {value}",
     zh="{op} 的 {tensor} 的值须为常量且等于 {value}",
     help_=Words(
         "export {tensor} as the constant {value}, or bring other values in with further operators",
@@ -94,13 +98,14 @@ def known_values_at_least(rule: KnownValuesAtLeast, node: BoundNode) -> Answer:
     ),
 )
 def values_equal(rule: ValuesEqual, node: BoundNode) -> Answer:
-    """Return {tensor} of {op} must be constant with every value {value}."""
+    """Judge a node by a ValuesEqual rule."""
     return _constant_values(node, rule.tensor, _equal_to(rule.value), flags=True)
 
 
 @predicate(
     ValuesExclude,
     VALUE_OUT_OF_RANGE,
+    en="{tensor} of {op} must be constant without the value {value}",
     zh="{op} 的 {tensor} 的值须为常量且不含 {value}",
     help_=Words(
         "export {tensor} as a constant without {value}",
@@ -108,20 +113,21 @@ def values_equal(rule: ValuesEqual, node: BoundNode) -> Answer:
     ),
 )
 def values_exclude(rule: ValuesExclude, node: BoundNode) -> Answer:
-    """Return {tensor} of {op} must be constant without the value {value}."""
+    """Judge a node by a ValuesExclude rule."""
     return _constant_values(node, rule.tensor, _other_than(rule.value))
 
 
 @predicate(
     KnownValuesExclude,
     VALUE_OUT_OF_RANGE,
+    en="{tensor} of {op}, where constant, must not have the value {value}",
     zh="{op} 的 {tensor} 为常量时，其值须不含 {value}",
     help_=Words(
         "export {tensor} with values other than {value}", "将 {tensor} 导出为不含 {value} 的值"
     ),
 )
 def known_values_exclude(rule: KnownValuesExclude, node: BoundNode) -> Answer:
-    """Return {tensor} of {op}, where constant, must not have the value {value}."""
+    """Judge a node by a KnownValuesExclude rule."""
     return _known_values(rule, node, rule.tensor, _other_than(rule.value))
 
 

@@ -32,6 +32,7 @@ _UNSET = _Steps((1,), (1,), (0,))
 @predicate(
     OutputShapeWithinFull,
     SHAPES_DISAGREE,
+    en="{attribute} of {op} must not exceed what all windows {other} on {tensor} cover together",
     zh="{op} 的 {attribute} 须不大于 {other} 的全部窗口在 {tensor} 上覆盖的范围",
     help_=Words(
         "write a smaller {attribute} and add the rest with Pad behind the node, or leave it out "
@@ -40,7 +41,7 @@ _UNSET = _Steps((1,), (1,), (0,))
     ),
 )
 def output_shape_within_full(rule: OutputShapeWithinFull, node: BoundNode) -> Answer:
-    """{attribute} of {op} must not exceed what all windows {other} on {tensor} cover together."""
+    """Judge a node by an OutputShapeWithinFull rule."""
     value = attribute(node, rule.attribute)
     if value is None:
         return HOLDS
@@ -112,6 +113,7 @@ def _full(
 @predicate(
     SamePaddingEven,
     SHAPES_DISAGREE,
+    en="{attribute} of {op} must take an even padding on each axis to cover {tensor} whole",
     zh="{op} 的 {attribute} 铺满 {tensor} 时，各轴的填充须为偶数",
     help_=Words(
         "set auto_pad to NOTSET and write the padding as pads",
@@ -119,7 +121,7 @@ def _full(
     ),
 )
 def same_padding_even(rule: SamePaddingEven, node: BoundNode) -> Answer:
-    """Return {attribute} of {op} must take an even padding on each axis to cover {tensor} whole."""
+    """Judge a node by a SamePaddingEven rule."""
     windows = integers(attribute(node, rule.attribute))
     if windows is None:
         return HOLDS
