@@ -41,7 +41,7 @@ _SIGNALS = {
 
 
 def diagnostics_page() -> Iterator[str]:
-    """Every code with its meaning and way out."""
+    """Every code with its meaning and remedy."""
     yield "# Diagnostics"
     yield ""
     yield "`atc-py explain CODE` prints one of these. Exit statuses:"
@@ -77,7 +77,7 @@ def cli_page() -> Iterator[str]:
     yield "A report goes to standard output unless `--output` names a file. What `--output` and the"
     yield "other options write is always a file, or a folder, on disk: `-` is ATC1001, and a device, a"
     yield "pipe or a standard stream (`/dev/null`, `/dev/stdout`, `/dev/fd/3`) is ATC2007, whatever it"
-    yield "leads to. A file appears whole or not at all."
+    yield "leads to. A file is written completely or not at all."
     for context in _contexts(cli, "atc-py", None):
         yield ""
         yield f"## {context.command_path}"

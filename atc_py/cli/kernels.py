@@ -70,7 +70,7 @@ def kernels(  # noqa: PLR0913  (one parameter an option)
     as_json: bool,
     **precision: Unpack[PrecisionChoice],
 ) -> None:
-    """List the kernels of MODEL, an offline model, or an ONNX model, which is compiled first.
+    """List the kernels of MODEL, an offline model or an ONNX model to compile.
 
     Options that concern compilation are rejected for an offline model.
 

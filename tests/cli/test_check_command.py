@@ -169,7 +169,7 @@ def test_known_findings_pass(atc: Atc, bad: Path) -> None:
     atc("check", bad, "--json", "-o", "old.json")
     done = atc("check", bad, "--baseline", "old.json")
     assert done.status == 0
-    assert "against the baseline: 1 known, 0 new" in done.out
+    assert "compared with the baseline: 1 known, 0 new" in done.out
     assert "Mish is not" not in done.out
     again = atc("check", bad, "--baseline", "old.json", "--json", "-o", "old.json")
     assert again.status == 0

@@ -51,7 +51,7 @@ def test_list_in_text_and_chinese(atc: Atc) -> None:
 
 def test_list_of_nothing(atc: Atc) -> None:
     done = atc("ops", "list", "--custom", "--opset", 13)
-    assert (done.status, done.out, done.err) == (0, "no operator is like that\n", "")
+    assert (done.status, done.out, done.err) == (0, "no operator matches\n", "")
     assert atc("ops", "list", "--custom", "--opset", 13, "--json").json == []
 
 

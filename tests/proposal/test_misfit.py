@@ -71,7 +71,7 @@ def test_report_does_not_blame_the_file(tmp_path: Path) -> None:
     path = onnx_files.save(build_open_detector(), tmp_path)
     document = check_document(api.check_models(path, input_shape="images:1,3,321,321"))
     text = render_check("text", document, Standing.ERROR)
-    assert ": not supported: it does not take the dims of --input-shape" in text.splitlines()[0]
+    assert ": not supported: it does not accept the dims of --input-shape" in text.splitlines()[0]
     assert "exporter" not in text
     assert "onnx.checker" not in text
     assert text.count("\nerror[") == 1

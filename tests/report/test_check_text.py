@@ -199,12 +199,12 @@ def test_known_findings_are_left_out_unless_verbose() -> None:
     assert '"conv2"' not in text
     assert '"conv5"' in text
     assert text.endswith(
-        "against the baseline: 1 known, 6 new\nknown findings are left out; --verbose shows them\n"
+        "compared with the baseline: 1 known, 6 new\nknown findings are omitted; --verbose shows them\n"
     )
     whole = check_text(document, verbose=True)
     assert '"conv2"' in whole
     assert "left out" not in whole
-    assert verdict_lines(document)[-1] == "against the baseline: 1 known, 6 new"
+    assert verdict_lines(document)[-1] == "compared with the baseline: 1 known, 6 new"
 
 
 def test_baseline_is_told_in_chinese_with_what_is_gone() -> None:

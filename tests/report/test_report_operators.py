@@ -102,7 +102,7 @@ def test_filter_that_is_unknown_names_the_known_ones(selection: Selection, known
 
 
 def test_list_of_nothing_says_so() -> None:
-    assert operator_list_lines((), compiles) == ["no operator is like that"]
+    assert operator_list_lines((), compiles) == ["no operator matches"]
     assert operator_list_lines((), compiles, "zh") == ["没有符合条件的算子"]
     assert operator_list_json((), compiles) == []
 

@@ -19,14 +19,13 @@ def hint_text(model: Model, language: str) -> str:
     """Return the sentence before the shapes for open dims."""
     if model.shape_hint_fits:
         words = Words(
-            "Some dims are open. The model takes these, which are a proposal; put your own in "
-            "their place:",
+            "Some dims are open. The model accepts these proposed dims; replace them with your own:",
             "部分维度未确定。以下取值经检查可用，仅为建议，请换成实际值：",
         )
     else:
         words = Words(
             f"Some dims are open. None of the {model.shape_hint_tries} choices that were tried "
-            "fits the model; put numbers in place of the names:",
+            "fits the model; replace the names with numbers:",
             f"部分维度未确定。试过的 {model.shape_hint_tries} 种取值均不适用，请将名称换成数值：",
         )
     return words.in_language(language)

@@ -73,7 +73,7 @@ HEADINGS = {
     "title": Words("Model check", "模型检查"),
     "total": Words("total", "合计"),
     "hidden": Words(
-        "known findings are left out; --verbose shows them", "已省略已知结果；--verbose 可显示"
+        "known findings are omitted; --verbose shows them", "已省略已知结果；--verbose 可显示"
     ),
     "undecided": Words("not decided", "无法判定"),
     "verdict": Words("verdict", "结论"),
@@ -115,7 +115,7 @@ def baseline_text(document: Document) -> str:
     ]
     if count.gone:
         texts.append(Words(f"{count.gone} gone", f"{count.gone} 条已消除"))
-    head = Words("against the baseline", "与基线比较")
+    head = Words("compared with the baseline", "与基线比较")
     return (head + COLON + COMMA.join(texts)).in_language(document.lang)
 
 
@@ -187,7 +187,7 @@ def _not_supported(model: Model) -> Words:
     )
     en, zh = [], []
     if misfits:
-        en.append("it does not take the dims of --input-shape")
+        en.append("it does not accept the dims of --input-shape")
         zh.append("不接受 --input-shape 给出的维度")
     if faults:
         en.append(f"{_faults(faults)} of the file")

@@ -23,9 +23,9 @@ def why_not_lines(effects: Iterable[FusionEffect], wanted: Iterable[str]) -> Ite
         record, miss = effect.record, effect.record.nearest
         yield f"{effect.name}: matched {record.matched} times, rewritten {record.effective} times"
         if miss is None:
-            what = "nothing else came near" if record.matched else "nothing came near"
+            what = "no other near miss" if record.matched else "no near miss"
             yield f"  {what}"
             continue
         origin = f", from {', '.join(map(repr, miss.origins))}" if miss.origins else ""
         yield f"  nearest miss: {miss.reason}"
-        yield f"    at {miss.node!r}{origin}; {miss.depth} nodes of the pattern were there"
+        yield f"    at {miss.node!r}{origin}; {miss.depth} nodes of the pattern matched"

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["quantization_tables"]
 
-_OUTCOMES = {Outcome.FLOAT: "in floats", Outcome.KEPT: "left as it is"}
+_OUTCOMES = {Outcome.FLOAT: "in floats", Outcome.KEPT: "unchanged"}
 
 
 def quantization_tables(done: Quantization) -> list[Table]:

@@ -123,7 +123,11 @@ def _named(name: str, history: OnnxHistory) -> str:
     if found is not None:
         return found
     near = [names[match] for match in difflib.get_close_matches(folded(name), names)]
-    help_ = f"did you mean {' or '.join(near)}?" if near else "spell it as ONNX does: Conv, Relu"
+    help_ = (
+        f"did you mean {' or '.join(near)}?"
+        if near
+        else "use ONNX's spelling, such as Conv or Relu"
+    )
     raise UNKNOWN_NAME.error(f"ONNX has no operator {name!r}", help=help_)
 
 

@@ -92,7 +92,7 @@ def operator_list_lines(
     """
     english = language == "en"
     if not specs:
-        return ["no operator is like that" if english else "没有符合条件的算子"]
+        return ["no operator matches" if english else "没有符合条件的算子"]
     rows = tuple(
         (
             spec.op,
