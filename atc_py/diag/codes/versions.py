@@ -78,8 +78,7 @@ NOT_LOWERED = add_code(
     3008,
     "not-compiled-yet",
     ExitCode.MODEL,
-    "The operator is on the operator list, so `check` accepts it, but this version of atc-py "
-    "cannot compile it.",
+    "The operator is on the operator list, but this version of atc-py cannot compile it.",
     "Export the model without the operator; `atc-py ops list` shows which operators compile.",
 )
 LAYER_ON_INT8 = add_code(
