@@ -35,7 +35,7 @@ def check_models(
     op_specs: str | os.PathLike[str] | None = None,
     **precision: Unpack[PrecisionChoice],
 ) -> CheckReport:
-    """Hold every node of ONNX models against the operator list, and its dtypes against kernels.
+    """Check every node of ONNX models against the operator list, and its dtypes against kernels.
 
     Args:
         models: path of an .onnx file, or paths of several.
@@ -80,7 +80,7 @@ def quantize_model(
         model: path of the .onnx file.
         output: path of the .onnx file to write; by default `NAME.FORMAT.onnx` beside the model.
         format: `ascend`, the form that Ascend's toolkit takes, or `qdq`, that of ONNX runtimes.
-        external_data: put weights into a file beside the output, as is done from 1.8 GB on anyway.
+        external_data: put weights into a separate file, which is always done for 1.8 GB or more.
         quant_bias: as in `convert`, of a model in the form `ascend`.
         on_stage: called with the name of each stage as it begins.
 

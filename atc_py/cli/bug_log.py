@@ -14,7 +14,7 @@ __all__ = ["write_bug_log"]
 
 
 def write_bug_log(error: Exception) -> str:
-    """Write the traceback to a new temporary file; where it is, or what prevented it."""
+    """Write the traceback to a temporary file; return its path, or a note on failure."""
     text = "".join(traceback.format_exception(error))
     head = f"atc-py {__version__}, Python {sys.version}, {platform.platform()}\n{sys.argv}\n\n"
     try:

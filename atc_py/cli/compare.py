@@ -1,4 +1,4 @@
-"""`atc-py compare`: a compiled model beside its original, layer by layer."""
+"""`atc-py compare`: compare a compiled model with its original, layer by layer."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ def progress(*, quiet: bool, lines: bool = False) -> Iterator[Callable[[str], No
 
     Args:
         quiet: show nothing.
-        lines: where standard error is no terminal, print stages as lines, PACE seconds apart at
+        lines: if standard error is not a terminal, print stages as lines, PACE seconds apart at
             least, so that the log of long work shows that it goes on; otherwise it shows nothing.
     """
     if not quiet and lines and not sys.stderr.isatty():

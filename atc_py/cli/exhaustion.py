@@ -7,7 +7,7 @@ import errno
 __all__ = ["exhaustion"]
 
 _MAPPED = ("failed to map segment", "cannot allocate memory", "cannot allocate tls")
-"""What the loader of shared libraries says where memory for one is refused."""
+"""Messages of the loader of shared libraries if it cannot get memory."""
 
 
 def exhaustion(error: BaseException) -> str | None:

@@ -161,7 +161,7 @@ def _failed(error: Exception, *, as_json: bool) -> int:
 
 
 def _bug(error: Exception) -> Diagnostic:
-    """Return an exception that nobody expected; the traceback goes to a log file."""
+    """Build the finding for an unexpected exception; the traceback goes to a log file."""
     from atc_py.cli.bug_log import write_bug_log
 
     where = write_bug_log(error)

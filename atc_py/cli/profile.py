@@ -139,7 +139,7 @@ def _save(done: Calibration, path: Path) -> None:
 
 
 def _show_calibration(done: Calibration | None, form: str) -> None:
-    """Print what a fit gave."""
+    """Print the result of a fit."""
     from atc_py.report.profile.json_document import calibration_json
     from atc_py.report.profile.text import calibration_tables
 

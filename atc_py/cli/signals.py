@@ -1,4 +1,4 @@
-"""Signals that end the command: they become exceptions, so that what was begun is cleaned up."""
+"""Signals that end the command, raised as exceptions so that unfinished output is removed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ENDING = ("SIGINT", "SIGTERM", "SIGHUP")
 class SignalledError(BaseException):
     """The system, or whoever runs the command, wants it to end.
 
-    It is no Exception, so that nobody catches it who only wants errors.
+    It does not derive from Exception, so that handlers of errors do not catch it.
 
     Attributes:
         number: the signal's number.

@@ -1,4 +1,4 @@
-"""Standard streams that are closed, full, or that nobody reads any more."""
+"""Guards for standard streams that are closed, full, or no longer read."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class StdoutError(OSError):
 
 @contextmanager
 def guarded_streams() -> Iterator[None]:
-    """Make both streams take any text in the block, also where nobody reads it.
+    """Make both streams accept any text in the block, also if they are no longer read.
 
     What is printed after the reader has left (`| head`), or to a stream that was closed before the
     start (`>&-`), is lost; the command goes on and ends with the status that it would have had.
     Any other refusal of standard output is a StdoutError, once; standard error refuses nothing.
-    Characters that a stream's encoding lacks are written as escapes. A stream that is no file of
+    Characters that a stream's encoding lacks are written as escapes. A stream that is not a file of
     the system belongs to a program that calls `main`, and is left alone.
     """
     _open_descriptors()
@@ -59,10 +59,10 @@ class _Guard(io.FileIO):
         return written
 
     def _refused(self, error: OSError) -> None:
-        """Say what the system says, where anybody wants to know."""
+        """Raise the system's error, unless it is to be ignored."""
 
     def _silence(self) -> None:
-        """Send what the buffers still hold, and all that follows, nowhere."""
+        """Discard the content of the buffers and all further output."""
         with suppress(OSError), open(os.devnull, "wb") as nowhere:  # noqa: PTH123
             os.dup2(nowhere.fileno(), self.fileno())
 
@@ -71,7 +71,7 @@ class _Stdout(_Guard):
     """Standard output."""
 
     def _refused(self, error: OSError) -> None:
-        """Raise what is not the reader's own choice."""
+        """Raise the error unless the reader closed the pipe."""
         if not isinstance(error, BrokenPipeError):
             raise StdoutError(error.errno, error.strerror) from error
 

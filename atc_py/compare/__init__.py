@@ -1,4 +1,4 @@
-"""A compiled model beside its original, layer by layer."""
+"""Comparison of a compiled model with its original, layer by layer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which nodes could be kept in float32, by what line of a file, and which of them would help most.
+"""Candidates to keep in float32: their lines in a file, and their ranking by what they would gain.
 
 A --keep-dtype file names nodes as the ONNX file does. A node without a name, or with one that such
 a file cannot hold, is reached by its operator alone: the line `OpType::T` keeps all nodes of

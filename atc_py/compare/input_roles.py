@@ -18,7 +18,7 @@ _THROUGH = frozenset(
     {"Cast", "Expand", "Flatten", "Identity", "Reshape", "Slice", "Squeeze", "Tile"}
     | {"Transpose", "Unsqueeze"}
 )
-"""Operators that hand on the values of their first input."""
+"""Operators that pass on the values of their first input."""
 
 _RECURRENT = frozenset({"GRU", "LSTM", "RNN"})
 _LENGTHS_AT = 4

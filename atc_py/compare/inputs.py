@@ -1,4 +1,4 @@
-"""Random data that fit what a model's inputs are for."""
+"""Random data that fit the roles of a model's inputs."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Which result of the device stands for which value of the original.
+"""Matching of the device's results with the values of the original.
 
 A target node carries the original nodes that it came from; its result, once it leaves the nodes
 made of the last of them, is that node's value. TransData, and a Cast between dtypes of one kind,
-hand on the value that they read. All other results are steps on the way, which the original does not have.
+pass on the value that they read. All other results are intermediate steps, which the original does
+not have.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Matching", "SourceLike", "match"]
 
 _THROUGH = frozenset({"Cast", TRANS_DATA})
-"""Operators that were put in to hand on a value in another form."""
+"""Operators that were inserted to pass on a value in another form."""
 
 _QUANTIZING = frozenset({"AscendAntiQuant", "AscendDequant", "AscendQuant"})
 """Operators that quantized models of other tools are rewritten to.
@@ -79,7 +80,7 @@ def match(model: OmModel, sources: Sequence[SourceLike], inputs: Sequence[str]) 
 
 
 class _Matcher:
-    """Walk over the nodes: once from the last, for what leaves, and once from the first."""
+    """Matcher of results: walks once from the last node, for what leaves, and once from the first."""
 
     def __init__(
         self, model: OmModel, sources: Sequence[SourceLike], inputs: Sequence[str]
@@ -117,6 +118,8 @@ class _Matcher:
 
     def _find_leaving(self) -> set[int]:
         """Return tensors that others than the steps of their own original node read."""
+        # In reverse order, so that a node knows whether its own results leave: a Cast or TransData
+        # whose result leaves makes the value that it reads leave, too.
         leaving = {port.tensor for port in self._model.outputs}
         for at in reversed(range(len(self._model.nodes))):
             node = self._model.nodes[at]
@@ -130,9 +133,9 @@ class _Matcher:
     def _value_of(self, at: int, position: int, tensor: int) -> str | None:
         """Return the value of the original that result `position` of node `at` is."""
         node, group = self._model.nodes[at], self._group[at]
-        handed_on = self._handed_on(node, group)
-        if handed_on is not None:
-            return handed_on
+        passed_through = self._passed_through(node, group)
+        if passed_through is not None:
+            return passed_through
         if group is None or tensor not in self._leaving:
             return None
         results = [*self._sources[group].output]
@@ -143,7 +146,7 @@ class _Matcher:
         label = self._model.tensors[tensor].name
         return next((n for n in names if label == n or label.startswith(f"{n}.")), None)
 
-    def _handed_on(self, node: OmNode, group: int | None) -> str | None:
+    def _passed_through(self, node: OmNode, group: int | None) -> str | None:
         """Return the input of an inserted Cast or TransData that stands for the original's value."""
         if node.op not in _THROUGH:
             return None

@@ -133,7 +133,7 @@ class _Session:
     """A compiled model, its original, and what both are fed.
 
     Attributes:
-        histograms: whether samples of all layers' values are taken.
+        histograms: True if samples of all layers' values are taken.
         warnings: what is odd about data from files.
         targets: least values by figure.
     """
@@ -178,7 +178,7 @@ class _Session:
         limit: int,
         on_stage: Callable[[str], None] | None,
     ) -> LayerComparison:
-        """Compare, and search what to keep in float32 unless `targets` is None."""
+        """Compare, and search for nodes to keep in float32 unless `targets` is None."""
         if targets is None:
             return self._audited()
         self._record()

@@ -47,7 +47,7 @@ _UNIT = 2.0**-24
 """Half the distance from 1 to the next number of a dtype, relative; for float32 and all others."""
 
 _MOST = 64
-"""Most layers that are looked at in a round."""
+"""Most layers that are examined in a round."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The original and the compiled model run in step, every result of both looked at and left."""
+"""Runs of the original and the compiled model in step; results are measured and then released."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _DRAWN = 6
 
 
 class Original(Protocol):
-    """A run of the original whose values are asked for as the device comes to them.
+    """Run of the original whose values are requested in the device's order.
 
     Attributes:
         seconds: time that it took so far.
@@ -63,11 +63,11 @@ class Original(Protocol):
         ...
 
     def value(self, name: str) -> npt.NDArray[Any] | None:
-        """Return the value called `name`; None where the model makes no tensor of that name."""
+        """Return the value called `name`; None if the model makes no tensor of that name."""
         ...
 
     def release(self, name: str) -> None:
-        """Release `name` after one look at it."""
+        """Release `name` once; after the last release it is freed."""
         ...
 
 
@@ -81,7 +81,7 @@ def sample_feeds(
 
 
 class Pair:
-    """The original and the compiled model, in step: a result of either is looked at and left."""
+    """Pair of the original and the compiled model, run in step."""
 
     def __init__(
         self,
@@ -174,7 +174,7 @@ class Pair:
         wanted: npt.NDArray[Any] | None,
         shapes: Sequence[tuple[int, ...]],
     ) -> None:
-        """Measure one result, or note why it cannot be; `shapes` are those of what is fed."""
+        """Measure one result, or record why it cannot be; `shapes` are those of the feeds."""
         dtype, grid = DType(self._description.tensors[tensor].dtype), self._grids.get(tensor)
         codes = grid is not None and grid.codes
         if codes and wanted is not None and wanted.dtype == np.uint8:

@@ -1,4 +1,4 @@
-"""The original model run beside the compiled one: node by node, with every result to look at.
+"""The original model, run in step with the compiled one: node by node, with every result available.
 
 The graph is cut into pieces of a few nodes. A piece runs when one of its results is asked for,
 once, on the results of the pieces before it, so all results can be seen and few are held.

@@ -1,11 +1,11 @@
-"""Searches the smallest set of nodes to keep in float32 with which a model reaches its target.
+"""Search for the smallest set of nodes to keep in float32 with which a model reaches its target.
 
 First all candidates are kept: what misses the target then is missed by every set, and the search
 ends there, with the figures of that set as the best there is. Nodes are then added round by round,
 each time those that add the most error to the outputs that miss, judged on a comparison of all
 layers with what was kept before; one a round at first, then more and more. What is not needed is left out
-again, in halves, quarters, and one by one. In the end all smaller sets are tried, where the limit
-of compilations has room for that. The simulator tells how good a set is in every case.
+again, in halves, quarters, and one by one. In the end all smaller sets are tried, if the limit of
+compilations allows that. Every set is judged by a run on the simulator.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def search(
     limit: int,
     on_stage: Callable[[str], None] | None = None,
 ) -> Suggestion:
-    """Search the smallest set for the model of `first`, its comparison without any.
+    """Search for the smallest set for the model of `first`, its comparison without any.
 
     Args:
         trials: compiles and compares.
@@ -64,7 +64,7 @@ def search(
 
 
 class _Search:
-    """One search: what can be kept still, what was tried, and what is good enough."""
+    """One search: its remaining candidates, the sets tried so far, and the best of them."""
 
     def __init__(
         self,
@@ -88,15 +88,15 @@ class _Search:
     def suggestion(self) -> Suggestion:
         """Return the whole search."""
         if reaches(self._first.done, self._targets):
-            return self._told(self._first)
+            return self._record(self._first)
         best = self._all_kept()
         if best is None:
-            return replace(self._told(self._first), out_of_reach=not self._candidates)
+            return replace(self._record(self._first), out_of_reach=not self._candidates)
         if not self._good(best):
-            return replace(self._told(self._first), out_of_reach=True, after=best.done)
-        best = self._grown(best)
-        best = self._thinned(best)
-        return self._told(self._swapped(best))
+            return replace(self._record(self._first), out_of_reach=True, after=best.done)
+        best = self._grow(best)
+        best = self._thin(best)
+        return self._record(self._try_smaller_sets(best))
 
     def _all_kept(self) -> Trial | None:
         """Try all candidates in float32; drop those without a kernel there.
@@ -118,7 +118,7 @@ class _Search:
             return trial
         return None
 
-    def _grown(self, most: Trial) -> Trial:
+    def _grow(self, most: Trial) -> Trial:
         """Return a sufficient set, found by adding nodes; `most` where no smaller one turns up."""
         kept: list[str] = []
         trial, rounds = self._first, 0
@@ -137,18 +137,18 @@ class _Search:
                 return trial
         return most
 
-    def _thinned(self, best: Trial) -> Trial:
+    def _thin(self, best: Trial) -> Trial:
         """Return `best` without what it does not need: halves first, then single nodes."""
         size = max(len(best.kept) // 2, 1)
         while self._left:
-            thinner = self._passed_over(best, size)
+            thinner = self._drop_unneeded(best, size)
             if size == 1 and thinner is best:
                 self._minimal = self._left > 0
                 break
             best, size = thinner, max(size // 2, 1)
         return best
 
-    def _passed_over(self, best: Trial, size: int) -> Trial:
+    def _drop_unneeded(self, best: Trial, size: int) -> Trial:
         """Return `best` without each `size` lines in a row that it does not need."""
         lines = [line for line in self._candidates if line in best.kept]
         start = 0
@@ -161,9 +161,10 @@ class _Search:
                 start += size
         return best
 
-    def _swapped(self, best: Trial) -> Trial:
+    def _try_smaller_sets(self, best: Trial) -> Trial:
         """Return the first set of the fewest nodes, as far as all sets of a size can be tried."""
         for size in range(1, len(best.kept)):
+            # A size counts only if all its sets fit into the limit: then the result is the smallest.
             sets = [frozenset(each) for each in self._sets(size)]
             if len(sets) > self._left:
                 return best
@@ -177,6 +178,7 @@ class _Search:
 
     def _sets(self, size: int) -> Iterable[tuple[str, ...]]:
         """Yield all sets of `size` candidates that were not tried; one too many where they are."""
+        # At most all known sets have this size, so the difference bounds what is left to try.
         if comb(len(self._candidates), size) > self._left + len(self._known):
             return [()] * (self._left + 1)
         sets = combinations(self._candidates, size)
@@ -188,7 +190,7 @@ class _Search:
         return self._limit - self._trials.count
 
     def _try(self, lines: Collection[str], *, outputs_only: bool = True) -> Trial | None:
-        """Compile with `lines` kept; None where one of them has no kernel, which then is out."""
+        """Compile with `lines` kept; None if one has no kernel, which is then excluded."""
         kept = frozenset(lines)
         if outputs_only and kept in self._known:
             return self._known[kept]
@@ -216,7 +218,7 @@ class _Search:
         )
 
     def _exclude_refused(self, error: AtcError) -> None:
-        """Take out the candidates that `error` says have no kernel; raise it where it does not."""
+        """Exclude the candidates without a kernel according to `error`; else raise it."""
         places = [each.place for each in error.diagnostics if each.code is NO_KERNEL]
         indices = {place.node for place in places if place is not None}
         nodes = (each for each in self._first.model.nodes if each.origins)
@@ -227,12 +229,12 @@ class _Search:
         self._exclude(refused, NO_FLOAT32)
 
     def _exclude(self, lines: Collection[str], reason: str) -> None:
-        """Take out `lines`."""
+        """Exclude `lines` from the candidates, for `reason`."""
         for line in [line for line in self._candidates if line in lines]:
             self._excluded.append(Excluded(line, self._candidates.pop(line).op, reason))
 
     def _missed(self, trial: Trial) -> set[int]:
-        """Return tensors of the outputs that miss; none where the device did not come to them."""
+        """Return tensors of the outputs that miss; none if the device stopped before them."""
         done = trial.done
         missing = {
             done.layers[at].tensor
@@ -245,7 +247,7 @@ class _Search:
         """Return True if a set reaches the target."""
         return reaches(trial.done, self._targets)
 
-    def _told(self, best: Trial) -> Suggestion:
+    def _record(self, best: Trial) -> Suggestion:
         """Return the record of the search, with `best` as its result."""
         order = [line for line in self._candidates if line in best.kept]
         engines = _engines(best.model)

@@ -1,4 +1,4 @@
-"""What a comparison must reach: `cosine=0.99` and the like, held to the model's outputs."""
+"""Targets of a comparison, such as `cosine=0.99`, checked on the model's outputs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trial compilations: the model with some nodes kept in float32, beside the recorded original."""
+"""Trial compilations: the model with some nodes kept in float32, against the recorded original."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Compilation:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What came out of one compilation.
+    """Result of one compilation.
 
     Attributes:
         kept: lines beyond the user's own.

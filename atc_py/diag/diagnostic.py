@@ -17,7 +17,7 @@ class Severity(Enum):
 
 
 class ExitCode(IntEnum):
-    """What the command's exit status says."""
+    """Exit status of a command."""
 
     DONE = 0
     MODEL = 1

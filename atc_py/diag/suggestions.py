@@ -1,4 +1,4 @@
-"""Names that are spelled like another: what the writer of a wrong one may have meant."""
+"""Suggestions for a misspelled name: known names with a similar spelling."""
 
 from __future__ import annotations
 

@@ -51,4 +51,4 @@ class Words:
 COLON = Words(": ", "：")
 COMMA = Words(", ", "，")
 SEMICOLON = Words("; ", "；")
-"""What stands between a word and what it introduces, and between parts of a sentence."""
+"""Punctuation between a word and what it introduces, and between parts of a sentence."""

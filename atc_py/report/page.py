@@ -1,4 +1,4 @@
-"""HTML pages that need nothing else: how a report's template is rendered, and what it may load."""
+"""Self-contained HTML pages: the rendering of a report's template, and the limits on what it loads."""
 
 from __future__ import annotations
 

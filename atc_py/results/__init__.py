@@ -1,1 +1,1 @@
-"""Results: what commands found, as data; `report` renders it."""
+"""Results: records of what commands did, as data; `report` renders it."""

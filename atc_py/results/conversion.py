@@ -1,4 +1,4 @@
-"""What a conversion did: files, stages, counts, sizes, memory and estimated time."""
+"""Record of a conversion: files, stages, counts, sizes, memory and estimated time."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class PassEffect:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What compilation made of a model; the same for every conversion of it with these options.
+    """Facts about a compiled model; the same for every conversion of it with these options.
 
     Attributes:
         soc: the SoC that it is for.
@@ -100,18 +100,18 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """What a conversion did.
+    """Record of a conversion.
 
     Attributes:
         model: the ONNX file.
         output: the offline model that was written.
         check: the findings of the check against the operator list.
-        facts: what compilation made of the model.
+        facts: facts about the compiled model.
         stages: in the order in which they ran.
         weights_out: bytes of weights in the offline model.
         file_bytes: size of the offline model.
         warnings: what passes found that does not stop the conversion.
-        memory: what the model needs of the device's memory.
+        memory: the model's need of device memory.
         time: the estimated time of a run, in seconds.
     """
 

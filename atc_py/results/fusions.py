@@ -1,4 +1,4 @@
-"""What fusion passes found: the `fusion_result` of an offline model's report."""
+"""Findings of fusion passes: the `fusion_result` of an offline model's report."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class MissLike(Protocol):
 
 
 class RecordLike(Protocol):
-    """What one pass did."""
+    """Record of one pass."""
 
     @property
     def matched(self) -> int:
@@ -56,11 +56,11 @@ class RecordLike(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FusionEffect:
-    """A pass that a user may switch off, and what it found.
+    """A pass that a user may switch off, with its record.
 
     Attributes:
         name: the pass.
-        atc_names: what ATC calls it.
+        atc_names: ATC's names for it.
         is_ub: it is one of ATC's UB fusions.
         record: what it found.
     """

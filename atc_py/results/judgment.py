@@ -1,4 +1,4 @@
-"""Values that a layer is judged by beside plain figures: floors, quantized grids, rankings."""
+"""Values for judging a layer in addition to plain figures: floors, quantized grids, rankings."""
 
 from __future__ import annotations
 

@@ -148,7 +148,7 @@ class Layer:
         source: name of the original node whose value it is; of an input, the input's name.
         source_op: operator of that node, "" for an input.
         value: name of the value in the original.
-        is_float: whether it holds floats.
+        is_float: True if it holds floats.
         figures: how far it is from the original.
         birth: where the error comes from.
         root: position, in the list of layers, of the one that introduced the error; its own where

@@ -30,7 +30,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Alone:
-    """What one side has and the other has not.
+    """Node or result of one side without a counterpart on the other.
 
     Attributes:
         name: the node's name, or its first output's.
@@ -77,23 +77,23 @@ class Excluded:
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """What the search found.
+    """Result of the search for nodes to keep.
 
     Attributes:
-        target: what was to be reached, in words.
-        needed: whether the model missed it to begin with.
-        reached: whether it is reached with `kept`.
-        kept: what to keep beside what the user keeps already.
+        target: the target of the search, in words.
+        needed: True if the model missed it to begin with.
+        reached: True if it is reached with `kept`.
+        kept: nodes to keep in addition to those that the user keeps already.
         own: lines of the user's own file.
-        smallest: whether every smaller set of nodes was tried.
-        minimal: whether `kept` was tried without each of its lines.
+        smallest: True if every smaller set of nodes was tried.
+        minimal: True if `kept` was tried without each of its lines.
         candidates: how many lines there were to choose from.
         excluded: nodes that cannot be kept.
         trials: compilations that were tried.
         limit: how many could have been.
         before: the model without the suggestion.
         after: the model with it; where the target is out of reach, with all candidates kept.
-        out_of_reach: whether it was seen that no set of nodes reaches the target.
+        out_of_reach: True if no set of nodes reaches the target.
     """
 
     target: str
@@ -119,14 +119,14 @@ class Suggestion:
 
 @dataclass(frozen=True, slots=True)
 class LayerComparison:
-    """A compiled model beside its original.
+    """Comparison of a compiled model with its original.
 
     Attributes:
         model: the ONNX file.
         soc: SoC that it was compiled for.
         precision_mode: how dtypes could change.
         samples: how many inputs were run.
-        engines: what ran the original.
+        engines: the engines that ran the original.
         layers: in the order in which the device computes them.
         outputs: positions in `layers` of the model's outputs, by the output's name.
         device_alone: results of the device that the original does not have.
@@ -137,7 +137,7 @@ class LayerComparison:
         peak_bytes: most bytes of the original's inputs and results that were held at once.
         total_bytes: bytes of all its inputs and results in one run.
         stopped: why the device did not come to the end; empty where it did.
-        suggestion: what to keep in float32, where that was searched.
+        suggestion: nodes to keep in float32, if a search was requested.
         histograms: of the worst layers, by their positions, where samples were taken.
         warnings: what is odd about the data that was given.
         targets: least `cosine` and `snr` of every output; empty where none were given.
@@ -206,7 +206,7 @@ class Miss:
         output: its name.
         figure: `cosine` or `snr`; empty where the output was not compared.
         value: the figure; None where there is none.
-        least: what would pass; None where there is no figure.
+        least: least value that passes; None if there is no figure.
         lost: share of values that are NaN or infinite though the original's are finite.
         reason: why it was not compared; empty where it was.
     """

@@ -1,4 +1,4 @@
-"""What a model needs of the device's memory: figures and the widest moment; sizes are bytes."""
+"""A model's need of device memory: figures and the widest moment; sizes are bytes."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ class ArenaTensor:
 
 @dataclass(frozen=True, slots=True)
 class MemoryFacts:
-    """What a planned model needs; sizes are bytes.
+    """Memory needs of a planned model; sizes are bytes.
 
     Attributes:
         weights: of all constants.
         inputs: of the buffers that the caller feeds.
         outputs: of the buffers that the caller takes results from; those with known dims.
-        arena: what the values between share.
+        arena: shared by the values in between.
         lower_bound: what is needed at the widest moment; no arena can be smaller.
         workspace: what kernels need beside their operands.
         alignment: what offsets are multiples of.
-        reuse: whether values share addresses.
+        reuse: True if values share addresses.
         shared: values in the arena.
         on_chip: values that stay in the buffers of a core.
         at_run: values whose dims are known only at run time; no figure here counts them.

@@ -47,7 +47,7 @@ class Profile:
     Attributes:
         model: the file.
         socs: in the order in which they were asked for.
-        calibration: what refitting the factors gave, where that was asked for.
+        calibration: result of refitting the factors, if requested.
     """
 
     model: Path

@@ -1,4 +1,4 @@
-"""What rewriting a quantized model into another form did."""
+"""Record of rewriting a quantized model into another form."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Quantization"]
 
 @dataclass(frozen=True, slots=True)
 class Quantization:
-    """What rewriting a quantized model did.
+    """Record of rewriting a quantized model.
 
     Attributes:
         model: the ONNX file that was read.
@@ -26,9 +26,9 @@ class Quantization:
         data: the file with its weights beside it; None where the model holds them itself.
         form: `ascend` or `qdq`.
         opset: the version of ONNX's operators that the written model imports.
-        nodes: what became of layers, and of nodes that have no counterpart.
+        nodes: outcomes of layers, and of nodes that have no counterpart.
         bytes_before: size of the model that was read, weights included.
-        bytes_after: size of what was written.
+        bytes_after: size of the files written.
         read_as: the convention of the biases that were read; None where no layer was int8.
         written_as: the convention of those that were written; None where no layer is int8.
     """

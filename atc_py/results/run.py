@@ -1,4 +1,4 @@
-"""What a run gave: outputs, files, comparisons and times."""
+"""Record of a run: outputs, files, comparisons and times."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["NodeTime", "Run"]
 
 
 class NodeTime(Protocol):
-    """What a device says of one node of the last run."""
+    """Record of a device on one node of the last run."""
 
     @property
     def op(self) -> str:
@@ -44,14 +44,14 @@ class NodeTime(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a run gave.
+    """Record of a run.
 
     Attributes:
         seconds: time of the run on this machine, without loading.
         outputs: the arrays by name.
         files: where outputs were saved, by name.
         comparisons: outputs compared with expected data.
-        nodes: what each node took, where that was asked for.
+        nodes: time of each node, if requested.
         warnings: what is odd about the data and the outputs.
     """
 

@@ -19,7 +19,7 @@ COLUMNS = (
 )  # fmt: skip
 
 _FORMULA = ("=", "+", "-", "@")
-"""What spreadsheets take a cell to be a formula for."""
+"""First characters for which spreadsheets take a cell as a formula."""
 
 
 def check_csv(document: Document) -> str:

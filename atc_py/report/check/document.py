@@ -57,7 +57,7 @@ class Found(_Part, frozen=True, kw_only=True):
         field: the attribute, input or output concerned.
         scope: the subgraph that the node stands in; empty at the top.
         observed: the value seen.
-        allowed: what the rule demands.
+        allowed: the value or form that the rule requires.
         when: the conditions under which the rule counts; empty where it always does.
         message: all three in one sentence.
         help: how to fix it.
@@ -135,7 +135,7 @@ class OpenAxis(_Part, frozen=True, kw_only=True):
 
 
 class Model(_Part, frozen=True, kw_only=True):
-    """What was found in one model.
+    """Findings in one model.
 
     Attributes:
         path: the file, as the user gave it.
@@ -148,10 +148,10 @@ class Model(_Part, frozen=True, kw_only=True):
         nodes: nodes that were checked against the list.
         shape_hint: text for --input-shape where dims are open: a choice that was tried and fits,
             or names in place of numbers where none is known.
-        shape_hint_fits: whether it is a choice that fits.
+        shape_hint_fits: True if it is a choice that fits.
         shape_hint_tries: how many choices were tried.
-        deciding: the open axes that decide what is not decided.
-        faults: what breaks ONNX's own rules, or cannot be read.
+        deciding: the open axes on which undecided findings depend.
+        faults: violations of ONNX's own rules, and parts that cannot be read.
         findings: about nodes, in the order of the network.
         operators: the ones with the worst verdict first.
         network: every node.
@@ -183,7 +183,7 @@ class Model(_Part, frozen=True, kw_only=True):
 
 
 class Tool(_Part, frozen=True, kw_only=True):
-    """What wrote the report."""
+    """Tool that wrote the report."""
 
     name: str
     version: str
@@ -202,7 +202,7 @@ class Document(_Part, frozen=True, kw_only=True):
 
     Attributes:
         version: of this form.
-        tool: what wrote it.
+        tool: the tool that wrote it.
         lang: language of all sentences, en or zh.
         precision_mode: ATC's name of the mode.
         soc: the SoC's name.

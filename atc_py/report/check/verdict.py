@@ -1,4 +1,4 @@
-"""What a check's report means for the exit status."""
+"""Exit status of a check, derived from its report."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ LEVELS = {
     Standing.ACCURACY: Words("accuracy", "精度"),
     Standing.SUPPORTED: Words("supported", "支持"),
 }
-"""What stands before a finding."""
+"""Levels, printed before a finding."""
 
 COLUMNS = {
     Standing.SUPPORTED: Words("supported", "支持"),
@@ -46,7 +46,7 @@ COLUMNS = {
 """Headings of counts of nodes, the best first."""
 
 _BUSY = (Standing.REWRITE, Standing.AICPU, Standing.ACCURACY, Standing.UNKNOWN)
-"""What a verdict mentions beside errors."""
+"""Levels that a verdict mentions in addition to errors."""
 
 HEADINGS = {
     "all": Words("all", "全部"),
@@ -153,7 +153,7 @@ def _quoted(name: str) -> str:
 
 
 def _head(model: Model, verdict: Standing, counts: dict[Standing, int]) -> Words:
-    """Return the verdict without what else is to say."""
+    """Return the first part of the verdict, without counts of other levels."""
     total, faults = model.nodes, len(model.faults)
     if faults and not total:
         return Words(f"not checked: {_faults(faults)}", f"未检查：文件有 {faults} 处问题")

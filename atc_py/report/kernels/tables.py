@@ -87,13 +87,13 @@ def _shapes(shapes: Sequence[Sequence[int | None]]) -> str:
     )
 
 
-_TOLD = ("tile_count", "tile_rows", "tile_length", "chunk_length", "tile_m", "tile_n", "tile_k")
+_SHOWN = ("tile_count", "tile_rows", "tile_length", "chunk_length", "tile_m", "tile_n", "tile_k")
 """Numbers of a tiling that say how the work is cut."""
 
 
 def _plan(tiling: Mapping[str, Any]) -> str:
     """Return `tile_count 8, chunk_length 1024`."""
-    return ", ".join(f"{name} {tiling[name]}" for name in _TOLD if name in tiling)
+    return ", ".join(f"{name} {tiling[name]}" for name in _SHOWN if name in tiling)
 
 
 def _buffers(used: Sequence[Mapping[str, Any]], sizes: Mapping[str, int]) -> str:

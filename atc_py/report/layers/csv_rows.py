@@ -26,7 +26,7 @@ COLUMNS = (
 )  # fmt: skip
 
 _FORMULA = ("=", "+", "-", "@")
-"""What spreadsheets take a text to be a formula for."""
+"""First characters for which spreadsheets take a text as a formula."""
 
 
 def layers_csv(done: LayerComparison) -> str:

@@ -120,7 +120,7 @@ def _layer(done: LayerComparison, layer: Layer) -> dict[str, object]:
 
 
 def _finite(numbers: Mapping[str, object]) -> dict[str, object]:
-    """Replace what JSON cannot name by None, also in what is nested."""
+    """Replace numbers that JSON does not have by None, also in nested values."""
     found: dict[str, object] = {}
     for name, value in numbers.items():
         if isinstance(value, dict):

@@ -95,7 +95,7 @@ def growth_text(done: LayerComparison, layer: Layer) -> str:
 
 
 def _verdict(done: LayerComparison) -> list[str]:
-    """Say in the first lines what is wrong, and whether the targets are met."""
+    """Return the first lines: the first failing layer, and whether the targets are met."""
     stopped = [_visible(f"the device stopped: {done.stopped}")] if done.stopped else []
     return [*stopped, *_bad_layers(done), *_own_errors(done), *_against_targets(done)]
 
@@ -255,7 +255,7 @@ def _cost(done: LayerComparison) -> list[str]:
 
 
 def _visible(text: str) -> str:
-    """Return `text` without what could command a terminal."""
+    """Return `text` with terminal commands and other unprintable characters escaped."""
     from atc_py.report.escape import visible
 
     return visible(text)

@@ -32,7 +32,7 @@ def _stages(done: Conversion) -> Table:
 
 
 def _operators(facts: Facts) -> Table:
-    """Return ONNX operators beside target operators, both sorted by count."""
+    """Return ONNX operators next to target operators, both sorted by count."""
     before, after = _ranked(facts.source_operators), _ranked(facts.target_operators)
     height = max(len(before), len(after))
     blank = ("", "")

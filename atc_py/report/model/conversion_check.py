@@ -1,4 +1,4 @@
-"""What `convert` says of the check that it runs first: the findings that `check` gives."""
+"""Lines of `convert` for the check that it runs first: the findings that `check` gives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `info --layout` says: how values are stored, and why each TransData is there."""
+"""Tables and JSON of `info --layout`: how values are stored, and why each TransData is there."""
 
 from __future__ import annotations
 

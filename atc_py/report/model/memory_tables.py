@@ -1,4 +1,4 @@
-"""What a model needs of the device's memory, as tables."""
+"""A model's need of device memory, as tables."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _grows(facts: MemoryFacts) -> bool:
 
 
 def _arena_text(facts: MemoryFacts) -> str:
-    """Return the arena beside its bound."""
+    """Return the size of the arena, compared with its lower bound."""
     if not facts.arena:
         return "arena empty"
     text = f"arena {format_bytes(facts.arena)}, {facts.ratio:.2f} x the lower bound"

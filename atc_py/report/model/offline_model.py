@@ -1,4 +1,4 @@
-"""What `info` says of an offline model."""
+"""Tables and JSON of `info` for an offline model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `info --precision` says: dtypes of every node, the rule that chose them, and every Cast."""
+"""Tables and JSON of `info --precision`: dtypes of every node, the rule that chose them, and every Cast."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class _Dtypes(TypedDict):
 
 
 class _Node(TypedDict):
-    """What was decided of one node."""
+    """Decision on one node."""
 
     name: str
     op: str

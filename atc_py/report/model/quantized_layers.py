@@ -1,4 +1,4 @@
-"""What `convert` says of a model that came quantized: which of its layers run on int8."""
+"""Row of `convert` for a quantized model: which of its layers run on int8."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What changed in an ONNX operator between two opsets, as `ops diff` prints it."""
+"""Changes of an ONNX operator between two opsets, as `ops diff` prints them."""
 
 from __future__ import annotations
 

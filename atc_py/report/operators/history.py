@@ -22,7 +22,7 @@ SAME = Words(
     "inputs, outputs, attributes and dtypes are the same",
     "输入、输出、属性和类型均未改变",
 )
-"""What is said of a version that changed an operator's description alone."""
+"""Words for a version that changed only an operator's description."""
 
 _FIRST = Words("first version", "首个版本")
 

@@ -44,7 +44,7 @@ _SHORT = {"float": "f", "bfloat": "bf", "int": "i", "uint": "u"}
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which operators to list; what is None selects nothing out.
+    """Selection of operators to list; a member that is None selects all.
 
     Attributes:
         group: those of this group.

@@ -82,7 +82,7 @@ def _consequence(level: Level, rewrite: str | None) -> Words:
 
 
 def spec_json(spec: OpSpec) -> dict[str, object]:
-    """Return a specification as JSON values, without keys that say nothing."""
+    """Return a specification as JSON values, without empty keys."""
     whole: dict[str, object] = msgspec.to_builtins(spec)
     kept = {key: _plain(value) for key, value in whole.items() if _says(key, value)}
     rules = [_rule_json(spec, rule) for rule in rules_of(spec)]
@@ -118,7 +118,7 @@ def _plain(value: object) -> object:
 
 
 def _says(key: str, value: object) -> bool:
-    """Return True if a top-level key belongs into JSON: the loader's own do not."""
+    """Return True if a top-level key belongs in the JSON: the loader's own keys do not."""
     return not key.startswith("@") and value not in _NOTHING
 
 

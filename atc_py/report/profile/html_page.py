@@ -38,7 +38,7 @@ _BOUNDS = (
 
 @dataclass(frozen=True, slots=True)
 class _Section:
-    """What the page shows of one SoC."""
+    """Section of the page for one SoC."""
 
     soc: str
     time: str

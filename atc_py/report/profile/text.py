@@ -31,7 +31,7 @@ SHOWN = 20
 _MILLI, _MICRO = 1e-3, 1e-6
 _NAME = 48
 _LEAST = 0.005
-"""Shares below it would show as none."""
+"""Least share that is listed; a smaller one would show as 0 %."""
 
 PIPE_NAMES = {
     "cube": "cube (M)",
@@ -119,7 +119,7 @@ def bound_text(cost: Estimate) -> str:
 
 
 def _memory_text(cost: NetworkCost) -> str:
-    """Return device memory, and what of it is what."""
+    """Return the device memory, in total and by use."""
     memory = cost.footprint
     planned = "plan" if memory.planned else "live ranges, no plan"
     parts = (
