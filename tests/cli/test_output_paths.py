@@ -152,8 +152,8 @@ def test_missing_folder_is_told_before_any_work(
     def work(*_: object, **__: object) -> None:
         raise AssertionError("work began")
 
-    for place in ("driver.read_model", "checking.read_model", "profiling.read_measurements"):
-        monkeypatch.setattr(f"atc_py.{place}", work)
+    for place in ("compile.read_model", "check.read_model", "profile.read_measurements"):
+        monkeypatch.setattr(f"atc_py.pipeline.{place}", work)
     done = atc(*WRITERS[command], "gone/file")
     assert (done.status, done.err[:14]) == (3, "error[ATC2007 ")
     assert "there is no folder gone" in done.err

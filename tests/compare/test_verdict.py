@@ -173,7 +173,5 @@ def test_model_that_hands_out_its_input_misses_nothing(tmp_path: Path) -> None:
 def test_bad_layers_without_bad_outputs_are_told_with_the_outputs_figure(tmp_path: Path) -> None:
     broken = BROKEN["billion_mask"]()
     text = render_layers("text", compared(broken.model, tmp_path, inputs=broken.feeds))
-    assert (
-        "layers fail, but their errors hardly reach the outputs: the worst of these, y, " in text
-    )
+    assert "layers fail, but their errors hardly reach the outputs: the worst of these, y, " in text
     assert "does not matter" not in text
