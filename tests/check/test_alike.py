@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from onnx import helper
 
-from atc_py.check import evaluate, restating
+from atc_py.check import evaluate
 from atc_py.check.alike import likeness
 from atc_py.check.findings import Standing
+from atc_py.check.restating import place_node
 from atc_py.check.specimens import compiled_nodes
 from atc_py.frontend.folding.survey import survey
 from atc_py.frontend.reading.read import read_model
@@ -123,7 +124,7 @@ def test_rules_are_asked_once_of_sound_nodes_and_each_time_of_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
-    original = restating.place_node
+    original = place_node
 
     def counted(node: NodeView, *args: Any) -> Placement | object:
         asked.append(node.name)

@@ -8,6 +8,8 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
+from atc_py.tensor.dtypes import DType
+
 if TYPE_CHECKING:
     import random
     from collections.abc import Mapping, Sequence
@@ -39,14 +41,14 @@ class Draft:
     def fed(self, shape: Sequence[int], dtype: str = "float32") -> str:
         """An input of the graph."""
         name = f"x{len(self._inputs)}"
-        element = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+        element = helper.np_dtype_to_tensor_dtype(DType(dtype).numpy)
         self._inputs[name] = helper.make_tensor_value_info(name, element, shape)
         return name
 
     def const(self, values: Any, dtype: str = "int64") -> str:
         """A constant of these values."""
         name = f"w{len(self._weights)}"
-        array: npt.NDArray[Any] = np.asarray(values).astype(dtype)
+        array: npt.NDArray[Any] = np.asarray(values).astype(DType(dtype).numpy)
         self._weights[name] = numpy_helper.from_array(array, name)
         return name
 

@@ -30,7 +30,7 @@ def random_graph(rng: random.Random) -> onnx.ModelProto:
     """A model of two to ten nodes."""
     draft = Draft(rng, rng.choice(_OPSETS))
     shape = rng.choice(([1, 3, 8, 8], [2, 4, 5, 7], [1, 16, 6, 6], [2, 6], [1, 5, 8], [3, 4, 5]))
-    dtype = rng.choice(("float32", "float32", "float32", "float32", "float16", "float64", "int32"))
+    dtype = rng.choice((*["float32"] * 8, "float16", "float16", "bfloat16", "float64", "int32"))
     known: list[Value] = [(draft.fed(shape, dtype), dtype, list(shape))]
     for _ in range(rng.randint(2, 10)):
         source = known[-1] if rng.random() < 0.8 else rng.choice(known)

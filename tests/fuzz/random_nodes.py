@@ -14,7 +14,7 @@ from tests.spec.one_node import build
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from atc_py.spec import Attribute, OpSpec
 
@@ -25,6 +25,7 @@ _INTS = (-3, -2, -1, -1, 0, 0, 1, 1, 1, 2, 2, 3, 4, 5, 7, 8, 16, 63, 64, 255, 25
 _FLOATS = (-1.0, 0.0, 1e-5, 0.25, 0.5, 1.0, 1.5, 2.0, 10.0, float("inf"), float("nan"))
 _WORDS = ("", "NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID", "constant", "reflect", "edge", "wrap")
 _OPSETS = range(7, 22)
+_MADE = {AttributeType.INT, AttributeType.FLOAT, AttributeType.BOOL, AttributeType.STRING}
 
 
 def random_node(rng: random.Random) -> onnx.ModelProto:
@@ -189,22 +190,23 @@ class _Changed:
         old = self._spec.example.attributes.get(row.name, row.default)
         count = len(old) if isinstance(old, tuple | list) else rng.randint(0, 4)
         count = max(0, count + rng.choice((0, 0, 0, 0, 0, -1, 1)))
-        makers: dict[AttributeType, Callable[[], Any]] = {
-            AttributeType.INT: lambda: rng.choice(_INTS),
-            AttributeType.FLOAT: lambda: rng.choice(_FLOATS),
-            AttributeType.BOOL: lambda: rng.random() < 0.5,
-            AttributeType.STRING: lambda: self._word(row),
-        }
-        one = makers.get(kind)
-        if one is None:
+        if kind not in _MADE:
             return None
         if not row.type.is_list:
-            return one()
+            return self._one(row, kind)
         if isinstance(old, tuple | list) and old and rng.random() < 0.5:
-            items = list(old)
-            items[rng.randrange(len(items))] = one()
+            items: list[Any] = list(old)
+            items[rng.randrange(len(items))] = self._one(row, kind)
             return items
-        return [one() for _ in range(count)]
+        return [self._one(row, kind) for _ in range(count)]
+
+    def _one(self, row: Attribute, kind: AttributeType) -> Any:
+        """A number or a word."""
+        if kind is AttributeType.STRING:
+            return self._word(row)
+        if kind is AttributeType.BOOL:
+            return self._rng.random() < 0.5
+        return self._rng.choice(_INTS if kind is AttributeType.INT else _FLOATS)
 
     def _word(self, row: Attribute) -> str:
         """A word, mostly one that the list has."""

@@ -11,7 +11,8 @@ import pytest
 from atc_py.spec import all_specs
 from tests.fuzz import agree
 from tests.fuzz.agree import Asked, Tally, agreement, guarded_agreement, random_model
-from tests.fuzz.random_forms import FORMS, random_form
+from tests.fuzz.forms.registry import FORMS
+from tests.fuzz.random_forms import random_form
 from tests.fuzz.verdict_pairs import Pair, Verdict, verdicts
 
 if TYPE_CHECKING:

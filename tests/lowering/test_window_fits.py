@@ -17,6 +17,7 @@ from tests.frontend import onnx_files
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import numpy.typing as npt
     import onnx
 
 FLOAT = onnx_files.FLOAT
@@ -74,7 +75,7 @@ def test_same_padding_has_its_windows_whatever_ceil_mode_is(
     op: str, auto_pad: str, size: int, kernel: int, stride: int, tmp_path: Path
 ) -> None:
     # The file states what onnx infers, which is a window too many for some of these.
-    results: list[Any] = []
+    results: list[npt.NDArray[Any]] = []
     for ceil in (0, 1):
         model = pool(
             op,
@@ -88,7 +89,7 @@ def test_same_padding_has_its_windows_whatever_ceil_mode_is(
         feeds = {"x": np.random.default_rng(1).random((1, 2, size, size), dtype=np.float32)}
         results += run_with_atc_py(inferred, feeds, tmp_path).values()
     assert results[0].shape[-1] == -(-size // stride)
-    np.testing.assert_array_equal(*results)
+    np.testing.assert_array_equal(results[0], results[1])
 
 
 @pytest.mark.parametrize(("size", "kernel", "stride"), [(5, 2, 2), (5, 1, 3), (8, 3, 2), (6, 2, 2)])

@@ -11,9 +11,9 @@ from atc_py.check.findings import Standing
 from atc_py.diag import Place, Words
 from atc_py.diag.codes import BAD_NODE, NO_KERNEL
 from atc_py.ir import Phase
-from atc_py.lowering import lower
+from atc_py.lowering.lower import lower_model
 from atc_py.options.compile_options import PrecisionMode
-from atc_py.passes import manager
+from atc_py.passes.manager import run_passes
 from atc_py.passes.precision.refusals import Refusal
 from atc_py.pipeline import trial
 from tests.check.checks import checked, residual_network
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 def lowered(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many nodes each lowering of a trial gets."""
     counts: list[int] = []
-    original = lower.lower_model
+    original = lower_model
 
     def counted(model: SourceModel, specs: Library | None = None) -> Graph:
         counts.append(len(model.nodes))
@@ -71,7 +71,7 @@ def test_whole_model_is_compiled_where_kernels_depend_on_neighbors(
 def test_node_without_a_kernel_apart_from_the_rest_is_looked_at_in_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lowered: list[int]
 ) -> None:
-    original = manager.run_passes
+    original = run_passes
     runs: list[Phase | None] = []
 
     def refusing(graph: Graph, context: PassContext, *, until: Phase | None = None) -> object:
@@ -92,7 +92,7 @@ def test_node_without_a_kernel_apart_from_the_rest_is_looked_at_in_it(
 def test_what_stops_the_whole_model_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    original = lower.lower_model
+    original = lower_model
     calls: list[int] = []
 
     def stops(model: SourceModel, specs: Library | None = None) -> Graph:

@@ -1,0 +1,70 @@
+"""Forms: functions that draft a node whose geometry nearly fits, by operator, and what they share."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from tests.fuzz.drafts import Draft
+
+__all__ = ["ANY", "FLOATS", "FORMS", "any_axis", "any_shape", "form", "like", "maybe", "near"]
+
+
+class Drafting(Protocol):
+    """Puts a node of an operator into a draft."""
+
+    def __call__(self, draft: Draft, op: str) -> None:
+        """Draft the node."""
+
+
+FORMS: dict[str, Callable[[Draft], None]] = {}
+
+FLOATS = (*["float32"] * 6, "float16", "float16", "float64", "bfloat16")
+ANY = (*FLOATS, "int32", "int64", "int8", "uint8", "bool")
+
+
+def form(*operators: str) -> Callable[[Drafting], Drafting]:
+    """Register the function that drafts nodes of some operators, which it takes by name."""
+
+    def register(function: Drafting) -> Drafting:
+        for operator in operators:
+            assert operator not in FORMS, operator
+            FORMS[operator] = partial(function, op=operator)
+        return function
+
+    return register
+
+
+def any_shape(draft: Draft, rank: int | None = None, least: int = 1) -> list[int]:
+    """A small shape."""
+    rank = draft.rng.choice((1, 2, 3, 3, 4, 4, 5)) if rank is None else rank
+    return [draft.rng.choice((least, 1, 2, 3, 4, 5, 7)) for _ in range(rank)]
+
+
+def near(draft: Draft, number: int, least: int = 0) -> int:
+    """A number, now and then one that is off by little."""
+    off = draft.rng.choice((0, 0, 0, 0, 0, 0, 0, 0, -1, 1))
+    return max(least, number + off)
+
+
+def any_axis(draft: Draft, rank: int) -> int:
+    """An axis, now and then one out of range."""
+    if draft.rng.random() < 0.05:
+        return draft.rng.choice((rank, -rank - 1))
+    return draft.rng.randrange(-rank, rank) if rank else 0
+
+
+def maybe(draft: Draft, share: float, value: Any) -> Any:
+    """A value or, as often as not, None."""
+    return value if draft.rng.random() < share else None
+
+
+def like(draft: Draft, shape: Sequence[int]) -> list[int]:
+    """A shape that broadcasts against another, mostly."""
+    rng = draft.rng
+    kept = [extent if rng.random() < 0.7 else 1 for extent in shape]
+    kept = kept[rng.choice((0, 0, 0, min(1, len(kept)))) :]
+    return [near(draft, extent) if rng.random() < 0.1 else extent for extent in kept]
