@@ -41,6 +41,9 @@ OWNERS = {
 }
 """Libraries that few packages alone import."""
 
+STRANGERS = {"lowering": {"frontend"}}
+"""Lower parts that a part does not import: lowering knows the source model, not its reader."""
+
 SIM = {"diag", "tensor", "system.memory_limit", "target", "package", "device"}
 """Packages and modules the simulator imports: it is the oracle, shared code would share bugs."""
 
@@ -71,6 +74,7 @@ def layer_violations(module: str, text: str) -> list[str]:
         else:
             level, limit = LEVELS.get(part), LEVELS.get(own, 0)
             allowed = level is not None and (level < limit or level == limit == 0)
+            allowed = allowed and part not in STRANGERS.get(own, set())
         broken += [] if allowed else [name]
     return broken
 
@@ -89,7 +93,7 @@ def test_modules_keep_the_layers() -> None:
 @pytest.mark.parametrize(
     ("module", "text"),
     [
-        ("ir.graph", "from atc_py.frontend.folding.model import SourceModel"),
+        ("ir.graph", "from atc_py.source.model import SourceModel"),
         ("ir.graph", "import atc_py.target"),
         ("ir.graph", "from atc_py import target"),
         ("ir.graph", "if TYPE_CHECKING:\n    from atc_py.target import Soc"),
@@ -98,6 +102,7 @@ def test_modules_keep_the_layers() -> None:
         ("passes.fusion.fuse_relu", "from atc_py.package.writer import write_model"),
         ("check.predicates", "import onnx"),
         ("lowering.ops.nn", "import onnx.helper"),
+        ("lowering.ops.nn", "from atc_py.frontend.folding.fold import fold_graph"),
         ("passes.base", "from onnx import helper"),
         ("report.text", "from rich.table import Table"),
         ("pipeline.compile", "import click"),

@@ -7,8 +7,9 @@ The package writer asks for one array at a time and lets go of it before the nex
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any
 
+from atc_py.tensor.const_data import ConstData
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
@@ -20,29 +21,6 @@ if TYPE_CHECKING:
     from atc_py.tensor.shapes import Shape
 
 __all__ = ["CastConst", "ConstData", "DeferredConst", "DenseConst", "OpaqueConst", "SplatConst"]
-
-
-@runtime_checkable
-class ConstData(Protocol):
-    """Data of a constant."""
-
-    @property
-    def dtype(self) -> DType:
-        """Element type of the array that `numpy` returns."""
-        ...
-
-    @property
-    def shape(self) -> Shape:
-        """Extents of that array."""
-        ...
-
-    def numpy(self) -> npt.NDArray[np.generic]:
-        """Return the data; callers must not write to it and should not keep it for long."""
-        ...
-
-    def release(self) -> None:
-        """Give back memory that `numpy` took and that can be read again."""
-        ...
 
 
 class DenseConst:

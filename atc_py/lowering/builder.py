@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from atc_py.diag import AtcError
-    from atc_py.frontend.folding.model import SourceNode, SourceValue
     from atc_py.ir import AttrValue, ConstData, Graph
     from atc_py.lowering.scope import Scope
+    from atc_py.source.model import SourceNode, SourceValue
     from atc_py.tensor.shapes import Dims, Shape
 
 __all__ = ["Builder", "Work"]

@@ -21,7 +21,7 @@ from atc_py.tensor.shapes import OpenShapeError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from atc_py.frontend.folding.model import SourceModel, SourceNode, SourceValue
+    from atc_py.source.model import SourceModel, SourceNode, SourceValue
     from atc_py.spec import Library, OpSpec
 
 __all__ = ["can_lower", "lower_model"]

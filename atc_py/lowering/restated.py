@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias, cast
 
-from atc_py.frontend.folding.model import SourceNode
 from atc_py.source import scope_name
+from atc_py.source.model import SourceNode
 from atc_py.spec.rewrites import performs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from atc_py.check.restating import Placement
-    from atc_py.frontend.folding.model import SourceAttr, SourceBranch, SourceModel, SourceValue
     from atc_py.source import NodeView, TensorView
+    from atc_py.source.model import SourceAttr, SourceBranch, SourceModel, SourceValue
 
 __all__ = ["restated"]
 

@@ -9,15 +9,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from atc_py.frontend.folding.model import SourceValue
+from atc_py.source.model import SourceValue
 from atc_py.spec.rewrites import performers, performs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from atc_py.frontend.folding.model import SourceNode
     from atc_py.ir import Value
     from atc_py.lowering.builder import Builder
+    from atc_py.source.model import SourceNode
     from atc_py.spec import Operand, OpSpec
     from atc_py.tensor.dtypes import DType
 

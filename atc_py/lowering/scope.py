@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from atc_py.frontend.folding.model import SourceValue
     from atc_py.ir import Value
+    from atc_py.source.model import SourceValue
 
 __all__ = ["Scope"]
 

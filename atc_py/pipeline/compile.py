@@ -54,13 +54,13 @@ if TYPE_CHECKING:
     from atc_py.check.evaluate import Checked
     from atc_py.check.findings import ModelCheck
     from atc_py.emit.kernels import KernelSet
-    from atc_py.frontend.folding.model import SourceModel
     from atc_py.frontend.reading.onnx_file import OnnxFile
     from atc_py.ir import Graph
     from atc_py.options.compile_options import CompileOptions
     from atc_py.passes.manager import PassRun
     from atc_py.passes.precision.controls import Controls
     from atc_py.source import ModelView
+    from atc_py.source.model import SourceModel
     from atc_py.target import Soc
 
 __all__ = ["compile_model"]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from atc_py.frontend.folding.model import SourceModel
+    from atc_py.source.model import SourceModel
 
 node = helper.make_node
 INT64 = onnx_files.INT64

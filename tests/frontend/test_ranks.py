@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     import onnx
 
-    from atc_py.frontend.folding.model import SourceValue
+    from atc_py.source.model import SourceValue
 
 Dims = tuple[int | None, ...]
 

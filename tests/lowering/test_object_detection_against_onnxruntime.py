@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atc_py.diag import AtcError
-from atc_py.frontend.folding.model import SourceModel, SourceNode, SourceValue
 from atc_py.ir import DenseConst
 from atc_py.ir.printer import print_graph
 from atc_py.lowering.lower import lower_model
+from atc_py.source.model import SourceModel, SourceNode, SourceValue
 from atc_py.tensor.dtypes import DType
 from tests.device.models import run_operator
 from tests.end_to_end import one_node_model, run_with_atc_py, run_with_onnxruntime

@@ -22,9 +22,9 @@ from tests.frontend import onnx_files
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from atc_py.frontend.folding.model import SourceModel
     from atc_py.ir import Graph
     from atc_py.passes.base import PassContext
+    from atc_py.source.model import SourceModel
     from atc_py.spec import Library
 
 

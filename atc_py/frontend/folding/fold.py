@@ -29,10 +29,7 @@ if TYPE_CHECKING:
     from atc_py.frontend.reading.tensors import TensorReader
     from atc_py.tensor.shapes import Shape
 
-__all__ = ["FOLD_LIMIT", "SPLAT_LIMIT", "fold_graph", "fold_what_can_be"]
-
-FOLD_LIMIT = 256 * 2**20
-"""Bytes that folding one node may read, and bytes that it may make; --max-memory may allow less."""
+__all__ = ["SPLAT_LIMIT", "fold_graph", "fold_what_can_be"]
 
 SPLAT_LIMIT = 4 * 2**30
 """Bytes of a constant that repeats one value; it takes no memory before the device has it.

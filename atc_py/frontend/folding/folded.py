@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from atc_py.diag import Place, Sink
 from atc_py.diag.codes import BAD_MODEL, BAD_TENSOR, UNKNOWN_SHAPE
-from atc_py.frontend.folding.model import SourceBranch, SourceModel, SourceNode, SourceValue
 from atc_py.frontend.reading.attributes import read_attributes
 from atc_py.frontend.reading.signatures import is_optional_output, type_contradiction
 from atc_py.frontend.reading.tensors import (
@@ -17,6 +16,7 @@ from atc_py.frontend.reading.tensors import (
     size_complaint,
 )
 from atc_py.frontend.typing.infer import inference_complaint
+from atc_py.source.model import SourceBranch, SourceModel, SourceNode, SourceValue
 from atc_py.tensor.shapes import MAX_RANK
 
 if TYPE_CHECKING:

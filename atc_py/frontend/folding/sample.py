@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.diag import Sink
 from atc_py.frontend.folding.folded import Translator
-from atc_py.frontend.folding.model import SourceModel
+from atc_py.source.model import SourceModel
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from atc_py.diag import Diagnostic
     from atc_py.frontend.folding.folded import FoldedModel
     from atc_py.frontend.folding.graph import WorkNode
-    from atc_py.frontend.folding.model import SourceNode, SourceValue
+    from atc_py.source.model import SourceNode, SourceValue
 
 __all__ = ["Sample", "sample"]
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from atc_py.frontend.folding.bind import input_faults, observe_inputs
-from atc_py.frontend.folding.fold import FOLD_LIMIT
 from atc_py.frontend.folding.folded import FoldedModel
 from atc_py.frontend.folding.if_branches import fold_with_branches
 from atc_py.frontend.folding.views import view_nodes
 from atc_py.frontend.rewriting.qdq.importing import import_quantized
 from atc_py.source import InputView, ModelView
+from atc_py.source.limits import FOLD_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

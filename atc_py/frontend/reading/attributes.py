@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from atc_py.diag import Place
     from atc_py.frontend.folding.graph import WorkNode
-    from atc_py.frontend.folding.model import SourceAttr
     from atc_py.frontend.reading.tensors import TensorReader
     from atc_py.source import AttributeView
+    from atc_py.source.model import SourceAttr
 
 __all__ = [
     "attribute_type_name",

@@ -9,7 +9,7 @@ import numpy as np
 
 from atc_py.diag import AtcError
 from atc_py.frontend.folding.bind import bind_inputs
-from atc_py.frontend.folding.fold import FOLD_LIMIT, fold_graph
+from atc_py.frontend.folding.fold import fold_graph
 from atc_py.frontend.folding.folded import FoldedModel
 from atc_py.frontend.folding.graph import WorkGraph
 from atc_py.frontend.folding.if_branches import FoldedGraph, fold_with_branches
@@ -18,6 +18,7 @@ from atc_py.frontend.rewriting.qdq.convention import bias_convention
 from atc_py.frontend.rewriting.qdq.importing import import_quantized
 from atc_py.ir import DenseConst
 from atc_py.source import form_of
+from atc_py.source.limits import FOLD_LIMIT
 from atc_py.tensor.shapes import MAX_RANK, is_addressable
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from atc_py.tensor.dtypes import DType
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from atc_py.frontend.folding.model import SourceBranch
     from atc_py.ir import Value
     from atc_py.lowering.builder import Builder
+    from atc_py.source.model import SourceBranch
 
 __all__: list[str] = []
 

@@ -20,9 +20,9 @@ from atc_py.tensor.shapes import MAX_RANK
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from atc_py.frontend.folding.model import SourceValue
     from atc_py.ir import AttrValue
     from atc_py.lowering.builder import Builder
+    from atc_py.source.model import SourceValue
     from atc_py.tensor.shapes import Shape
 
 __all__: list[str] = []

@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import reduce
 from typing import TYPE_CHECKING
 
-from atc_py.frontend.folding.fold import FOLD_LIMIT
 from atc_py.ir import SplatConst, TensorType, Value
 from atc_py.lowering.attributes import get_float, get_int
 from atc_py.lowering.operands import numbers_of
 from atc_py.lowering.registry import lowering
+from atc_py.source.limits import FOLD_LIMIT
 from atc_py.spec.rewrites import performs
 from atc_py.system.memory_limit import format_size
 from atc_py.target import find_operator

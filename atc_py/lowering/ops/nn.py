@@ -28,9 +28,9 @@ from atc_py.tensor.shapes import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from atc_py.frontend.folding.model import SourceValue
     from atc_py.ir import AttrValue
     from atc_py.lowering.builder import Builder
+    from atc_py.source.model import SourceValue
 
 __all__: list[str] = []
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from atc_py.frontend.folding.model import SourceModel, SourceNode
+    from atc_py.source.model import SourceModel, SourceNode
 
     Wide = npt.NDArray[np.int64]
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from atc_py.frontend.folding.folded import FoldedModel
-    from atc_py.frontend.folding.model import SourceModel, SourceNode
     from atc_py.source import ModelView
+    from atc_py.source.model import SourceModel, SourceNode
 
     Array = npt.NDArray[Any]
 

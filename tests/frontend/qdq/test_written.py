@@ -11,11 +11,11 @@ from onnx import TensorProto, helper, numpy_helper
 
 from atc_py.diag.codes import BAD_OPTION, CANNOT_WRITE
 from atc_py.frontend.folding.bind import observe_inputs
-from atc_py.frontend.folding.fold import FOLD_LIMIT
 from atc_py.frontend.reading.read import read_model
 from atc_py.frontend.rewriting import onnx_writer as module
 from atc_py.frontend.rewriting.onnx_writer import bytes_read, write_onnx
 from atc_py.frontend.rewriting.qdq.importing import import_quantized
+from atc_py.source.limits import FOLD_LIMIT
 from atc_py.tensor.dtypes import DType
 from tests.end_to_end import run_with_onnxruntime
 from tests.frontend import onnx_files

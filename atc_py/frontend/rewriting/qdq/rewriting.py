@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from atc_py.diag import AtcError, Place, Words
 from atc_py.diag.codes import NOT_QUANTIZED
 from atc_py.frontend.folding.bind import observe_inputs
-from atc_py.frontend.folding.fold import FOLD_LIMIT
 from atc_py.frontend.rewriting.onnx_writer import bytes_read, write_onnx
 from atc_py.frontend.rewriting.qdq.convention import MARK
 from atc_py.frontend.rewriting.qdq.importing import import_quantized
@@ -17,6 +16,7 @@ from atc_py.frontend.rewriting.qdq.sums import is_sum
 from atc_py.frontend.rewriting.qdq.to_qdq import has_ascend_nodes, import_qdq_opset, to_qdq
 from atc_py.frontend.typing.infer import infer_what_can_be
 from atc_py.source import Outcome, QuantizedNode
+from atc_py.source.limits import FOLD_LIMIT
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,6 +1,6 @@
 """The source model: an ONNX graph with static types, constants that are not copied, and origins.
 
-This is what checking and lowering see of ONNX: plain values and nodes, no protobuf.
+This is what lowering sees of ONNX: plain values and nodes, no protobuf.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from atc_py.ir import ConstData
+    from atc_py.tensor.const_data import ConstData
     from atc_py.tensor.dtypes import DType
     from atc_py.tensor.shapes import Dims, Shape
 
