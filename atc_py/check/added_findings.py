@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
     from atc_py.check.findings import Finding, ModelCheck, NodeRow
     from atc_py.diag import Diagnostic
-    from atc_py.source import ModelView
+    from atc_py.source import SourceModel
 
     _Key: TypeAlias = tuple[int | None, str | None, str | None]
 
 __all__ = ["amended", "without_errors"]
 
 
-def amended(check: ModelCheck, view: ModelView, further: Sequence[Finding]) -> ModelCheck:
+def amended(check: ModelCheck, view: SourceModel, further: Sequence[Finding]) -> ModelCheck:
     """`check` of `view` with `further` findings, each once, and what they make of the nodes."""
     known = set(check.findings)
     new = [each for each in dict.fromkeys(further) if each not in known]
@@ -32,7 +32,7 @@ def amended(check: ModelCheck, view: ModelView, further: Sequence[Finding]) -> M
         key = _key(each)
         worse[key] = worst((each.standing, worse.get(key, Standing.SUPPORTED)))
     rows = []
-    for node, row in zip(view.nodes, check.rows, strict=True):
+    for node, row in zip(view.all_nodes, check.rows, strict=True):
         added = worse.get((node.index, node.name, node.op_type), Standing.SUPPORTED)
         rows.append(replace(row, standing=worst((row.standing, added))))
     return _with_rows(replace(check, findings=(*check.findings, *new)), view, rows)
@@ -40,7 +40,7 @@ def amended(check: ModelCheck, view: ModelView, further: Sequence[Finding]) -> M
 
 def without_errors(
     check: ModelCheck,
-    view: ModelView,
+    view: SourceModel,
     undecided: Mapping[Finding, Finding],
     gone: Collection[Diagnostic],
 ) -> ModelCheck:
@@ -64,7 +64,7 @@ def without_errors(
         and node.index not in faulty
         and (node.index, node.name, node.op_type) not in errors
         else row
-        for node, row in zip(view.nodes, check.rows, strict=True)
+        for node, row in zip(view.all_nodes, check.rows, strict=True)
     ]
     return _with_rows(replace(check, findings=findings, faults=faults), view, rows)
 
@@ -74,10 +74,10 @@ def _key(finding: Finding) -> _Key:
     return finding.place.node, finding.place.node_name, finding.place.op_type
 
 
-def _with_rows(check: ModelCheck, view: ModelView, rows: Sequence[NodeRow]) -> ModelCheck:
+def _with_rows(check: ModelCheck, view: SourceModel, rows: Sequence[NodeRow]) -> ModelCheck:
     """Return the check with other standings of nodes, the operators counted anew."""
     counts: dict[str, Counter[Standing]] = {}
-    for node, row in zip(view.nodes, rows, strict=True):
+    for node, row in zip(view.all_nodes, rows, strict=True):
         counts.setdefault(operator_label(node), Counter())[row.standing] += 1
     operators = (NodeCount(row.op, row.listed, dict(counts[row.op])) for row in check.operators)
     ranked = sorted(

@@ -9,7 +9,7 @@ from atc_py.tensor.shapes import element_count
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
-    from atc_py.source import AttributeView, NodeView, TensorView
+    from atc_py.source import SourceAttr, SourceNode, SourceTensor
 
     Likeness: TypeAlias = Hashable
 
@@ -46,7 +46,7 @@ _ARITHMETIC = frozenset(
 """Operators that compile to the same whatever the floats among their inputs are."""
 
 
-def likeness(view: NodeView, *, weights: bool) -> Likeness:
+def likeness(view: SourceNode, *, weights: bool) -> Likeness:
     """What nodes have in common whose inputs, outputs and attributes are the same.
 
     Names and places do not count, nor which inputs of the model are open. A long constant is like
@@ -68,11 +68,11 @@ def likeness(view: NodeView, *, weights: bool) -> Likeness:
     )
 
 
-def _tensor(tensor: TensorView | None) -> Likeness:
+def _tensor(tensor: SourceTensor | None) -> Likeness:
     """What counts of a tensor; of a long constant of floats the type."""
     if tensor is None:
         return None
-    known = tensor.known
+    known = tensor.const
     if known is None:
         return tensor.element, tensor.dims
     if element_count(known.shape) <= _SHORT:
@@ -80,22 +80,22 @@ def _tensor(tensor: TensorView | None) -> Likeness:
     return tensor.element, tensor.dims, None if "float" in tensor.element else id(known)
 
 
-def _typed(tensor: TensorView | None) -> Likeness:
+def _typed(tensor: SourceTensor | None) -> Likeness:
     """What counts of a tensor whose floats are numbers to compute with: its type."""
-    if tensor is None or tensor.known is None or "float" not in tensor.element:
+    if tensor is None or tensor.const is None or "float" not in tensor.element:
         return _tensor(tensor)
     return tensor.element, tensor.dims, None
 
 
-def _weighed(tensor: TensorView | None) -> Likeness:
+def _weighed(tensor: SourceTensor | None) -> Likeness:
     """What counts of a tensor, the data of long constants with it."""
-    known = None if tensor is None else tensor.known
+    known = None if tensor is None else tensor.const
     if tensor is None or known is None or element_count(known.shape) <= _SHORT:
         return _tensor(tensor)
     return tensor.element, tensor.dims, id(known)
 
 
-def _attribute(name: str, value: AttributeView) -> Likeness:
+def _attribute(name: str, value: SourceAttr) -> Likeness:
     """What counts of an attribute; 1 and 1.0 are two values."""
     if isinstance(value, tuple):
         return name, tuple(map(type, value[:1])), value

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from atc_py.options.compile_options import PrecisionMode
-    from atc_py.source import NodeView, TensorView
+    from atc_py.source import SourceNode, SourceTensor
     from atc_py.spec import Operand, OpSpec
     from atc_py.target import Soc
 
@@ -46,14 +46,14 @@ class BoundNode:
     """
 
     spec: OpSpec
-    view: NodeView
+    view: SourceNode
     opset: int
     conditions: Conditions
     written: int = 0
     waits: bool = False
 
     @cached_property
-    def _tensors(self) -> Mapping[str, Sequence[TensorView]]:
+    def _tensors(self) -> Mapping[str, Sequence[SourceTensor]]:
         """The tensors that are there, by operand."""
         inputs = self._by_row(self.spec.inputs, self.view.inputs)
         outputs = self._by_row(self.spec.outputs, self.view.outputs)
@@ -62,10 +62,10 @@ class BoundNode:
         return {**inputs, **{name: each for name, each in outputs.items() if name not in taken}}
 
     def _by_row(
-        self, rows: Sequence[Operand], tensors: Sequence[TensorView | None]
-    ) -> dict[str, list[TensorView]]:
+        self, rows: Sequence[Operand], tensors: Sequence[SourceTensor | None]
+    ) -> dict[str, list[SourceTensor]]:
         """Return the tensors that are there by the rows of the node's opset that they belong to."""
-        found: dict[str, list[TensorView]] = {}
+        found: dict[str, list[SourceTensor]] = {}
         formal = [row for row in rows if row.exists_at(self.opset)]
         for position, tensor in enumerate(tensors):
             row = _row_at(formal, position, len(tensors))
@@ -82,11 +82,11 @@ class BoundNode:
             for position, tensor in enumerate(self.view.inputs)
         )
 
-    def tensors(self, name: str) -> Sequence[TensorView]:
+    def tensors(self, name: str) -> Sequence[SourceTensor]:
         """The tensors of operand `name`: none where it is absent, several where it is variadic."""
         return self._tensors.get(name, ())
 
-    def tensor(self, name: str) -> TensorView | None:
+    def tensor(self, name: str) -> SourceTensor | None:
         """Return the tensor of operand `name`, the first of several; None where it is absent."""
         found = self.tensors(name)
         return found[0] if found else None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
-    from atc_py.source import ModelView, NodeView, TensorView
+    from atc_py.source import SourceModel, SourceNode, SourceTensor
 
 __all__ = ["Consequences"]
 
@@ -26,12 +26,12 @@ class Consequences:
     """
 
     def __init__(
-        self, model: ModelView, refused: Collection[int], is_listed: Callable[[NodeView], bool]
+        self, model: SourceModel, refused: Collection[int], is_listed: Callable[[SourceNode], bool]
     ) -> None:
         self._lost: set[str] = set()
         self._returned: set[str] = set()
-        holders: dict[int, list[NodeView]] = {}
-        for node in model.nodes:
+        holders: dict[int, list[SourceNode]] = {}
+        for node in model.all_nodes:
             if not node.domain and node.op_type == "If":
                 holders.setdefault(node.index, []).append(node)
             if node.index in refused or not is_listed(node) or self.concern(node):
@@ -40,14 +40,14 @@ class Consequences:
                     self._returned.update(_uncertain(holder.outputs))
                     self._lost.update(_uncertain(holder.outputs))
 
-    def concern(self, node: NodeView) -> bool:
+    def concern(self, node: SourceNode) -> bool:
         """Tell whether a node reads, or its branch returns, what a refused node leaves unknown."""
         reads = {tensor.name for tensor in node.inputs if tensor is not None}
         returns = {tensor.name for tensor in node.outputs if tensor is not None}
         return not (reads.isdisjoint(self._lost) and returns.isdisjoint(self._returned))
 
 
-def _uncertain(tensors: Iterable[TensorView | None]) -> set[str]:
+def _uncertain(tensors: Iterable[SourceTensor | None]) -> set[str]:
     """Name those tensors that are not wholly known, or would be constants if more was."""
     return {
         tensor.name
@@ -56,6 +56,6 @@ def _uncertain(tensors: Iterable[TensorView | None]) -> set[str]:
     }
 
 
-def _is_certain(tensor: TensorView) -> bool:
+def _is_certain(tensor: SourceTensor) -> bool:
     """Tell whether the element type and every dim are known."""
     return bool(tensor.element) and tensor.dims is not None and None not in tensor.dims

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from atc_py.check.predicate import Predicate
     from atc_py.check.restating import Refusal
     from atc_py.diag import Diagnostic
-    from atc_py.source import ModelView, NodeView, SchemaHistory
+    from atc_py.source import SchemaHistory, SourceModel, SourceNode
     from atc_py.spec import Library, OpSpec, Rule
 
 __all__ = ["Checked", "check_view"]
@@ -47,7 +47,7 @@ class Checked:
 
 
 def check_view(
-    model: ModelView, conditions: Conditions, library: Library, history: SchemaHistory
+    model: SourceModel, conditions: Conditions, library: Library, history: SchemaHistory
 ) -> Checked:
     """Hold every node of `model` against its specification."""
     return _Checker(model, conditions, library, history).run()
@@ -58,7 +58,7 @@ class _Checker:
 
     def __init__(
         self,
-        model: ModelView,
+        model: SourceModel,
         conditions: Conditions,
         library: Library,
         history: SchemaHistory,
@@ -85,7 +85,7 @@ class _Checker:
         findings: list[Finding] = []
         placements: list[Placement | None] = []
         rows: list[NodeRow] = []
-        for view in self._model.nodes:
+        for view in self._model.all_nodes:
             found, placement = self._node(view)
             found += self._quantized.findings(view, listed=self._is_listed(view))
             if self._waits(view) and view.vanishes:
@@ -102,7 +102,7 @@ class _Checker:
             name=self._model.name,
             opsets=self._model.opsets,
             file_nodes=self._model.file_nodes,
-            nodes=len(self._model.nodes),
+            nodes=len(self._model.all_nodes),
             findings=tuple(findings),
             faults=self._model.faults,
             operators=self._operators(rows),
@@ -112,7 +112,7 @@ class _Checker:
         )
         return Checked(check, tuple(placements))
 
-    def _row(self, view: NodeView, found: list[Finding]) -> NodeRow:
+    def _row(self, view: SourceNode, found: list[Finding]) -> NodeRow:
         """What the findings make of one node; one that breaks ONNX's own rules is an error."""
         broken = view.index in self._faulty
         standing = Standing.ERROR if broken else worst(finding.standing for finding in found)
@@ -123,24 +123,24 @@ class _Checker:
         """Return the operators with their nodes of each standing."""
         counts: dict[str, Counter[Standing]] = {}
         listed: dict[str, bool] = {}
-        for view, row in zip(self._model.nodes, rows, strict=True):
+        for view, row in zip(self._model.all_nodes, rows, strict=True):
             label = operator_label(view)
             counts.setdefault(label, Counter())[row.standing] += 1
             listed[label] = self._spec(view) is not None
         found = [NodeCount(op, listed[op], dict(each)) for op, each in counts.items()]
         return tuple(sorted(found, key=_by_standing))
 
-    def _node(self, view: NodeView) -> tuple[list[Finding], Placement | None]:
+    def _node(self, view: SourceNode) -> tuple[list[Finding], Placement | None]:
         """Return the findings of one node, and where it stands; nodes like a sound one are sound."""
         kind = likeness(view, weights=True)
         if kind in self._sound:
-            return [], Placement(self._sound[kind], view)
+            return [], Placement(self._sound[kind], view, view)
         found, placement = self._judged(view)
         if not found and placement is not None:
             self._sound[kind] = placement.opset
         return found, placement
 
-    def _judged(self, view: NodeView) -> tuple[list[Finding], Placement | None]:
+    def _judged(self, view: SourceNode) -> tuple[list[Finding], Placement | None]:
         """Return the findings of one node, rule by rule, and where it stands."""
         spec = self._spec(view)
         if spec is None and not view.op_type:
@@ -160,22 +160,22 @@ class _Checker:
                 found.append(self._conclude.broken(node, rule, predicate, answer))
         return found, placement
 
-    def _not_placed(self, view: NodeView, spec: OpSpec, refusal: Refusal) -> Finding:
+    def _not_placed(self, view: SourceNode, spec: OpSpec, refusal: Refusal) -> Finding:
         """Tell that a node stands at no listed opset, for all that is known of it."""
         finding = self._conclude.not_placed(view, spec, refusal)
         settles = any(tensor is not None and tensor.settles for tensor in view.inputs)
         return not_yet(finding, open_help(view)) if settles and self._waits(view) else finding
 
-    def _doubted(self, view: NodeView) -> list[Finding]:
+    def _doubted(self, view: SourceNode) -> list[Finding]:
         """Tell what may be wrong at a node, at the first of those of its place in the file."""
         found = self._doubts.pop(view.index, [])
         return [doubted(each, view.scope, MAY_FOLD, open_help(view)) for each in found]
 
-    def _waits(self, view: NodeView) -> bool:
+    def _waits(self, view: SourceNode) -> bool:
         """Tell whether more may be known of a node once dims are fixed, or refused nodes are."""
         return bool(view.open_inputs) or self._consequences.concern(view)
 
-    def _is_listed(self, view: NodeView) -> bool:
+    def _is_listed(self, view: SourceNode) -> bool:
         """Tell whether the list has the node's operator."""
         return self._spec(view) is not None
 
@@ -191,7 +191,7 @@ class _Checker:
         if node.surplus_inputs:
             yield self._conclude.surplus_inputs(node)
 
-    def _spec(self, view: NodeView) -> OpSpec | None:
+    def _spec(self, view: SourceNode) -> OpSpec | None:
         """Return the specification of the node's operator."""
         key = (view.domain, view.op_type)
         if key not in self._specs:
@@ -208,7 +208,7 @@ class _Checker:
 
     def _common_opsets(self) -> tuple[int, ...]:
         """The opsets that every ONNX operator of the model lists; those that it lacks left out."""
-        specs = {view.op_type: self._spec(view) for view in self._model.nodes}
+        specs = {view.op_type: self._spec(view) for view in self._model.all_nodes}
         sets = [set(spec.opsets) for spec in specs.values() if spec and not spec.custom]
         return tuple(sorted(set.intersection(*sets))) if sets else ()
 

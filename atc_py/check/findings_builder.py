@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from atc_py.check.predicate import Predicate
     from atc_py.check.restating import Placement, Refusal
     from atc_py.diag import Code
-    from atc_py.source import ModelView, NodeView, SchemaHistory
+    from atc_py.source import SchemaHistory, SourceModel, SourceNode
     from atc_py.spec import Library, OpSpec, Rule
 
 __all__ = ["Conclusions", "operator_label"]
@@ -51,7 +51,7 @@ _MORE_LEVELS = {Level.AICPU: _AICPU, Level.ACCURACY: _ACCURACY}
 class Conclusions:
     """Makes the findings of one model."""
 
-    def __init__(self, model: ModelView, common_opsets: Sequence[int]) -> None:
+    def __init__(self, model: SourceModel, common_opsets: Sequence[int]) -> None:
         self._path = str(model.path)
         self._common = common_opsets
 
@@ -73,7 +73,7 @@ class Conclusions:
             when=joined([when_words(rule.when) if rule.when else Words("", ""), answer.when]),
         )
 
-    def not_listed(self, view: NodeView, history: SchemaHistory, library: Library) -> Finding:
+    def not_listed(self, view: SourceNode, history: SchemaHistory, library: Library) -> Finding:
         """Return an operator that is not on the list."""
         name = operator_label(view)
         return Finding(
@@ -88,7 +88,7 @@ class Conclusions:
             help=way_out(view.op_type, view.domain, history, library),
         )
 
-    def not_placed(self, view: NodeView, spec: OpSpec, refusal: Refusal) -> Finding:
+    def not_placed(self, view: SourceNode, spec: OpSpec, refusal: Refusal) -> Finding:
         """Return an operator at a version that the list does not have."""
         newest = max(self._common, default=max(spec.opsets))
         if newest in self._common:
@@ -104,7 +104,7 @@ class Conclusions:
             )
         return self._of_opset(view, spec, UNSUPPORTED_OPSET, Standing.ERROR, refusal.reason, help_)
 
-    def restated(self, view: NodeView, spec: OpSpec, placement: Placement) -> Finding:
+    def restated(self, view: SourceNode, spec: OpSpec, placement: Placement) -> Finding:
         """An operator at a version that the list does not have, which means the same there."""
         help_ = Words(
             f"nothing has to be done: the node is restated at opset {placement.opset}, where it "
@@ -167,7 +167,7 @@ class Conclusions:
 
     def _of_opset(
         self,
-        view: NodeView,
+        view: SourceNode,
         spec: OpSpec,
         code: Code,
         standing: Standing,
@@ -196,16 +196,16 @@ class Conclusions:
             help=help_,
         )
 
-    def _undecided_help(self, view: NodeView) -> Words:
+    def _undecided_help(self, view: SourceNode) -> Words:
         """What to do about a rule that cannot be decided."""
         return open_help(view) if view.open_inputs else _RUN_TIME
 
-    def _place(self, view: NodeView, field: str | None = None) -> Place:
+    def _place(self, view: SourceNode, field: str | None = None) -> Place:
         """Where the node stands."""
         return Place(self._path, view.index, view.name, view.op_type, field)
 
 
-def operator_label(view: NodeView) -> str:
+def operator_label(view: SourceNode) -> str:
     """Return the operator with its domain, where that is not ONNX's."""
     return view.op_type if view.domain in ONNX_DOMAINS else f"{view.domain}::{view.op_type}"
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from atc_py.diag import Diagnostic
-    from atc_py.source import NodeView
+    from atc_py.source import SourceNode
 
 __all__ = [
     "MAY_FOLD",
@@ -74,7 +74,7 @@ def doubted(fault: Diagnostic, scope: str, reason: Words, help_: Words) -> Findi
     )
 
 
-def open_help(view: NodeView) -> Words:
+def open_help(view: SourceNode) -> Words:
     """Say which inputs to fix so that a node can be judged."""
     names = COMMA.join(Words.same(name) for name in view.open_inputs)
     return Words(

@@ -10,7 +10,7 @@ from atc_py.diag.codes import LAYER_ON_FLOATS, LAYER_ON_INT8, UNSUPPORTED_FORM
 from atc_py.source import Outcome
 
 if TYPE_CHECKING:
-    from atc_py.source import ModelView, NodeView, QuantizedNode
+    from atc_py.source import QuantizedNode, SourceModel, SourceNode
 
 __all__ = ["QuantizedModel"]
 
@@ -60,8 +60,8 @@ class QuantizedModel:
         layers: the layers that constant folding has left.
     """
 
-    def __init__(self, model: ModelView) -> None:
-        left = {(view.scope, view.index) for view in model.nodes}
+    def __init__(self, model: SourceModel) -> None:
+        left = {(view.scope, view.index) for view in model.all_nodes}
         layers = (each for each in model.quantized if each.outcome is not Outcome.KEPT)
         self.layers = tuple(each for each in layers if (each.scope, each.index) in left)
         self._path = str(model.path)
@@ -69,7 +69,7 @@ class QuantizedModel:
         for each in model.quantized:
             self._untold.setdefault((each.scope, each.index), []).append(each)
 
-    def findings(self, view: NodeView, *, listed: bool) -> list[Finding]:
+    def findings(self, view: SourceNode, *, listed: bool) -> list[Finding]:
         """What is to be said at a node: once, at the first of those that a node of the file became.
 
         Args:

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
     from atc_py.source import (
         AttributeSchema,
-        AttributeView,
         FormalParameter,
-        NodeView,
         OperatorSchema,
         SchemaHistory,
-        TensorView,
+        SourceAttr,
+        SourceNode,
+        SourceTensor,
     )
     from atc_py.spec import OpSpec
 
@@ -41,13 +41,18 @@ class Placement:
 
     Attributes:
         opset: the opset; of a custom operator, its domain's version.
-        view: the node in the form of that opset.
-        restated: whether it is another version of the operator than the file's.
+        node: the node as the file has it.
+        view: the node in the form of that opset; the node itself where nothing had to be restated.
     """
 
     opset: int
-    view: NodeView
-    restated: bool = False
+    node: SourceNode
+    view: SourceNode
+
+    @property
+    def restated(self) -> bool:
+        """True if the form is of another version of the operator than the file's."""
+        return self.view is not self.node
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,30 +62,30 @@ class Refusal:
     reason: Words
 
 
-_Changed: TypeAlias = "NodeView | Words"
+_Changed: TypeAlias = "SourceNode | Words"
 
 
-def place_node(view: NodeView, spec: OpSpec, history: SchemaHistory) -> Placement | Refusal:
+def place_node(view: SourceNode, spec: OpSpec, history: SchemaHistory) -> Placement | Refusal:
     """Where `view` stands among the opsets that `spec` lists."""
     if spec.custom or view.opset in spec.opsets:
-        return Placement(view.opset, view)
+        return Placement(view.opset, view, view)
     own = _definition(view, spec, history)
     if isinstance(own, Words):
         return Refusal(own)
     versions = list(_listed(spec, view.opset, history))
     for opset, listed in versions:
         if listed.since_version == own.since_version:
-            return Placement(opset, view)
+            return Placement(opset, view, view)
     refusals: list[Words] = []
     for opset, listed in versions:
         found = _Restating(view, spec, own, listed).at(opset)
         if not isinstance(found, Words):
-            return Placement(opset, found, restated=True)
+            return Placement(opset, view, found)
         refusals.append(found)
     return Refusal(refusals[0] if refusals else _NO_VERSION)
 
 
-def _definition(view: NodeView, spec: OpSpec, history: SchemaHistory) -> OperatorSchema | Words:
+def _definition(view: SourceNode, spec: OpSpec, history: SchemaHistory) -> OperatorSchema | Words:
     """Return the definition that the node is of, or why it is of none that can be restated."""
     newest, opset = history.newest_opset, view.opset
     if opset > newest:
@@ -117,7 +122,7 @@ class _Restating:
     """One node, between the version that it is of and one that is listed."""
 
     def __init__(
-        self, view: NodeView, spec: OpSpec, own: OperatorSchema, listed: OperatorSchema
+        self, view: SourceNode, spec: OpSpec, own: OperatorSchema, listed: OperatorSchema
     ) -> None:
         self._view = view
         self._spec = spec
@@ -143,9 +148,9 @@ class _Restating:
             attributes=attributes,
         )
 
-    def _attributes(self) -> dict[str, AttributeView] | Words:
+    def _attributes(self) -> dict[str, SourceAttr] | Words:
         """The node's attributes that the listed version has, or that the specification judges."""
-        kept: dict[str, AttributeView] = {}
+        kept: dict[str, SourceAttr] = {}
         for name, value in self._view.attributes.items():
             own, listed = self._own.attributes.get(name), self._listed.attributes.get(name)
             if own is None or name.startswith(INTERNAL_PREFIX):
@@ -167,11 +172,9 @@ class _Restating:
         row = self._spec.attribute(name)
         return row is not None and self._spec.is_unlisted(row)
 
-    def _inputs(
-        self, attributes: dict[str, AttributeView]
-    ) -> tuple[TensorView | None, ...] | Words:
+    def _inputs(self, attributes: dict[str, SourceAttr]) -> tuple[SourceTensor | None, ...] | Words:
         """The inputs by the listed version's positions; constants may go into `attributes`."""
-        found: dict[int, TensorView] = {}
+        found: dict[int, SourceTensor] = {}
         for position, tensor in enumerate(self._view.inputs):
             if tensor is None:
                 continue
@@ -195,7 +198,7 @@ class _Restating:
         count = max(found, default=-1) + 1
         return tuple(found.get(position) for position in range(count))
 
-    def _admits(self, tensor: TensorView, target: int) -> bool:
+    def _admits(self, tensor: SourceTensor, target: int) -> bool:
         """Whether the listed version takes the tensor's element type, or the list itself does."""
         formal = _formal_at(self._listed.inputs, target)
         if formal is None or not tensor.element or tensor.element in formal.elements:
@@ -216,7 +219,7 @@ class _Restating:
         return position if renamed and formal.name not in self._listed.attributes else None
 
     def _missing(
-        self, attributes: dict[str, AttributeView], inputs: tuple[TensorView | None, ...]
+        self, attributes: dict[str, SourceAttr], inputs: tuple[SourceTensor | None, ...]
     ) -> Words | None:
         """What the listed version requires and the node does not have."""
         for name, schema in self._listed.attributes.items():
@@ -290,11 +293,11 @@ def _formal_at(formals: tuple[FormalParameter, ...], position: int) -> FormalPar
     return formals[-1] if formals and formals[-1].variadic else None
 
 
-def _as_attribute(tensor: TensorView, schema: AttributeSchema) -> AttributeView | None:
+def _as_attribute(tensor: SourceTensor, schema: AttributeSchema) -> SourceAttr | None:
     """The data of a constant as the value of an attribute, or None where it has no such form."""
-    if tensor.known is None or element_count(tensor.known.shape) > READ_LIMIT:
+    if tensor.const is None or element_count(tensor.const.shape) > READ_LIMIT:
         return None
-    data = tensor.known.numpy().reshape(-1)
+    data = tensor.const.numpy().reshape(-1)
     if schema.type in {"ints", "floats"}:
         return tuple(data.tolist())
     if schema.type in {"int", "float"} and data.size == 1:

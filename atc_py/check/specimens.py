@@ -9,7 +9,7 @@ from atc_py.check.alike import likeness
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
 
-    from atc_py.source import ModelView, NodeView
+    from atc_py.source import SourceModel, SourceNode
 
 __all__ = ["compiled_nodes"]
 
@@ -17,7 +17,7 @@ _OF_SHAPES = frozenset({"Shape", "Size"})
 """Operators of ONNX whose results are told by the shapes of their inputs alone."""
 
 
-def compiled_nodes(model: ModelView) -> list[list[int]]:
+def compiled_nodes(model: SourceModel) -> list[list[int]]:
     """The nodes that are to be tried, alike ones together: positions among the model's own nodes.
 
     Nodes in branches are tried with their If, which is like no other node. What depends on inputs
@@ -26,7 +26,7 @@ def compiled_nodes(model: ModelView) -> list[list[int]]:
     """
     found: dict[Hashable, list[int]] = {}
     shapes_alone = set(_of_shapes_alone(model)) if any(i.is_open for i in model.inputs) else set()
-    for position, view in enumerate(_own(model)):
+    for position, view in enumerate(model.nodes):
         branches = view.op_type == "If" and not view.domain
         if view.open_inputs and (branches or position in shapes_alone or not _is_known(view)):
             continue
@@ -36,15 +36,10 @@ def compiled_nodes(model: ModelView) -> list[list[int]]:
     return list(found.values())
 
 
-def _own(model: ModelView) -> Iterator[NodeView]:
-    """Yield the nodes of the model's graph, those of branches left out."""
-    return (view for view in model.nodes if not view.scope)
-
-
-def _of_shapes_alone(model: ModelView) -> Iterator[int]:
+def _of_shapes_alone(model: SourceModel) -> Iterator[int]:
     """Yield the positions of nodes that no data reaches, only shapes and constants."""
     fed = {each.name for each in model.inputs}
-    for position, view in enumerate(_own(model)):
+    for position, view in enumerate(model.nodes):
         reads = (tensor for tensor in view.inputs if tensor is not None)
         measures = not view.domain and view.op_type in _OF_SHAPES
         if measures or all(tensor.name not in fed for tensor in reads):
@@ -53,7 +48,7 @@ def _of_shapes_alone(model: ModelView) -> Iterator[int]:
             fed.update(tensor.name for tensor in view.outputs if tensor is not None)
 
 
-def _is_known(view: NodeView) -> bool:
+def _is_known(view: SourceNode) -> bool:
     """Return True if all types of a node are known to the last extent."""
     tensors = [tensor for tensor in (*view.inputs, *view.outputs) if tensor is not None]
     return all(each.element and each.dims is not None and None not in each.dims for each in tensors)

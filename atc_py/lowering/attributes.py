@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from atc_py.lowering.builder import Builder
-    from atc_py.source.model import SourceAttr
+    from atc_py.source import SourceAttr
 
 __all__ = ["get_float", "get_int", "get_ints", "get_optional_ints", "get_string"]
 

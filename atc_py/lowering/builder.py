@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from atc_py.diag import AtcError
     from atc_py.ir import AttrValue, ConstData, Graph
     from atc_py.lowering.scope import Scope
-    from atc_py.source.model import SourceNode, SourceValue
+    from atc_py.source import SourceNode, SourceTensor
     from atc_py.tensor.shapes import Dims, Shape
 
 __all__ = ["Builder", "Work"]
@@ -70,7 +70,7 @@ class Builder:
 
     # Inputs and outputs of the source node ----------------------------------------------------
 
-    def source(self, position: int) -> SourceValue:
+    def source(self, position: int) -> SourceTensor:
         """Return the source input at `position`.
 
         Raises:
@@ -81,7 +81,7 @@ class Builder:
             raise self.bad(f"needs input {position}, found none", f"input {position}")
         return value
 
-    def optional_source(self, position: int) -> SourceValue | None:
+    def optional_source(self, position: int) -> SourceTensor | None:
         """Return the source input at `position`, or None when it is absent."""
         return self.node.inputs[position] if position < len(self.node.inputs) else None
 
@@ -94,7 +94,7 @@ class Builder:
         source = self.optional_source(position)
         return None if source is None else self.value(source)
 
-    def value(self, source: SourceValue) -> Value:
+    def value(self, source: SourceTensor) -> Value:
         """Return the target value of a source value; a constant is made at its first use."""
         found = self.scope.find(source)
         if found is None:
@@ -104,7 +104,7 @@ class Builder:
             self.scope.bind(source, found)
         return found
 
-    def bind(self, source: SourceValue, value: Value) -> None:
+    def bind(self, source: SourceTensor, value: Value) -> None:
         """Let `value` stand for `source` from here on."""
         self.scope.bind(source, value)
 
@@ -118,7 +118,7 @@ class Builder:
         output = outputs[position] if position < len(outputs) else None
         if output is None:
             raise self.bad(f"needs output {position}, found none", f"output {position}")
-        return TensorType(output.dtype, output.dims)
+        return TensorType(output.required_dtype, output.required_dims)
 
     def wants_output(self, position: int) -> bool:
         """Return True if the node has an output at `position`."""

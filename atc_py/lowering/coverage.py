@@ -11,15 +11,15 @@ from atc_py.lowering.lower import can_lower
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from atc_py.source import NodeView
+    from atc_py.source import SourceNode
     from atc_py.spec import Library
 
 __all__ = ["not_lowered"]
 
 
-def not_lowered(nodes: Iterable[NodeView], path: str, specs: Library) -> list[Diagnostic]:
+def not_lowered(nodes: Iterable[SourceNode], path: str, specs: Library) -> list[Diagnostic]:
     """Return one finding for each listed operator among `nodes` that cannot be lowered."""
-    found: dict[tuple[str, str], list[NodeView]] = {}
+    found: dict[tuple[str, str], list[SourceNode]] = {}
     for node in nodes:
         listed = specs.find(node.op_type, node.domain) is not None
         if listed and not can_lower(node.op_type, node.domain, specs):
@@ -27,7 +27,7 @@ def not_lowered(nodes: Iterable[NodeView], path: str, specs: Library) -> list[Di
     return [_finding(views, path) for views in found.values()]
 
 
-def _finding(views: list[NodeView], path: str) -> Diagnostic:
+def _finding(views: list[SourceNode], path: str) -> Diagnostic:
     """Return the finding for all nodes of one operator."""
     first = views[0]
     count = f"{len(views)} node{'s' if len(views) > 1 else ''}"

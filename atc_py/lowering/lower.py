@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,7 @@ from atc_py.tensor.shapes import OpenShapeError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from atc_py.source.model import SourceModel, SourceNode, SourceValue
+    from atc_py.source import SourceModel, SourceNode, SourceTensor
     from atc_py.spec import Library, OpSpec
 
 __all__ = ["can_lower", "lower_model"]
@@ -64,8 +64,8 @@ class _Work:
     sink: Sink = field(default_factory=Sink)
 
     def lower_nodes(self, nodes: Sequence[SourceNode], scope: Scope) -> None:
-        """Lower `nodes`; one that fails gets stand-ins, so that those behind it are looked at."""
-        for node in nodes:
+        """Lower `nodes`; one that fails gets stand-ins, so that those after it are looked at."""
+        for node in map(_with_typed_outputs, nodes):
             results = self._lower(node, Builder(self, scope, node))
             for output, value in zip(node.outputs, results, strict=False):
                 if output is not None:
@@ -80,6 +80,17 @@ class _Work:
         except OpenShapeError as error:
             self.sink.extend(_needs_extents(builder, error).diagnostics)
         return _stand_ins(node)
+
+
+def _with_typed_outputs(node: SourceNode) -> SourceNode:
+    """Return the node without outputs that nothing uses and whose types are not known.
+
+    An output that is used has a type: without one the model would have been refused before.
+    """
+    outputs = [each if each and each.is_typed else None for each in node.outputs]
+    while outputs and outputs[-1] is None:
+        outputs.pop()
+    return node if tuple(outputs) == node.outputs else replace(node, outputs=tuple(outputs))
 
 
 def _needs_extents(builder: Builder, error: OpenShapeError) -> AtcError:
@@ -127,13 +138,13 @@ def _stand_ins(node: SourceNode) -> list[Value]:
     return [Value(output.name if output else "", _type_of(output)) for output in node.outputs]
 
 
-def _type_of(source: SourceValue | None) -> TensorType:
+def _type_of(source: SourceTensor | None) -> TensorType:
     """Return the source value's type; an absent output needs one that is never looked at."""
     from atc_py.tensor.dtypes import DType
 
     if source is None:
         return TensorType(DType.FLOAT32, ())
-    return TensorType(source.dtype, source.dims)
+    return TensorType(source.required_dtype, source.required_dims)
 
 
 def _add_outputs(graph: Graph, model: SourceModel, scope: Scope) -> None:

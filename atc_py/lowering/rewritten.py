@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from atc_py.source.model import SourceValue
+from atc_py.source import SourceTensor
 from atc_py.spec.rewrites import performers, performs
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from atc_py.ir import Value
     from atc_py.lowering.builder import Builder
-    from atc_py.source.model import SourceNode
+    from atc_py.source import SourceNode
     from atc_py.spec import Operand, OpSpec
     from atc_py.tensor.dtypes import DType
 
@@ -45,21 +45,21 @@ def lower_carried(
         return None
     for source, carried in new.items():
         if source in node.inputs:
-            b.bind(carried, b.cast(b.value(source), carried.dtype))
+            b.bind(carried, b.cast(b.value(source), carried.required_dtype))
     carried_node = replace(
         node,
         inputs=tuple(value and new.get(value, value) for value in node.inputs),
         outputs=tuple(value and new.get(value, value) for value in node.outputs),
     )
     return [
-        value if output is None else b.cast(value, output.dtype, output.name)
+        value if output is None else b.cast(value, output.required_dtype, output.name)
         for value, output in zip(lower(b.with_node(carried_node)), node.outputs, strict=False)
     ]
 
 
-def _stand_ins(spec: OpSpec, node: SourceNode) -> Mapping[SourceValue, SourceValue]:
+def _stand_ins(spec: OpSpec, node: SourceNode) -> Mapping[SourceTensor, SourceTensor]:
     """Stand-ins for the inputs that are carried, and for the outputs that share their dtypes."""
-    found: dict[SourceValue, SourceValue] = {}
+    found: dict[SourceTensor, SourceTensor] = {}
     carriers: dict[str, DType] = {}
     for value, row in _operands(spec.inputs, node, node.inputs):
         if value.dtype in row.carried:
@@ -71,14 +71,14 @@ def _stand_ins(spec: OpSpec, node: SourceNode) -> Mapping[SourceValue, SourceVal
     return found
 
 
-def _carried(value: SourceValue, carrier: DType) -> SourceValue:
+def _carried(value: SourceTensor, carrier: DType) -> SourceTensor:
     """Return a tensor like `value` in the dtype that carries it."""
-    return SourceValue(f"{value.name}.{carrier.value}", carrier, value.dims)
+    return SourceTensor(f"{value.name}.{carrier.value}", carrier.value, value.dims)
 
 
 def _operands(
-    rows: Sequence[Operand], node: SourceNode, values: Sequence[SourceValue | None]
-) -> Iterator[tuple[SourceValue, Operand]]:
+    rows: Sequence[Operand], node: SourceNode, values: Sequence[SourceTensor | None]
+) -> Iterator[tuple[SourceTensor, Operand]]:
     """The operands that are there with their rows; the last row stands for all further ones."""
     there = [row for row in rows if row.exists_at(node.opset)]
     for position, value in enumerate(values if there else ()):

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from atc_py.ir import Value
-    from atc_py.source.model import SourceValue
+    from atc_py.source import SourceTensor
 
 __all__ = ["Scope"]
 
@@ -26,9 +26,9 @@ class Scope:
         self._gated: set[Value] = set()
         self._outer = outer
         self._gate = gate
-        self._values: dict[SourceValue, Value] = {}
+        self._values: dict[SourceTensor, Value] = {}
 
-    def find(self, source: SourceValue) -> Value | None:
+    def find(self, source: SourceTensor) -> Value | None:
         """What stands for `source` here; None where nothing does so far."""
         if source in self._values:
             return self._values[source]
@@ -37,7 +37,7 @@ class Scope:
             found = self._values[source] = self._captured(found)
         return found
 
-    def bind(self, source: SourceValue, value: Value) -> None:
+    def bind(self, source: SourceTensor, value: Value) -> None:
         """Let `value` stand for `source` from here on; a constant in the graphs around as well.
 
         So branches that take one constant from around them share it.

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from atc_py.options.compile_options import CheckOptions
     from atc_py.passes.precision.controls import Controls
     from atc_py.pipeline.proposal.judging import Judgment
-    from atc_py.source import ModelView
+    from atc_py.source import SourceModel
     from atc_py.tensor.shapes import Shape
 
 __all__ = ["check_files"]
@@ -71,7 +71,7 @@ def check_files(models: Sequence[Path], options: CheckOptions) -> CheckReport:
         judge = Judge(Conditions(options.precision_mode, soc), specs, options.precision.quant_bias)
         suggest = partial(advise, file, shapes, judge)
         survey = surveyed(file, shapes, quant_bias=options.precision.quant_bias, suggest=suggest)
-        controls = _controls(options, file, survey.view, strangers)
+        controls = _controls(options, file, survey.model, strangers)
         trial = Trial(soc, options.precision_mode, controls, specs)
         checks.append(_checked(trial, file, shapes, judge, survey))
     if all(check.opsets for check in checks):  # a file that cannot be read may have the names
@@ -81,7 +81,7 @@ def check_files(models: Sequence[Path], options: CheckOptions) -> CheckReport:
 
 
 def _controls(
-    options: CheckOptions, file: OnnxFile, view: ModelView, strangers: _Strangers
+    options: CheckOptions, file: OnnxFile, view: SourceModel, strangers: _Strangers
 ) -> Controls:
     """Return the finer controls for one model; names that it does not have go to `strangers`."""
     names = ModelNames.of(view, file.node_outputs, file.outputs)
@@ -94,7 +94,7 @@ def _checked(
     trial: Trial, file: OnnxFile, shapes: Mapping[str, Shape], judge: Judge, survey: Survey
 ) -> ModelCheck:
     """Apply the rules; where none is broken, find what else keeps the model from compiling."""
-    view = survey.view
+    view = survey.model
 
     def refused(sound: Judgment) -> list[Finding]:
         return trial.findings(sound.survey, sound.checked)
@@ -112,7 +112,7 @@ def _checked(
 
 
 def _misfit(
-    file: OnnxFile, shapes: Mapping[str, Shape], judge: Judge, view: ModelView
+    file: OnnxFile, shapes: Mapping[str, Shape], judge: Judge, view: SourceModel
 ) -> ModelCheck | None:
     """Check a model that is sound, but not with the dims that the user gave."""
     new = [each for each in view.faults if each not in file.faults]

@@ -18,7 +18,6 @@ from atc_py.cost.network import network_cost
 from atc_py.diag.codes import CANNOT_WRITE
 from atc_py.emit.kernels import emit_kernels
 from atc_py.emit.writing import write_kernels
-from atc_py.frontend.folding.survey import view_of
 from atc_py.frontend.reading.history import history
 from atc_py.frontend.reading.read import read_model
 from atc_py.ir.launches import launch_positions
@@ -59,8 +58,7 @@ if TYPE_CHECKING:
     from atc_py.options.compile_options import CompileOptions
     from atc_py.passes.manager import PassRun
     from atc_py.passes.precision.controls import Controls
-    from atc_py.source import ModelView
-    from atc_py.source.model import SourceModel
+    from atc_py.source import SourceModel
     from atc_py.target import Soc
 
 __all__ = ["compile_model"]
@@ -142,17 +140,17 @@ def _checked_source(
             options.input_shapes, quant_bias=options.precision.quant_bias, suggest=suggest
         )
     with clock.stage("check"):
-        view = view_of(folded)
+        view = folded.source
         controls = _controls(file, view, options)
         checked = _check(view, judge)
         source = restated(folded.to_source(), checked.placements)
     return checked, source, controls
 
 
-def _check(view: ModelView, judge: Judge) -> Checked:
+def _check(view: SourceModel, judge: Judge) -> Checked:
     """Hold every node of the model against the specifications."""
     checked = check_view(view, judge.conditions, judge.specs, history())
-    missing = not_lowered(view.nodes, str(view.path), judge.specs)
+    missing = not_lowered(view.all_nodes, str(view.path), judge.specs)
     if missing or checked.check.standing is Standing.ERROR:
         raise RulesBrokenError(checked.check, missing)
     return checked
@@ -165,7 +163,7 @@ def _soc(options: CompileOptions) -> Soc:
     return soc
 
 
-def _controls(file: OnnxFile, view: ModelView, options: CompileOptions) -> Controls:
+def _controls(file: OnnxFile, view: SourceModel, options: CompileOptions) -> Controls:
     """What the user wants of single nodes, each of which the model must have."""
     names = ModelNames.of(view, file.node_outputs, file.outputs)
     return read_controls(options.precision, options.precision_mode, names)

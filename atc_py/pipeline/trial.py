@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from atc_py.frontend.folding.survey import Survey
     from atc_py.passes.precision.controls import Controls
     from atc_py.passes.precision.refusals import Refusal
-    from atc_py.source import ModelView
+    from atc_py.source import SourceModel
     from atc_py.spec import Library
     from atc_py.target import Soc
 
@@ -74,8 +74,8 @@ class Trial:
             survey: the model.
             checked: its check.
         """
-        view = survey.view
-        missing = not_lowered(view.nodes, str(view.path), self.specs)
+        view = survey.model
+        missing = not_lowered(view.all_nodes, str(view.path), self.specs)
         refused: Sequence[Diagnostic] = [*survey.input_faults, *missing]
         kinds = compiled_nodes(view)
         one_of_each = [] if refused else [positions[0] for positions in kinds]
@@ -94,14 +94,14 @@ class Trial:
 
     def _compiled(self, survey: Survey, checked: Checked, positions: Sequence[int]) -> _Compiled:
         """Return the nodes at `positions` compiled, up to what the device says of them."""
-        context = self._context(survey.view)
-        found = sample(survey.model, positions)
+        context = self._context(survey.model)
+        found = sample(survey.folded, positions)
         if found.faults:
             return _Compiled(found.faults)
         try:
             graph = lower_model(restated(found.source, checked.placements), self.specs)
             run_passes(graph, context, until=Phase.TYPED)
-            rehearse(graph, PackageContents("", self.soc.name), str(survey.view.path))
+            rehearse(graph, PackageContents("", self.soc.name), str(survey.model.path))
         except AtcError as error:
             without_kernel = bool(context.decisions.refused)
             return _Compiled(() if without_kernel else error.diagnostics, without_kernel)
@@ -115,7 +115,7 @@ class Trial:
         """
         return self.mode is not PrecisionMode.FORCE_FP16 or self.controls.concern_nodes
 
-    def _context(self, view: ModelView) -> PassContext:
+    def _context(self, view: SourceModel) -> PassContext:
         """What passes may know."""
         return PassContext(
             self.soc,
@@ -130,13 +130,13 @@ class Trial:
 
         It takes about as long as the check, so it is left out where it is not needed.
         """
-        context = self._context(survey.view)
+        context = self._context(survey.model)
         try:
-            source = restated(survey.model.to_source(), checked.placements)
+            source = restated(survey.folded.to_source(), checked.placements)
             run_passes(lower_model(source, self.specs), context, until=Phase.TYPED)
         except AtcError as error:
             refused = [_without_kernel(each, self.mode) for each in context.decisions.refused]
-            return refused or _told(error.diagnostics, survey.view)
+            return refused or _told(error.diagnostics, survey.model)
         return []
 
 
@@ -153,9 +153,9 @@ class _Compiled:
     without_kernel: bool = False
 
 
-def _told(refused: Iterable[Diagnostic], view: ModelView) -> list[Finding]:
+def _told(refused: Iterable[Diagnostic], view: SourceModel) -> list[Finding]:
     """What the compiler says of source nodes as findings about them."""
-    scopes = {(each.index, each.name, each.op_type): each.scope for each in view.nodes}
+    scopes = {(each.index, each.name, each.op_type): each.scope for each in view.all_nodes}
     found = []
     for each in refused:
         place = each.place or Place(str(view.path))

@@ -1,6 +1,8 @@
-"""The source model: an ONNX graph with static types, constants that are not copied, and origins.
+"""The source model: an ONNX graph as far as it is known before it is compiled.
 
-This is what lowering sees of ONNX: plain values and nodes, no protobuf.
+Checking and lowering read the same objects: plain values and nodes, no protobuf. Types may be open
+and data may be absent; what lowering needs of a tensor it asks for with `required_dtype`,
+`required_dims`, `shape` and `rank`.
 """
 
 from __future__ import annotations
@@ -8,70 +10,148 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
-from atc_py.tensor.shapes import closed_shape
+from atc_py.diag.codes import INTERNAL
+from atc_py.source.limits import MOST_BYTES
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.shapes import MAX_RANK, closed_shape, element_count
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from atc_py.diag import Diagnostic
+    from atc_py.source.bias_convention import BiasConvention
+    from atc_py.source.quantized import QuantizedNode
     from atc_py.tensor.const_data import ConstData
-    from atc_py.tensor.dtypes import DType
     from atc_py.tensor.shapes import Dims, Shape
 
-__all__ = ["SourceAttr", "SourceBranch", "SourceModel", "SourceNode", "SourceValue"]
+__all__ = [
+    "INTERNAL_PREFIX",
+    "SourceAttr",
+    "SourceBranch",
+    "SourceModel",
+    "SourceNode",
+    "SourceTensor",
+    "scope_name",
+]
+
+INTERNAL_PREFIX = "__"
+"""Prefix of the names of a tool's own attributes: ONNX's checker passes them over."""
 
 SourceAttr: TypeAlias = (
     "int | float | str | tuple[int, ...] | tuple[float, ...] | tuple[str, ...] | ConstData"
 )
-"""An attribute of a node: tensors are constants, strings are decoded, lists are tuples."""
+"""An attribute of a node: tensors are constants, lists are tuples; a graph is `<graph>`."""
+
+_BY_NAME = {dtype.value: dtype for dtype in DType}
 
 
-@dataclass(eq=False, slots=True)
-class SourceValue:
+def scope_name(branch: str, name: str, index: int, outer: str) -> str:
+    """Return the name of a subgraph: its attribute, its node by name or position, the outer one."""
+    label = f'"{name}"' if name else f"node {index}"
+    return f"{branch} of {label}" + (outer and f", {outer}")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SourceTensor:
     """A tensor of the source model.
 
     Attributes:
         name: its name in the model.
-        dtype: element type.
-        dims: extents; None for one that only the run knows.
+        element: its element type by atc-py's or else ONNX's name; "" where it is not known.
+        dims: its shape, None for an open dim; None where not even the rank is known.
         const: its data where it is an initializer or was folded, else None.
+        settles: whether it is a function of shapes and constants alone, and so may be a constant
+            once every dim is known.
     """
 
     name: str
-    dtype: DType
-    dims: Dims
+    element: str
+    dims: Dims | None
     const: ConstData | None = None
+    settles: bool = False
+
+    @property
+    def dtype(self) -> DType | None:
+        """The element type; None where it is not known, or not one that atc-py has."""
+        return _BY_NAME.get(self.element)
+
+    @property
+    def is_open(self) -> bool:
+        """True if a dim or the rank is not known."""
+        return self.dims is None or None in self.dims
+
+    @property
+    def is_typed(self) -> bool:
+        """True if dtype and rank are known and the target can have such a tensor."""
+        dtype, dims = self.dtype, self.dims
+        if dtype is None or dims is None:
+            return False
+        if self.const is not None:
+            return True
+        if len(dims) > MAX_RANK:
+            return False
+        return None in dims or element_count(closed_shape(dims)) * dtype.itemsize <= MOST_BYTES
+
+    @property
+    def required_dtype(self) -> DType:
+        """The element type, which must be known.
+
+        Raises:
+            AtcError: INTERNAL; models with such tensors are refused before they are lowered.
+        """
+        if self.dtype is None:
+            raise INTERNAL.error(f'the element type of "{self.name}" is not known')
+        return self.dtype
+
+    @property
+    def required_dims(self) -> Dims:
+        """The dims, whose number must be known.
+
+        Raises:
+            AtcError: INTERNAL; models with such tensors are refused before they are lowered.
+        """
+        if self.dims is None:
+            raise INTERNAL.error(f'the rank of "{self.name}" is not known')
+        return self.dims
 
     @property
     def shape(self) -> Shape:
-        """The extents, all of them known.
+        """The dims, all of them known.
 
         Raises:
             OpenShapeError: one of them is open.
+            AtcError: INTERNAL; the rank is not known.
         """
-        return closed_shape(self.dims)
+        return closed_shape(self.required_dims)
 
     @property
     def rank(self) -> int:
-        """Number of axes."""
-        return len(self.dims)
+        """Number of axes.
+
+        Raises:
+            AtcError: INTERNAL; it is not known.
+        """
+        return len(self.required_dims)
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class SourceNode:
     """A node of the source model.
 
     Attributes:
-        index: position in the file's graph, from 0.
+        index: position in the file's graph, from 0; nodes of subgraphs have their outer node's.
         name: its name in the file, possibly empty.
         op_type: operator, as ONNX spells it.
         domain: "" for ONNX's own operators.
-        opset: version that the model imports for the domain.
-        since_version: version of the operator's definition that is in force at that opset; for
-            operators that ONNX does not define, 1.
-        inputs: by position; None for an optional input that is absent.
-        outputs: by position; None for an optional output that is not asked for.
-        attributes: the ones that the file sets, by name; graphs are among `branches`.
+        opset: version that the model imports for the domain; 0 where it imports none.
+        since_version: version of the definition in force; 1 where ONNX does not define it.
+        inputs: by position; None for an optional one that is absent.
+        outputs: by position; None for one that is not asked for.
+        attributes: the ones that the file sets, by name.
+        scope: the subgraph that it stands in, `then_branch of "choose"`; "" at the top.
+        open_inputs: names of the model's inputs that it depends on and whose shape is open.
+        vanishes: whether it may fold away, or nothing may need it, once every dim is known.
         branches: the graphs of an If by the names of their attributes.
     """
 
@@ -81,10 +161,30 @@ class SourceNode:
     domain: str
     opset: int
     since_version: int
-    inputs: tuple[SourceValue | None, ...]
-    outputs: tuple[SourceValue | None, ...]
+    inputs: tuple[SourceTensor | None, ...]
+    outputs: tuple[SourceTensor | None, ...]
     attributes: Mapping[str, SourceAttr] = field(default_factory=dict)
+    scope: str = ""
+    open_inputs: tuple[str, ...] = ()
+    vanishes: bool = False
     branches: Mapping[str, SourceBranch] = field(default_factory=dict)
+
+    @property
+    def with_inner(self) -> Iterator[SourceNode]:
+        """The node, then those of its branches."""
+        yield self
+        for branch in self.branches.values():
+            for node in branch.nodes:
+                yield from node.with_inner
+
+    @property
+    def reads(self) -> Iterator[SourceTensor]:
+        """The tensors that it and its branches take from around it."""
+        yield from (tensor for tensor in self.inputs if tensor is not None)
+        for branch in self.branches.values():
+            made = {tensor for node in branch.nodes for tensor in node.outputs}
+            inner = (tensor for node in branch.nodes for tensor in node.reads)
+            yield from (each for each in (*inner, *branch.outputs) if each not in made)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,34 +193,48 @@ class SourceBranch:
 
     Attributes:
         nodes: what is left after folding, producers first; what they take from around the branch
-            are values of the graph around it.
-        outputs: what the branch hands out, by position.
+            are tensors of the graph around it.
+        outputs: the tensors that the branch returns, by position.
     """
 
     nodes: tuple[SourceNode, ...]
-    outputs: tuple[SourceValue, ...]
+    outputs: tuple[SourceTensor, ...]
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class SourceModel:
-    """A model that is read, typed and folded.
+    """A model that is read, typed and folded as far as it can be.
 
     Attributes:
         path: the file, as the user gave it; diagnostics name it.
         name: the graph's name.
         opsets: imported version of each domain; "" is ONNX's own.
-        inputs: what is fed at run time; initializers are not among them.
-        outputs: what the model hands out.
-        nodes: what is left after folding, producers first.
+        inputs: the tensors that are fed at run time; initializers are not among them.
+        outputs: the outputs of the model.
+        nodes: the nodes that are left after folding, producers first; those of branches are in
+            their nodes.
         file_nodes: number of nodes in the file's graph, before folding.
         weight_bytes: bytes of all initializers in the file, external ones included.
+        faults: the findings that ONNX's own rules are broken, or that something cannot be read.
+        doubts: the findings that would be faults if the nodes concerned did not vanish.
+        quantized: of a model that came quantized, what became of its layers.
+        bias_convention: of a model whose layers are int8 already, how their biases are read.
     """
 
     path: Path
     name: str
     opsets: Mapping[str, int]
-    inputs: tuple[SourceValue, ...]
-    outputs: tuple[SourceValue, ...]
+    inputs: tuple[SourceTensor, ...]
+    outputs: tuple[SourceTensor, ...]
     nodes: tuple[SourceNode, ...]
     file_nodes: int
-    weight_bytes: int
+    weight_bytes: int = 0
+    faults: tuple[Diagnostic, ...] = ()
+    doubts: tuple[Diagnostic, ...] = ()
+    quantized: tuple[QuantizedNode, ...] = ()
+    bias_convention: BiasConvention | None = None
+
+    @property
+    def all_nodes(self) -> tuple[SourceNode, ...]:
+        """Every node, those of branches after their own."""
+        return tuple(each for node in self.nodes for each in node.with_inner)

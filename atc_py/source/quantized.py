@@ -36,7 +36,7 @@ class QuantizedNode:
         outcome: what became of it.
         reason: why it is not on int8, without full stop; None where it is.
         help: what to do, where that is not what always is to be done for such an outcome.
-        scope: the subgraph that it stands in, as in `NodeView`; "" at the top.
+        scope: the subgraph that it stands in, as in `SourceNode`; "" at the top.
     """
 
     index: int

@@ -10,9 +10,10 @@ import numpy as np
 from atc_py.check.bound_node import BoundNode, Conditions
 from atc_py.check.sentences import predicate_of
 from atc_py.options.compile_options import PrecisionMode
-from atc_py.source import NodeView, TensorView
+from atc_py.source import SourceNode, SourceTensor
 from atc_py.spec import parse_spec
 from atc_py.target import find_soc
+from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from atc_py.check.answers import Answer
-    from atc_py.source import AttributeView
+    from atc_py.source import SourceAttr
     from atc_py.spec import OpSpec, Rule
 
 __all__ = ["DEMO", "NO_RANK", "Data", "answer", "bound", "constant", "said", "tensor"]
@@ -67,22 +68,29 @@ class Data:
     def shape(self) -> tuple[int, ...]:
         return tuple(self.array.shape)
 
+    @property
+    def dtype(self) -> DType:
+        return DType.from_numpy(self.array.dtype)
+
     def numpy(self) -> npt.NDArray[Any]:
         return self.array
 
+    def release(self) -> None:
+        pass
 
-def tensor(*dims: int | None, element: str = "float32", name: str = "t") -> TensorView:
+
+def tensor(*dims: int | None, element: str = "float32", name: str = "t") -> SourceTensor:
     """A tensor of that shape whose values are not known."""
-    return TensorView(name, element, dims)
+    return SourceTensor(name, element, dims)
 
 
-def constant(values: Any, dtype: Any = np.int64) -> TensorView:
+def constant(values: Any, dtype: Any = np.int64) -> SourceTensor:
     """A constant with those values."""
     array = np.asarray(values, dtype)
-    return TensorView("c", array.dtype.name, tuple(array.shape), Data(array))
+    return SourceTensor("c", array.dtype.name, tuple(array.shape), Data(array))
 
 
-NO_RANK = TensorView("n", "float32", None)
+NO_RANK = SourceTensor("n", "float32", None)
 """A tensor of unknown rank."""
 
 
@@ -90,11 +98,11 @@ def bound(
     spec: OpSpec = DEMO,
     opset: int = 13,
     *,
-    attributes: Mapping[str, AttributeView] | None = None,
-    many: tuple[TensorView, ...] = (),
+    attributes: Mapping[str, SourceAttr] | None = None,
+    many: tuple[SourceTensor, ...] = (),
     mode: PrecisionMode = PrecisionMode.FORCE_FP16,
-    tensors: Mapping[str, TensorView | None] | None = None,
-    **named: TensorView,
+    tensors: Mapping[str, SourceTensor | None] | None = None,
+    **named: SourceTensor,
 ) -> BoundNode:
     """A node of `spec` with those attributes and tensors.
 
@@ -109,7 +117,7 @@ def bound(
     """
     given = {**(tensors or {}), **named}
     rows = [row.name for row in spec.inputs if row.exists_at(opset) and not row.variadic]
-    view = NodeView(
+    view = SourceNode(
         index=0,
         name="node",
         op_type=spec.op,

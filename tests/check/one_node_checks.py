@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import onnx
 
     from atc_py.check.findings import Finding, ModelCheck
-    from atc_py.source import NodeView, TensorView
+    from atc_py.source import SourceNode, SourceTensor
 
 __all__ = ["check_node", "opset_codes"]
 
@@ -36,7 +36,7 @@ def check_node(
     *,
     mode: PrecisionMode = PrecisionMode.FORCE_FP16,
     soc: str = "sim",
-    seen: Mapping[str, TensorView] | None = None,
+    seen: Mapping[str, SourceTensor] | None = None,
 ) -> ModelCheck:
     """The check of a model of one node.
 
@@ -66,7 +66,7 @@ def opset_codes(check: ModelCheck) -> list[Finding]:
     return [each for each in check.findings if each.code.id in _OPSET_CODES]
 
 
-def _as_seen(node: NodeView, seen: Mapping[str, TensorView]) -> NodeView:
+def _as_seen(node: SourceNode, seen: Mapping[str, SourceTensor]) -> SourceNode:
     """The node with other outputs."""
     outputs = (each and seen.get(each.name, each) for each in node.outputs)
     return replace(node, outputs=tuple(outputs))

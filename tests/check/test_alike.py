@@ -16,7 +16,7 @@ from atc_py.check.restating import place_node
 from atc_py.check.specimens import compiled_nodes
 from atc_py.frontend.folding.survey import survey
 from atc_py.frontend.reading.read import read_model
-from atc_py.source import NodeView, TensorView
+from atc_py.source import SourceNode, SourceTensor
 from tests.bench.growing_models import SHAPES
 from tests.check.bound_nodes import constant, tensor
 from tests.check.checks import checked
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from atc_py.check.restating import Placement
 
 
-def view(op_type: str = "Resize", *inputs: TensorView, **attributes: Any) -> NodeView:
+def view(op_type: str = "Resize", *inputs: SourceTensor, **attributes: Any) -> SourceNode:
     """A node with one result."""
     given = inputs or (tensor(2, 3), constant([1.0, 2.0], np.float32))
-    return NodeView(0, "node", op_type, "", 13, 13, given, (tensor(2, 6),), attributes)
+    return SourceNode(0, "node", op_type, "", 13, 13, given, (tensor(2, 6),), attributes)
 
 
-def both(left: NodeView, right: NodeView) -> tuple[bool, bool]:
+def both(left: SourceNode, right: SourceNode) -> tuple[bool, bool]:
     """Whether two nodes are alike, with their weights and without."""
     with_weights, without = (
         likeness(left, weights=counts) == likeness(right, weights=counts)
@@ -45,7 +45,7 @@ def both(left: NodeView, right: NodeView) -> tuple[bool, bool]:
 
 LONG = [np.arange(20) + start for start in (0, 1)]
 
-PAIRS: list[tuple[str, NodeView, NodeView, tuple[bool, bool]]] = [
+PAIRS: list[tuple[str, SourceNode, SourceNode, tuple[bool, bool]]] = [
     ("equal", view(), view(), (True, True)),
     ("name and place", view(), replace(view(), index=7, name="other"), (True, True)),
     ("open inputs", view(), replace(view(), open_inputs=("x",), scope="in"), (True, True)),
@@ -107,7 +107,7 @@ PAIRS: list[tuple[str, NodeView, NodeView, tuple[bool, bool]]] = [
     ("left", "right", "alike"), [row[1:] for row in PAIRS], ids=[row[0] for row in PAIRS]
 )
 def test_nodes_are_alike_where_nothing_that_counts_differs(
-    left: NodeView, right: NodeView, alike: tuple[bool, bool]
+    left: SourceNode, right: SourceNode, alike: tuple[bool, bool]
 ) -> None:
     assert both(left, right) == both(right, left) == alike
 
@@ -126,7 +126,7 @@ def test_rules_are_asked_once_of_sound_nodes_and_each_time_of_others(
     asked: list[str] = []
     original = place_node
 
-    def counted(node: NodeView, *args: Any) -> Placement | object:
+    def counted(node: SourceNode, *args: Any) -> Placement | object:
         asked.append(node.name)
         return original(node, *args)
 

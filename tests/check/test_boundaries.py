@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from atc_py.check.findings import Standing
-from atc_py.source import TensorView
+from atc_py.source import SourceTensor
 from atc_py.spec import all_specs, find_spec
 from atc_py.spec.implied import RankIs, rules_of
 from atc_py.tensor.dtypes import DType
@@ -132,7 +132,7 @@ def _is_open(shape: tuple[int | str | None, ...] | None) -> bool:
 def _outcome(spec: OpSpec, rule: Rule, side: Side, folder: Path) -> Outcome:
     """The outcome of one node."""
     seen = {
-        name: TensorView(
+        name: SourceTensor(
             name,
             element.value if isinstance(element, DType) else element or DType.FLOAT32.value,
             None if shape == OPEN_RANK else tuple(int(each or 0) for each in shape or ()),

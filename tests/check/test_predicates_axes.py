@@ -19,7 +19,7 @@ from atc_py.spec.rules import (
 from tests.check.bound_nodes import NO_RANK, Data, answer, bound, constant, said, tensor
 
 if TYPE_CHECKING:
-    from atc_py.source import TensorView
+    from atc_py.source import SourceTensor
     from atc_py.spec import Rule
 
 PERM = AttrPermutation(attribute="axes", tensor="X")
@@ -91,7 +91,7 @@ FLAT = tensor(1, 3, 1, None)
         (ONE, ("0",), FLAT, 'fails: ["0"]'),
     ],
 )
-def test_axes_in_an_attribute(rule: Rule, value: Any, x: TensorView, expected: str) -> None:
+def test_axes_in_an_attribute(rule: Rule, value: Any, x: SourceTensor, expected: str) -> None:
     name = str(rule.arguments["attribute"])
     assert said(rule, bound(attributes={name: value}, X=x)) == expected
 
@@ -127,7 +127,7 @@ def test_axes_in_an_attribute(rule: Rule, value: Any, x: TensorView, expected: s
         (INPUT_ONE, constant([np.nan], np.float16), FLAT, "fails: [nan]"),
     ],
 )
-def test_axes_in_an_input(rule: Rule, axes: TensorView, x: TensorView, expected: str) -> None:
+def test_axes_in_an_input(rule: Rule, axes: SourceTensor, x: SourceTensor, expected: str) -> None:
     assert said(rule, bound(X=x, I=axes)) == expected
 
 
@@ -155,7 +155,7 @@ def test_axes_in_an_input(rule: Rule, axes: TensorView, x: TensorView, expected:
     ],
 )
 def test_step_of_the_last_axis(
-    steps: TensorView | None, axes: TensorView | None, x: TensorView, expected: str
+    steps: SourceTensor | None, axes: SourceTensor | None, x: SourceTensor, expected: str
 ) -> None:
     assert said(STEP, bound(tensors={"X": x, "I": axes, "J": steps})) == expected
 

@@ -17,7 +17,7 @@ from atc_py.spec.rules import (
 from tests.check.bound_nodes import NO_RANK, answer, bound, constant, said, tensor
 
 if TYPE_CHECKING:
-    from atc_py.source import TensorView
+    from atc_py.source import SourceTensor
     from atc_py.spec import Rule
 
 RANK = CountIsRank(tensor="J", other="I")
@@ -54,7 +54,7 @@ INPUT_PARTS = ValuesSumIsExtent(tensor="J", other="I", along="axis")
     ],
 )
 def test_number_of_elements_that_another_shape_asks_for(
-    rule: Rule, counted: TensorView, other: TensorView, expected: str
+    rule: Rule, counted: SourceTensor, other: SourceTensor, expected: str
 ) -> None:
     assert said(rule, bound(J=counted, I=other)) == expected
 
@@ -77,7 +77,7 @@ def test_number_of_elements_that_another_shape_asks_for(
     ],
 )
 def test_elements_that_add_up_to_an_extent(
-    parts: Any, along: Any, other: TensorView, expected: str
+    parts: Any, along: Any, other: SourceTensor, expected: str
 ) -> None:
     node = bound(attributes={"axes": parts, "axis": along}, I=other)
     assert said(PARTS, node) == expected
@@ -97,7 +97,7 @@ def test_elements_that_add_up_to_an_extent(
     ],
 )
 def test_values_that_add_up_to_an_extent(
-    parts: TensorView, other: TensorView, expected: str
+    parts: SourceTensor, other: SourceTensor, expected: str
 ) -> None:
     assert said(INPUT_PARTS, bound(J=parts, I=other)) == expected
 

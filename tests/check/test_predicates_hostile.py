@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from atc_py.source import TensorView
+from atc_py.source import SourceTensor
 from atc_py.spec import all_specs
 from atc_py.spec.implied import rules_of
 from tests.check.bound_nodes import NO_RANK, Data, answer, bound, constant, tensor
@@ -40,7 +40,7 @@ VALUES: list[Any] = [
 
 TENSORS = [
     NO_RANK,
-    TensorView("", "", None),
+    SourceTensor("", "", None),
     tensor(),
     tensor(0),
     tensor(None, None, None, None),
@@ -55,7 +55,7 @@ TENSORS = [
     constant([None, {}], np.object_),
     constant(np.zeros(2), "i4,f4"),
     constant(np.broadcast_to(np.int8(1), (2**40, 2**20)), np.int8),
-    TensorView("t", "string", (1, None), Data(np.zeros((3,)))),
+    SourceTensor("t", "string", (1, None), Data(np.zeros((3,)))),
 ]
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from atc_py.options.compile_options import PrecisionMode
-from atc_py.source import TensorView
+from atc_py.source import SourceTensor
 from atc_py.spec.implied import DtypeListed, DtypeSame, OperandAbsent, OperandPresent, RankIs
 from atc_py.spec.rules import DtypeExcluded, RankInRange, RankIsNot, RankOfUpdates
 from atc_py.tensor.dtypes import DType
@@ -67,7 +67,7 @@ def test_operand_that_is_not_supported_is_named() -> None:
         (AT_LEAST, tensor(None), "fails: 1 (?)"),
     ],
 )
-def test_rank_of_a_tensor(rule: Rule, x: TensorView, expected: str) -> None:
+def test_rank_of_a_tensor(rule: Rule, x: SourceTensor, expected: str) -> None:
     assert said(rule, bound(X=x)) == expected
 
 
@@ -79,7 +79,7 @@ def test_rank_of_an_absent_tensor_keeps_the_rule(rule: Rule) -> None:
 
 def test_shape_of_the_data_counts_where_that_of_the_constant_is_open() -> None:
     data = constant([1, 2])
-    view = TensorView("c", "int64", None, data.known)
+    view = SourceTensor("c", "int64", None, data.const)
     assert said(RankIs(tensor="X", rank=1), bound(X=view)) == "holds"
     assert said(FOUR, bound(X=view)) == "fails: 1 (2)"
 
@@ -100,7 +100,7 @@ def test_shape_of_the_data_counts_where_that_of_the_constant_is_open() -> None:
     ],
 )
 def test_rank_of_updates(
-    updates: TensorView, data: TensorView, indices: TensorView, expected: str
+    updates: SourceTensor, data: SourceTensor, indices: SourceTensor, expected: str
 ) -> None:
     assert said(UPDATES, bound(X=updates, I=data, J=indices)) == expected
 

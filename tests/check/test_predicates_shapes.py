@@ -21,7 +21,7 @@ from atc_py.spec.rules import (
 from tests.check.bound_nodes import NO_RANK, answer, bound, constant, said, tensor
 
 if TYPE_CHECKING:
-    from atc_py.source import TensorView
+    from atc_py.source import SourceTensor
     from atc_py.spec import Rule
 
 WIDTH = DimInRange(tensor="X", dim="W", range=(1, 4096))
@@ -67,7 +67,7 @@ LARGEST_PRIME = 2**62 - 57
         (COUNT, constant([1, 2]), "holds"),
     ],
 )
-def test_extents_of_one_tensor(rule: Rule, x: TensorView, expected: str) -> None:
+def test_extents_of_one_tensor(rule: Rule, x: SourceTensor, expected: str) -> None:
     assert said(rule, bound(X=x)) == expected
 
 
@@ -112,7 +112,7 @@ def test_extent_of_another_rank_is_not_divided() -> None:
         (tensor(3), tensor(4, 8, 3, 5), "holds"),
     ],
 )
-def test_extents_that_must_agree(x: TensorView, w: TensorView, expected: str) -> None:
+def test_extents_that_must_agree(x: SourceTensor, w: SourceTensor, expected: str) -> None:
     assert said(EQUAL, bound(X=x, W=w)) == expected
 
 
@@ -134,7 +134,7 @@ SAME = tensor(None, 3)
         (SAME, SAME, "holds"),
     ],
 )
-def test_shapes_that_must_agree(one: TensorView, two: TensorView, expected: str) -> None:
+def test_shapes_that_must_agree(one: SourceTensor, two: SourceTensor, expected: str) -> None:
     assert said(SHAPES, bound(I=one, J=two)) == expected
 
 
@@ -166,7 +166,7 @@ X, W = tensor(1, 8, 5, 5), tensor(8, 4, 3, 3)
     ],
 )
 def test_output_shape_is_within_what_the_windows_cover(
-    wanted: Any, others: dict[str, Any], x: TensorView, w: TensorView, expected: str
+    wanted: Any, others: dict[str, Any], x: SourceTensor, w: SourceTensor, expected: str
 ) -> None:
     assert said(FULL, bound(attributes={"axes": wanted, **others}, X=x, W=w)) == expected
 
@@ -187,7 +187,7 @@ def test_output_shape_is_within_what_the_windows_cover(
         ("abc", (1, 1), tensor(1, 1, 8, 8), "holds"),
     ],
 )
-def test_padding_is_even(windows: Any, strides: Any, x: TensorView, expected: str) -> None:
+def test_padding_is_even(windows: Any, strides: Any, x: SourceTensor, expected: str) -> None:
     attributes = {"axes": windows, "strides": strides}
     assert said(EVENLY, bound(attributes=attributes, X=x)) == expected
 

@@ -12,7 +12,7 @@ from atc_py.spec.rules import KnownValuesAtLeast, ValuesAtLeast, ValuesEqual, Va
 from tests.check.bound_nodes import NO_RANK, Data, answer, bound, constant, said, tensor
 
 if TYPE_CHECKING:
-    from atc_py.source import TensorView
+    from atc_py.source import SourceTensor
     from atc_py.spec import Rule
 
 LEAST = ValuesAtLeast(tensor="I", least=1)
@@ -76,7 +76,7 @@ GRID = np.arange(20).reshape(4, 5) - 13
         (KNOWN, NO_RANK, "fails: not constant"),
     ],
 )
-def test_values_of_a_tensor(rule: Rule, tested: TensorView, expected: str) -> None:
+def test_values_of_a_tensor(rule: Rule, tested: SourceTensor, expected: str) -> None:
     assert said(rule, bound(I=tested)) == expected
 
 

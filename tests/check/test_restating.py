@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -10,32 +10,16 @@ import pytest
 
 from atc_py.check.restating import Placement, Refusal, place_node
 from atc_py.frontend.reading.history import history
-from atc_py.source import NodeView, TensorView
+from atc_py.ir import DenseConst
+from atc_py.source import SourceNode, SourceTensor
 from atc_py.spec import find_spec
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
 
-
-class Constant:
-    """Data that is known."""
-
-    def __init__(self, values: list[Any]) -> None:
-        self._array = np.array(values)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self._array.shape
-
-    def numpy(self) -> npt.NDArray[Any]:
-        return self._array
-
-
-def tensor(name: str, element: str = "float32", values: list[Any] | None = None) -> TensorView:
+def tensor(name: str, element: str = "float32", values: list[Any] | None = None) -> SourceTensor:
     if values is None:
-        return TensorView(name, element, (2, 3, 4, 5))
-    known = Constant(values)
-    return TensorView(name, element, known.shape, known)
+        return SourceTensor(name, element, (2, 3, 4, 5))
+    known = DenseConst(np.array(values))
+    return SourceTensor(name, element, known.shape, known)
 
 
 X = tensor("x")
@@ -44,14 +28,14 @@ X = tensor("x")
 def placed(
     op_type: str,
     opset: int,
-    *inputs: TensorView | None,
+    *inputs: SourceTensor | None,
     outputs: int = 1,
     **attributes: Any,
 ) -> Placement | Refusal:
     spec = find_spec(op_type)
     assert spec is not None
     schema = history().at(op_type, opset)
-    view = NodeView(
+    view = SourceNode(
         index=0,
         name="n",
         op_type=op_type,
@@ -65,7 +49,7 @@ def placed(
     return place_node(view, spec, history())
 
 
-def restated(found: Placement | Refusal) -> NodeView:
+def restated(found: Placement | Refusal) -> SourceNode:
     assert isinstance(found, Placement), found
     assert found.restated
     assert found.view.opset == found.opset
@@ -142,7 +126,9 @@ def test_flag_that_only_the_newer_version_has_must_be_at_its_default(
     assert spec is not None
     bare = msgspec.structs.replace(spec, attributes=())
     shape = tensor("s", "int64", [6, 20])
-    view = NodeView(0, "n", "Reshape", "", 14, 14, (X, shape), (tensor("y"),), {"allowzero": value})
+    view = SourceNode(
+        0, "n", "Reshape", "", 14, 14, (X, shape), (tensor("y"),), {"allowzero": value}
+    )
     found = place_node(view, bare, history())
     if goes:
         assert restated(found).attributes == {}
@@ -166,7 +152,7 @@ def test_changed_default_is_a_reason() -> None:
     spec = find_spec("Softmax")
     assert spec is not None
     only_11 = msgspec.structs.replace(spec, opsets=(11,))
-    view = NodeView(0, "n", "Softmax", "", 13, 13, (X,), (tensor("y"),), {})
+    view = SourceNode(0, "n", "Softmax", "", 13, 13, (X,), (tensor("y"),), {})
     found = place_node(view, only_11, history())
     assert "the default of attribute axis changed" in reason(found)
 
@@ -209,5 +195,5 @@ def test_operator_in_a_gap_is_restated_or_not() -> None:
 def test_listed_opset_and_custom_operators_are_never_restated() -> None:
     spec = find_spec("AscendQuant")
     assert spec is not None
-    view = NodeView(0, "n", "AscendQuant", "any", 7, 1, (X,), (tensor("y"),), {})
-    assert place_node(view, spec, history()) == Placement(7, view)
+    view = SourceNode(0, "n", "AscendQuant", "any", 7, 1, (X,), (tensor("y"),), {})
+    assert place_node(view, spec, history()) == Placement(7, view, view)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from atc_py.diag import Code
-    from atc_py.source.model import SourceModel
+    from atc_py.source import SourceModel
     from atc_py.tensor.shapes import Shape
 
 FLOAT = TensorProto.FLOAT

@@ -11,7 +11,6 @@ from onnx import helper, numpy_helper
 
 from atc_py.diag.codes import FOLD_TOO_LARGE
 from atc_py.frontend import read_model
-from atc_py.frontend.folding.survey import view_of
 from atc_py.frontend.reading.mapped import MappedConst
 from atc_py.ir import ConstData, SplatConst
 from tests.frontend import onnx_files
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from atc_py.source.model import SourceModel
+    from atc_py.source import SourceModel
 
 node = helper.make_node
 INT64 = onnx_files.INT64
@@ -186,7 +185,7 @@ def test_limit_is_taken_from_the_caller(tmp_path: Path) -> None:
     file = read_model(
         onnx_files.save(onnx_files.model(nodes, {"x": (FLOAT, [1])}, ["y"], weights), tmp_path)
     )
-    assert [each.op_type for each in view_of(file.fold({}, limit=40)).nodes] == ["Add"]
+    assert [each.op_type for each in file.fold({}, limit=40).source.nodes] == ["Add"]
     onnx_files.fails(lambda: file.fold({}, limit=39), FOLD_TOO_LARGE)
 
 
@@ -196,8 +195,8 @@ def test_node_with_large_inputs_is_left_alone(tmp_path: Path) -> None:
     file = read_model(
         onnx_files.save(onnx_files.model(nodes, {"x": (FLOAT, [1])}, ["y"], weights), tmp_path)
     )
-    assert [each.op_type for each in view_of(file.fold({}, limit=399)).nodes] == ["Neg", "Add"]
-    assert [each.op_type for each in view_of(file.fold({}, limit=400)).nodes] == ["Add"]
+    assert [each.op_type for each in file.fold({}, limit=399).source.nodes] == ["Neg", "Add"]
+    assert [each.op_type for each in file.fold({}, limit=400).source.nodes] == ["Add"]
 
 
 def test_large_constant_that_nothing_needs_is_no_error(tmp_path: Path) -> None:
@@ -243,7 +242,7 @@ def test_operator_of_another_domain_is_left_alone(tmp_path: Path) -> None:
     nodes = [node("Identity", ["w"], ["k"], domain="own"), node("Add", ["x", "k"], ["y"])]
     weights = {"w": np.ones(3, np.float32)}
     proto = onnx_files.model(nodes, {"x": (FLOAT, [1])}, ["y"], weights, {"": 13, "own": 2})
-    views = view_of(read_model(onnx_files.save(proto, tmp_path)).fold({})).nodes
+    views = read_model(onnx_files.save(proto, tmp_path)).fold({}).source.nodes
     assert [(each.op_type, each.domain, each.opset, each.since_version) for each in views] == [
         ("Identity", "own", 2, 1),
         ("Add", "", 13, 13),

@@ -17,17 +17,17 @@ from tests.frontend import onnx_files
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from atc_py.source import ModelView
+    from atc_py.source import SourceModel
 
 node = helper.make_node
 FLOAT, INT64 = onnx_files.FLOAT, onnx_files.INT64
 
 
-def surveyed(proto: onnx.ModelProto, folder: Path) -> ModelView:
+def surveyed(proto: onnx.ModelProto, folder: Path) -> SourceModel:
     return survey(read_model(onnx_files.save(proto, folder), lenient=True), {})
 
 
-def dims(view: ModelView, name: str) -> tuple[int | None, ...] | None:
+def dims(view: SourceModel, name: str) -> tuple[int | None, ...] | None:
     (found,) = (
         each.dims
         for one in view.nodes

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     import onnx
 
-    from atc_py.source.model import SourceValue
+    from atc_py.source import SourceTensor
 
 Dims = tuple[int | None, ...]
 
@@ -32,7 +32,7 @@ def of_x(
     return model([node], inputs, ["y"], opsets={"": opset})
 
 
-def result(proto: onnx.ModelProto, folder: Path) -> SourceValue:
+def result(proto: onnx.ModelProto, folder: Path) -> SourceTensor:
     """The only output."""
     (value,) = source(proto, folder).outputs
     return value
@@ -68,7 +68,7 @@ def test_rank_follows_from_how_many_numbers_there_are(
 ) -> None:
     found = result(of_x(op_type, shape, count, **attributes), tmp_path)
     assert (found.dtype, found.rank) == (DType.FLOAT32, rank)
-    known = [extent for extent in found.dims if extent is not None]
+    known = [extent for extent in found.required_dims if extent is not None]
     assert all(extent in {*shape, 1} for extent in known)
 
 

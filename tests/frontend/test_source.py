@@ -17,7 +17,6 @@ from atc_py.diag.codes import (
     UNSUPPORTED_FORM,
 )
 from atc_py.frontend import read_model
-from atc_py.frontend.folding.survey import view_of
 from atc_py.ir import DenseConst
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import OpenShapeError
@@ -271,7 +270,7 @@ def test_branches_of_if_are_graphs_of_their_own(tmp_path: Path) -> None:
     inputs = {**X, "c": (TensorProto.BOOL, [1])}
     proto = onnx_files.model(nodes, inputs, ["y"])
     folded = read_model(onnx_files.save(proto, tmp_path)).fold({})
-    assert [each.op_type for each in view_of(folded).nodes] == ["If", "Neg", "Neg"]
+    assert [each.op_type for each in folded.source.nodes] == ["If", "Neg", "Neg"]
     model = folded.to_source()
     (choice,) = model.nodes
     assert sorted(choice.branches) == ["else_branch", "then_branch"]
@@ -300,7 +299,7 @@ def test_loops_are_reported(tmp_path: Path) -> None:
 def test_operators_in_use_are_told_before_types_are_asked(tmp_path: Path) -> None:
     nodes = [node("Own", ["x"], ["a"], "n0", domain="own"), node("Gelu", ["a"], ["y"])]
     path = onnx_files.save(onnx_files.model(nodes, X, ["y"]), tmp_path)
-    views = view_of(read_model(path).fold({})).nodes
+    views = read_model(path).fold({}).source.nodes
     assert [(n.index, n.name, n.op_type, n.opset, n.since_version) for n in views] == [
         (0, "n0", "Own", 0, 1),
         (1, "", "Gelu", 13, 1),
@@ -383,13 +382,13 @@ def rebuilt(path: Path) -> onnx.ModelProto:
     """The folded model as an ONNX model again."""
     folded = read_model(path).fold({})
     source = folded.to_source()
-    ports = {value.name: (onnx_type(value.dtype), value.shape) for value in source.inputs}
+    ports = {value.name: (onnx_type(value.required_dtype), value.shape) for value in source.inputs}
     weights = {name: const.numpy() for name, const in folded.graph.consts.items()}
     outputs = [value.name for value in source.outputs]
     nodes = [each.proto for each in folded.graph.nodes]
     proto = onnx_files.model(nodes, ports, outputs, weights, source.opsets)
     for port, value in zip(proto.graph.output, source.outputs, strict=True):
-        type_ = helper.make_tensor_type_proto(onnx_type(value.dtype), value.shape)
+        type_ = helper.make_tensor_type_proto(onnx_type(value.required_dtype), value.shape)
         port.type.CopyFrom(type_)
     return proto
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     import onnx
 
-    from atc_py.source import ModelView, NodeView
+    from atc_py.source import SourceModel, SourceNode
     from atc_py.tensor.shapes import Shape
 
 node = helper.make_node
@@ -28,16 +28,16 @@ X: onnx_files.Ports = {"x": (FLOAT, ["N", 3, 4, 4])}
 
 def surveyed(
     proto: onnx.ModelProto, folder: Path, shapes: dict[str, Shape] | None = None
-) -> ModelView:
+) -> SourceModel:
     return survey(read_model(onnx_files.save(proto, folder), lenient=True), shapes or {})
 
 
-def only(view: ModelView, op_type: str) -> NodeView:
+def only(view: SourceModel, op_type: str) -> SourceNode:
     (found,) = (each for each in view.nodes if each.op_type == op_type)
     return found
 
 
-def dims(view: NodeView) -> tuple[int | None, ...] | None:
+def dims(view: SourceNode) -> tuple[int | None, ...] | None:
     output = view.outputs[0]
     assert output is not None
     return output.dims
@@ -85,8 +85,8 @@ def test_constants_are_known_and_folded_away(tmp_path: Path) -> None:
     (add,) = view.nodes
     constant = add.inputs[1]
     assert constant is not None
-    assert constant.known is not None
-    assert constant.known.numpy().tolist() == [-1, -1, -1]
+    assert constant.const is not None
+    assert constant.const.numpy().tolist() == [-1, -1, -1]
     assert view.file_nodes == 2
 
 

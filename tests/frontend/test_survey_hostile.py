@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
     import onnx
 
-    from atc_py.source import ModelView, TensorView
+    from atc_py.source import SourceModel, SourceTensor
 
 node = helper.make_node
 FLOAT = onnx_files.FLOAT
 
 
-def surveyed(proto: onnx.ModelProto, folder: Path) -> ModelView:
+def surveyed(proto: onnx.ModelProto, folder: Path) -> SourceModel:
     return survey(read_model(onnx_files.save(proto, folder), lenient=True), {})
 
 
-def only_output(view: ModelView, op_type: str) -> TensorView | None:
+def only_output(view: SourceModel, op_type: str) -> SourceTensor | None:
     (found,) = (each for each in view.nodes if each.op_type == op_type)
     return found.outputs[0]
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import onnx
 
-    from atc_py.source import ModelView
+    from atc_py.source import SourceModel
 
     Weights = dict[str, npt.NDArray[np.generic]]
 
@@ -27,7 +27,7 @@ FLOAT, INT64 = onnx_files.FLOAT, onnx_files.INT64
 WEIGHTS: Weights = {"one": np.array(1, np.int64), "half": np.array(0.5, np.float32)}
 
 
-def surveyed(*nodes: onnx.NodeProto, folder: Path, ends: tuple[str, ...] = ("y",)) -> ModelView:
+def surveyed(*nodes: onnx.NodeProto, folder: Path, ends: tuple[str, ...] = ("y",)) -> SourceModel:
     inputs: onnx_files.Ports = {
         "x": (FLOAT, [1, "h", 8]),
         "fed": (INT64, []),
@@ -37,11 +37,11 @@ def surveyed(*nodes: onnx.NodeProto, folder: Path, ends: tuple[str, ...] = ("y",
     return survey(read_model(onnx_files.save(proto, folder), lenient=True), {})
 
 
-def vanishing(view: ModelView) -> set[str]:
+def vanishing(view: SourceModel) -> set[str]:
     return {each.name for each in view.nodes if each.vanishes}
 
 
-def settling(view: ModelView) -> set[str]:
+def settling(view: SourceModel) -> set[str]:
     seen = (tensor for each in view.nodes for tensor in (*each.inputs, *each.outputs))
     return {tensor.name for tensor in seen if tensor is not None and tensor.settles}
 

@@ -15,7 +15,7 @@ from atc_py.diag import AtcError
 from atc_py.ir import DenseConst
 from atc_py.ir.printer import print_graph
 from atc_py.lowering.lower import lower_model
-from atc_py.source.model import SourceModel, SourceNode, SourceValue
+from atc_py.source import SourceModel, SourceNode, SourceTensor
 from atc_py.tensor.dtypes import DType
 from tests.device.models import run_operator
 from tests.end_to_end import one_node_model, run_with_atc_py, run_with_onnxruntime
@@ -213,10 +213,10 @@ def test_more_boxes_than_the_model_has_room_for_stop_the_run() -> None:
         )
 
 
-def _suppression_model(most: SourceValue) -> SourceModel:
-    boxes = SourceValue("boxes", DType.FLOAT32, (1, 6, 4))
-    scores = SourceValue("scores", DType.FLOAT32, (1, 2, 6))
-    result = SourceValue("selected", DType.INT64, (5, 3))
+def _suppression_model(most: SourceTensor) -> SourceModel:
+    boxes = SourceTensor("boxes", "float32", (1, 6, 4))
+    scores = SourceTensor("scores", "float32", (1, 2, 6))
+    result = SourceTensor("selected", "int64", (5, 3))
     node = SourceNode(0, "nms", "NonMaxSuppression", "", 11, 11, (boxes, scores, most), (result,))
     inputs = (boxes, scores) if most.const is not None else (boxes, scores, most)
     return SourceModel(Path("m.onnx"), "m", {"": 11}, inputs, (result,), (node,), 1, 0)
@@ -224,7 +224,7 @@ def _suppression_model(most: SourceValue) -> SourceModel:
 
 def test_suppression_is_a_choice_in_int32_that_is_cast() -> None:
     bound = DenseConst(np.array([2**62], np.int64))
-    graph = lower_model(_suppression_model(SourceValue("most", DType.INT64, (1,), bound)))
+    graph = lower_model(_suppression_model(SourceTensor("most", "int64", (1,), bound)))
     first, second = graph.nodes
     assert (first.op, second.op) == ("NonMaxSuppressionV7", "Cast")
     assert first.attributes["max_boxes_size"] == 5
@@ -236,5 +236,5 @@ def test_suppression_is_a_choice_in_int32_that_is_cast() -> None:
 
 
 def test_a_bound_that_is_fed_stays_int64() -> None:
-    graph = lower_model(_suppression_model(SourceValue("most", DType.INT64, (1,))))
+    graph = lower_model(_suppression_model(SourceTensor("most", "int64", (1,))))
     assert graph.nodes[0].inputs[2] is graph.inputs[2]

@@ -32,7 +32,7 @@ from atc_py.passes.precision.controls import Controls, Custom
 from atc_py.passes.precision.fold_constant_casts import FoldConstantCastsPass
 from atc_py.passes.precision.mix_lists import MixList
 from atc_py.passes.precision.model_names import ModelNames, check_soc
-from atc_py.source import InputView, ModelView, NodeView
+from atc_py.source import SourceModel, SourceNode, SourceTensor
 from atc_py.target import find_soc
 from atc_py.tensor.dtypes import DType
 
@@ -58,13 +58,14 @@ FILE_NODES = [("product", ["m"]), ("relu", ["r"]), ("sum", ["s"]), ("folded", ["
 def names() -> ModelNames:
     """The names of NET; one of the file's nodes was folded."""
     nodes = tuple(node_view(name, op) for name, op in (("product", "MatMul"), ("relu", "Relu")))
-    view = ModelView(Path("net.onnx"), "g", {"": 13}, nodes, (InputView("x", (2, 2)),), 4)
+    x = SourceTensor("x", "float32", (2, 2))
+    view = SourceModel(Path("net.onnx"), "g", {"": 13}, (x,), (), nodes, 4)
     return ModelNames.of(view, FILE_NODES, ["s"])
 
 
-def node_view(name: str, op: str) -> NodeView:
+def node_view(name: str, op: str) -> SourceNode:
     """A node as folding leaves it."""
-    return NodeView(0, name, op, "", 13, 13, (), ())
+    return SourceNode(0, name, op, "", 13, 13, (), ())
 
 
 def read(options: PrecisionOptions, mode: str = "force_fp16") -> Controls:

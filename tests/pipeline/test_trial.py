@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from atc_py.ir import Graph
     from atc_py.passes.base import PassContext
-    from atc_py.source.model import SourceModel
+    from atc_py.source import SourceModel
     from atc_py.spec import Library
 
 

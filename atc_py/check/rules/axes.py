@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from atc_py.check.bound_node import BoundNode
-    from atc_py.source import TensorView
+    from atc_py.source import SourceTensor
 
 
 class _Axes(NamedTuple):
@@ -75,7 +75,7 @@ def attr_permutation(rule: AttrPermutation, node: BoundNode) -> Answer:
     return all_of(_has_rank(rule.tensor, each, items) for each in node.tensors(rule.tensor))
 
 
-def _has_rank(name: str, tensor: TensorView, items: tuple[int, ...]) -> Answer:
+def _has_rank(name: str, tensor: SourceTensor, items: tuple[int, ...]) -> Answer:
     """Return True if a tensor has an axis for each item."""
     rank = rank_of(tensor)
     if rank is None:
@@ -116,7 +116,7 @@ def axes_in_rank(rule: AxesInRank, node: BoundNode) -> Answer:
     return all_of(_each(node, rule.tensor, axes, _has_axes) for axes in _of_input(rule.axes, node))
 
 
-def _has_axes(name: str, tensor: TensorView, axes: _Axes) -> Answer:
+def _has_axes(name: str, tensor: SourceTensor, axes: _Axes) -> Answer:
     """Return True if a tensor has all the axes."""
     rank = rank_of(tensor)
     if rank is None:
@@ -161,7 +161,7 @@ def axes_extent_is_one(rule: AxesExtentIsOne, node: BoundNode) -> Answer:
     )
 
 
-def _has_extent_one(name: str, tensor: TensorView, axes: _Axes) -> Answer:
+def _has_extent_one(name: str, tensor: SourceTensor, axes: _Axes) -> Answer:
     """Return True if a tensor has extent 1 on all those of the axes that it has.
 
     An axis that it does not have is another rule's affair.
@@ -198,7 +198,7 @@ def axis_is(rule: AxisIs, node: BoundNode) -> Answer:
     return _each(node, rule.tensor, axes, partial(_stands_at, rule.axis))
 
 
-def _stands_at(wanted: int, name: str, tensor: TensorView, axes: _Axes) -> Answer:
+def _stands_at(wanted: int, name: str, tensor: SourceTensor, axes: _Axes) -> Answer:
     """Whether nothing but extents of 1 would be passed on the way from each axis to `wanted`.
 
     An axis that the tensor does not have is another rule's affair.
@@ -245,7 +245,7 @@ def last_step_is_one(rule: LastStepIsOne, node: BoundNode) -> Answer:
     return HOLDS
 
 
-def _last_step(rule: LastStepIsOne, node: BoundNode, steps: _Axes, tensor: TensorView) -> Answer:
+def _last_step(rule: LastStepIsOne, node: BoundNode, steps: _Axes, tensor: SourceTensor) -> Answer:
     """Return the answer for steps of which some are not 1."""
     rank = rank_of(tensor)
     named = next(_of_input(rule.axes, node), None)
@@ -269,7 +269,7 @@ def _each(
     node: BoundNode,
     name: str,
     axes: _Axes | Answer,
-    ask: Callable[[str, TensorView, _Axes], Answer],
+    ask: Callable[[str, SourceTensor, _Axes], Answer],
 ) -> Answer:
     """One answer for all tensors of operand `name`, or why there are no axes to ask about."""
     if isinstance(axes, Answer):

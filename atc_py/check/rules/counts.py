@@ -28,7 +28,7 @@ from atc_py.spec.rules import (
 
 if TYPE_CHECKING:
     from atc_py.check.bound_node import BoundNode
-    from atc_py.source import TensorView
+    from atc_py.source import SourceTensor
 
 
 @predicate(
@@ -70,7 +70,7 @@ def count_per_axis(rule: CountPerAxis, node: BoundNode) -> Answer:
 
 
 def _count_fits(
-    rule: CountIsRank | CountPerAxis, tensor: TensorView, other: TensorView, per_axis: int
+    rule: CountIsRank | CountPerAxis, tensor: SourceTensor, other: SourceTensor, per_axis: int
 ) -> Answer:
     """Return True if a tensor has `per_axis` elements for each dimension of another."""
     count, rank = count_of(dims_of(tensor)), rank_of(other)
@@ -101,7 +101,7 @@ def count_is_one_or_extent(rule: CountIsOneOrExtent, node: BoundNode) -> Answer:
     )
 
 
-def _one_or_extent(rule: CountIsOneOrExtent, tensor: TensorView, other: TensorView) -> Answer:
+def _one_or_extent(rule: CountIsOneOrExtent, tensor: SourceTensor, other: SourceTensor) -> Answer:
     """Return the answer for two tensors."""
     count, dims = count_of(dims_of(tensor)), dims_of(other)
     if count == 1:
@@ -180,7 +180,7 @@ def _sum_is_extent(total: int, node: BoundNode, name: str, along: Any) -> Answer
     return all_of(_sum_fits(total, name, tensor, axes[0]) for tensor in node.tensors(name))
 
 
-def _sum_fits(total: int, name: str, tensor: TensorView, axis: int) -> Answer:
+def _sum_fits(total: int, name: str, tensor: SourceTensor, axis: int) -> Answer:
     """Return True if a sum is the extent of one tensor on an axis."""
     dims = dims_of(tensor)
     if dims is None:

@@ -18,7 +18,7 @@ from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
     from atc_py.check.bound_node import BoundNode
-    from atc_py.source import TensorView
+    from atc_py.source import SourceTensor
 
 _FLOATS = {DType.FLOAT16, DType.BFLOAT16, DType.FLOAT32}
 """Dtypes that every precision mode can bring together."""
@@ -42,7 +42,7 @@ def dtype_listed(rule: DtypeListed, node: BoundNode) -> Answer:
     return all_of(_listed(rule, tensor, mode) for tensor in node.tensors(rule.tensor))
 
 
-def _listed(rule: DtypeListed, tensor: TensorView, mode: PrecisionMode) -> Answer:
+def _listed(rule: DtypeListed, tensor: SourceTensor, mode: PrecisionMode) -> Answer:
     """Return True if one tensor has a dtype listed, or can be given one."""
     if not tensor.element:
         return unknown(_NOT_KNOWN)
@@ -70,7 +70,7 @@ def dtype_excluded(rule: DtypeExcluded, node: BoundNode) -> Answer:
     return all_of(_excluded(rule, tensor) for tensor in node.tensors(rule.tensor))
 
 
-def _excluded(rule: DtypeExcluded, tensor: TensorView) -> Answer:
+def _excluded(rule: DtypeExcluded, tensor: SourceTensor) -> Answer:
     """Return True if one tensor has none of the dtypes."""
     if not tensor.element:
         return unknown(_NOT_KNOWN)
@@ -95,7 +95,7 @@ def dtype_same(rule: DtypeSame, node: BoundNode) -> Answer:
     return all_of(_same(tensor, other) for tensor in node.tensors(rule.tensor))
 
 
-def _same(tensor: TensorView, other: TensorView) -> Answer:
+def _same(tensor: SourceTensor, other: SourceTensor) -> Answer:
     """Return True if two tensors have one dtype, or can be given one."""
     if tensor.dtype in {None, other.dtype} or {tensor.dtype, other.dtype} <= _FLOATS:
         return HOLDS

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from atc_py.check.bound_node import BoundNode
-    from atc_py.source import TensorView
+    from atc_py.source import SourceTensor
 
 _RESHAPE = Words(
     "reshape {tensor} before the node and its result behind it, or export the model with another "
@@ -134,7 +134,7 @@ def rank_of_updates(rule: RankOfUpdates, node: BoundNode) -> Answer:
 
 def _updates(
     rule: RankOfUpdates,
-    tensor: TensorView,
+    tensor: SourceTensor,
     bounds: tuple[int, int],
     wanted: int | None,
     indices: Words,
@@ -155,7 +155,7 @@ def _rank(node: BoundNode, name: str, keeps: Callable[[int], bool]) -> Answer:
     return all_of(_rank_of(tensor, name, keeps) for tensor in node.tensors(name))
 
 
-def _rank_of(tensor: TensorView, name: str, keeps: Callable[[int], bool]) -> Answer:
+def _rank_of(tensor: SourceTensor, name: str, keeps: Callable[[int], bool]) -> Answer:
     """Return True if the rank of one tensor keeps a rule."""
     rank = rank_of(tensor)
     if rank is None:
@@ -163,6 +163,6 @@ def _rank_of(tensor: TensorView, name: str, keeps: Callable[[int], bool]) -> Ans
     return HOLDS if keeps(rank) else _found(rank, tensor)
 
 
-def _found(rank: int, tensor: TensorView) -> Answer:
+def _found(rank: int, tensor: SourceTensor) -> Answer:
     """Return a rank at fault, with the shape behind it."""
     return fails(noted(rank, shape_text(tensor)) if rank else 0)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from atc_py.check.bound_node import BoundNode
-    from atc_py.source import TensorView
+    from atc_py.source import SourceTensor
 
 __all__ = ["is_integer_layer"]
 
@@ -70,7 +70,7 @@ def scales_per_channel(rule: ScalesPerChannel, node: BoundNode) -> Answer:
     )
 
 
-def _one_or_channels(rule: ScalesPerChannel, tensor: TensorView, other: TensorView) -> Answer:
+def _one_or_channels(rule: ScalesPerChannel, tensor: SourceTensor, other: SourceTensor) -> Answer:
     """Return the answer for two tensors."""
     count, dims = count_of(dims_of(tensor)), dims_of(other)
     if count == 1:
@@ -114,7 +114,7 @@ def scales_positive(rule: ScalesPositive, node: BoundNode) -> Answer:
     )
 
 
-def _positive(name: str, tensor: TensorView) -> Answer:
+def _positive(name: str, tensor: SourceTensor) -> Answer:
     """Return True if all factors of a constant are positive."""
     import numpy as np
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from atc_py.check.bound_node import BoundNode
-    from atc_py.source import TensorView
+    from atc_py.source import SourceTensor
 
 __all__ = [
     "READ_LIMIT",
@@ -80,18 +80,18 @@ def _has_type(value: Any, kind: AttributeType) -> bool:
 # Shapes -----------------------------------------------------------------------------------------
 
 
-def dims_of(tensor: TensorView) -> tuple[int | None, ...] | None:
+def dims_of(tensor: SourceTensor) -> tuple[int | None, ...] | None:
     """Return its extents, which of a constant are those of its data."""
-    return tensor.dims if tensor.known is None else tensor.known.shape
+    return tensor.dims if tensor.const is None else tensor.const.shape
 
 
-def rank_of(tensor: TensorView) -> int | None:
+def rank_of(tensor: SourceTensor) -> int | None:
     """Return its number of axes where that is known."""
     dims = dims_of(tensor)
     return None if dims is None else len(dims)
 
 
-def extents(node: BoundNode, name: str, dim: str) -> Iterator[tuple[TensorView, int | None]]:
+def extents(node: BoundNode, name: str, dim: str) -> Iterator[tuple[SourceTensor, int | None]]:
     """Each tensor of the operand with its extent on dimension `dim`, None where that is open.
 
     A tensor of another rank than the layout's has no such dimension and is left out: the rule on
@@ -123,30 +123,30 @@ def count_of(dims: Sequence[int | None] | None) -> int | None:
 # Data of constants ------------------------------------------------------------------------------
 
 
-def is_known(tensor: TensorView) -> bool:
+def is_known(tensor: SourceTensor) -> bool:
     """Whether its values are known when the model is compiled; those of an empty tensor are."""
-    return tensor.known is not None or 0 in (tensor.dims or ())
+    return tensor.const is not None or 0 in (tensor.dims or ())
 
 
-def may_be_known(node: BoundNode, tensor: TensorView) -> bool:
+def may_be_known(node: BoundNode, tensor: SourceTensor) -> bool:
     """Tell whether a choice of dims may make its values known, or leave it without any."""
     return node.waits and (tensor.settles or tensor.dims is None or None in tensor.dims)
 
 
-def constant(name: str, tensor: TensorView) -> npt.NDArray[Any] | Words:
+def constant(name: str, tensor: SourceTensor) -> npt.NDArray[Any] | Words:
     """Return the data of a tensor of the operand `name`, or why it is not looked at."""
     if not is_known(tensor):
         return Words(f"{name} is not constant", f"{name} 不是常量")
-    if tensor.known is None:
+    if tensor.const is None:
         import numpy as np
 
         return np.empty(0, np.int64)
-    if (count_of(tensor.known.shape) or 0) > READ_LIMIT:
+    if (count_of(tensor.const.shape) or 0) > READ_LIMIT:
         return Words(
             f"{name} has more than {READ_LIMIT} elements, which are not looked at",
             f"{name} 的元素超过 {READ_LIMIT} 个，不逐一检查",
         )
-    return tensor.known.numpy()
+    return tensor.const.numpy()
 
 
 def numbers(data: npt.NDArray[Any]) -> npt.NDArray[Any] | None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from atc_py.check.bound_node import BoundNode
-    from atc_py.source import TensorView
+    from atc_py.source import SourceTensor
 
 _WITNESSES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
 """Bases for which the Miller-Rabin test errs on no number below 2**64 (OEIS A014233)."""
@@ -149,7 +149,7 @@ def element_count_in_range(rule: ElementCountInRange, node: BoundNode) -> Answer
     return all_of(_count_in_range(rule, tensor) for tensor in node.tensors(rule.tensor))
 
 
-def _count_in_range(rule: ElementCountInRange, tensor: TensorView) -> Answer:
+def _count_in_range(rule: ElementCountInRange, tensor: SourceTensor) -> Answer:
     """The answer for one tensor; open extents make its count 0 or at least what is known of it."""
     least, most = rule.range
     dims = dims_of(tensor)
@@ -191,8 +191,8 @@ def dims_equal(rule: DimsEqual, node: BoundNode) -> Answer:
 def _extents_agree(
     rule: DimsEqual,
     dim: str,
-    one: tuple[TensorView, int | None],
-    two: tuple[TensorView, int | None],
+    one: tuple[SourceTensor, int | None],
+    two: tuple[SourceTensor, int | None],
 ) -> Answer:
     """Return True if two tensors have one extent on a dimension."""
     (tensor, first), (other, second) = one, two
@@ -231,7 +231,7 @@ def shapes_equal(rule: ShapesEqual, node: BoundNode) -> Answer:
     )
 
 
-def _shapes_agree(rule: ShapesEqual, one: TensorView, two: TensorView) -> Answer:
+def _shapes_agree(rule: ShapesEqual, one: SourceTensor, two: SourceTensor) -> Answer:
     """Whether two tensors have one shape; known extents that differ decide, whatever is open."""
     first, second = dims_of(one), dims_of(two)
     seen = COMMA.join([described(rule.tensor, one), described(rule.other, two)])

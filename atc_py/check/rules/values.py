@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from atc_py.check.bound_node import BoundNode
-    from atc_py.source import TensorView
+    from atc_py.source import SourceTensor
     from atc_py.spec.rules import Number, Rule
 
 _Keeps: TypeAlias = "Callable[[npt.NDArray[Any], Callable[[Number], Any]], Any]"
@@ -154,7 +154,7 @@ def _constant_values(node: BoundNode, name: str, keeps: _Keeps, *, flags: bool =
     )
 
 
-def _not_known(node: BoundNode, tensor: TensorView) -> Answer:
+def _not_known(node: BoundNode, tensor: SourceTensor) -> Answer:
     """Answer for a tensor that must be known and is not."""
     return unknown(NOT_YET) if may_be_known(node, tensor) else _NOT_CONSTANT
 
@@ -175,7 +175,7 @@ def _known_values(rule: Rule, node: BoundNode, name: str, keeps: _Keeps) -> Answ
     )
 
 
-def _values(name: str, tensor: TensorView, keeps: _Keeps, *, flags: bool = False) -> Answer:
+def _values(name: str, tensor: SourceTensor, keeps: _Keeps, *, flags: bool = False) -> Answer:
     """Return True if all values of a constant keep a rule; what is no number keeps none.
 
     With `flags`, false and true are taken for 0 and 1.

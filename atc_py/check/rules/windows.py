@@ -14,7 +14,7 @@ from atc_py.spec.rules import OutputShapeWithinFull, SamePaddingEven
 
 if TYPE_CHECKING:
     from atc_py.check.bound_node import BoundNode
-    from atc_py.source import TensorView
+    from atc_py.source import SourceTensor
 
 
 class _Steps(NamedTuple):
@@ -59,7 +59,7 @@ def _within_full(
     rule: OutputShapeWithinFull,
     node: BoundNode,
     wanted: tuple[int, ...],
-    pair: tuple[TensorView, TensorView],
+    pair: tuple[SourceTensor, SourceTensor],
 ) -> Answer:
     """Return the answer for one tensor and its window."""
     shapes = []
@@ -133,7 +133,9 @@ def same_padding_even(rule: SamePaddingEven, node: BoundNode) -> Answer:
     )
 
 
-def _pads_evenly(name: str, tensor: TensorView, windows: tuple[int, ...], steps: _Steps) -> Answer:
+def _pads_evenly(
+    name: str, tensor: SourceTensor, windows: tuple[int, ...], steps: _Steps
+) -> Answer:
     """Return the answer for one tensor.
 
     Formula: the padding is (ceil(extent / stride) - 1) * stride + window - extent, or nothing where

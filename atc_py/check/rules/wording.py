@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from atc_py.source import TensorView
+    from atc_py.source import SourceTensor
 
 __all__ = [
     "array_at_fault",
@@ -105,12 +105,12 @@ def with_rank(text: str, name: str, rank: int) -> Words:
     return noted(text, f"{name} has rank {rank}", f"{name} 的秩为 {rank}")
 
 
-def shape_text(tensor: TensorView) -> str:
+def shape_text(tensor: SourceTensor) -> str:
     """Return `1x3x?x?`; empty for a scalar and where the rank is not known."""
     return _joined(dims_of(tensor) or ())
 
 
-def described(name: str, tensor: TensorView) -> Words:
+def described(name: str, tensor: SourceTensor) -> Words:
     """What is known of the shape of the operand `name`."""
     dims = dims_of(tensor)
     if dims is None:

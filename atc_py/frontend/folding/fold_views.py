@@ -11,7 +11,7 @@ from atc_py.tensor.shapes import MAX_RANK, element_count, is_addressable, normal
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from atc_py.source.model import SourceAttr
+    from atc_py.source import SourceAttr
     from atc_py.tensor.shapes import Shape
 
 __all__ = ["VIEW_FOLDS", "ints_of", "reshaped"]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from atc_py.diag import Sink
-from atc_py.frontend.folding.folded import Translator
-from atc_py.source.model import SourceModel
+from atc_py.frontend.folding.static_types import TypeSearch
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
     from atc_py.diag import Diagnostic
     from atc_py.frontend.folding.folded import FoldedModel
     from atc_py.frontend.folding.graph import WorkNode
-    from atc_py.source.model import SourceNode, SourceValue
+    from atc_py.source import SourceModel
 
 __all__ = ["Sample", "sample"]
 
@@ -27,8 +26,8 @@ class Sample:
     Attributes:
         source: the nodes as a model: what no other of them computes is an input, and all that
             they compute is an output.
-        faults: what `FoldedModel.to_source` says of nodes that cannot be among them, and of what
-            the whole model is given and gives.
+        faults: the findings of `FoldedModel.to_source` about nodes that cannot be among them, and
+            about inputs and outputs of the whole model.
     """
 
     source: SourceModel
@@ -36,38 +35,33 @@ class Sample:
 
 
 def sample(model: FoldedModel, positions: Collection[int]) -> Sample:
-    """The nodes of `model` at `positions` in its graph."""
+    """Return the nodes of `model` at `positions` in its graph; they are the model's own nodes."""
     graph, sink = model.graph, Sink()
-    translator = Translator(model.folded, model.tensors, sink)
-    wanted = [graph.nodes[position] for position in sorted(positions)]
-    found = [made for node in wanted if (made := _made(translator, node, sink))]
+    search = TypeSearch(model.folded, model.tensors, sink)
+    nodes = tuple(
+        model.source.nodes[position]
+        for position in sorted(positions)
+        if _is_sound(search, graph.nodes[position], sink)
+    )
     for name in dict.fromkeys((*graph.outputs, *graph.inputs)):
-        translator.value(name)
-    nodes = [node for node, _ in found]
-    outputs = {output: None for node in nodes for output in node.outputs if output is not None}
-    read = [value for _, values in found for value in values]
-    needed = dict.fromkeys(v for v in read if v.const is None or v.name in graph.inputs)
-    source = SourceModel(
-        path=graph.path,
-        name=model.name,
-        opsets=dict(graph.opsets),
-        inputs=tuple(value for value in needed if value not in outputs),
+        search.dtype(name)
+    outputs = {each: None for node in nodes for each in node.outputs if each and each.is_typed}
+    read = dict.fromkeys(each for node in nodes for each in node.reads)
+    needed = (each for each in read if each.const is None or each.name in graph.inputs)
+    source = replace(
+        model.source,
+        inputs=tuple(each for each in needed if each not in outputs),
         outputs=tuple(outputs),
-        nodes=tuple(nodes),
+        nodes=nodes,
         file_nodes=len(nodes),
         weight_bytes=0,
     )
     return Sample(source, tuple(sink.errors))
 
 
-def _made(
-    translator: Translator, node: WorkNode, sink: Sink
-) -> tuple[SourceNode, list[SourceValue]] | None:
-    """A node and the values that it and its branches read; None where one cannot be made."""
+def _is_sound(search: TypeSearch, node: WorkNode, sink: Sink) -> bool:
+    """Return True if nothing is wrong with a node and all that it reads has a type."""
     before = len(sink.errors)
-    made = translator.node(node)
-    read = [translator.value(name) for name in node.reads]
-    values = [value for value in read if value is not None]
-    if len(sink.errors) > before or len(values) < len(read):
-        return None
-    return made, values
+    search.node(node)
+    dtypes = [search.dtype(name) for name in node.reads]
+    return len(sink.errors) == before and None not in dtypes

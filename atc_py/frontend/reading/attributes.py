@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from atc_py.diag import Place
     from atc_py.frontend.folding.graph import WorkNode
     from atc_py.frontend.reading.tensors import TensorReader
-    from atc_py.source import AttributeView
-    from atc_py.source.model import SourceAttr
+    from atc_py.source import SourceAttr
 
 __all__ = [
     "attribute_type_name",
@@ -51,12 +50,12 @@ def read_attributes(node: WorkNode, tensors: TensorReader, sink: Sink) -> dict[s
     return values
 
 
-def seen_attributes(node: WorkNode, tensors: TensorReader) -> dict[str, AttributeView]:
+def seen_attributes(node: WorkNode, tensors: TensorReader) -> dict[str, SourceAttr]:
     """The attributes that the file sets on `node`; what has no plain form is `<graph>` and so on.
 
     Never fails: what is wrong with an attribute is told by other checks, or shows in its value.
     """
-    seen: dict[str, AttributeView] = {}
+    seen: dict[str, SourceAttr] = {}
     for attribute in node.proto.attribute:
         sink = Sink()
         found = _try_attribute(attribute, tensors, node.place, sink)

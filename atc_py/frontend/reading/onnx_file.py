@@ -13,16 +13,17 @@ from atc_py.frontend.folding.fold import fold_graph
 from atc_py.frontend.folding.folded import FoldedModel
 from atc_py.frontend.folding.graph import WorkGraph
 from atc_py.frontend.folding.if_branches import FoldedGraph, fold_with_branches
+from atc_py.frontend.folding.translation import translate
 from atc_py.frontend.reading.tensors import dtype_of_element
 from atc_py.frontend.rewriting.qdq.convention import bias_convention
 from atc_py.frontend.rewriting.qdq.importing import import_quantized
 from atc_py.ir import DenseConst
-from atc_py.source import form_of
+from atc_py.source import SourceModel, form_of
 from atc_py.source.limits import FOLD_LIMIT
 from atc_py.tensor.shapes import MAX_RANK, is_addressable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from onnx import ModelProto
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from atc_py.ir import ConstData
     from atc_py.options.compile_options import QuantBias
     from atc_py.options.input_shapes import ShapeAdvice
-    from atc_py.source import BiasConvention
+    from atc_py.source import BiasConvention, QuantizedNode
     from atc_py.tensor.shapes import Shape
 
 __all__ = ["OnnxFile"]
@@ -123,15 +124,37 @@ class OnnxFile:
             folded = fold_with_branches(graph, self.tensors, limit)
         if folded.faults:
             raise AtcError(*dict.fromkeys(folded.faults))
-        return FoldedModel(
-            self.name,
-            folded,
-            self.tensors,
-            self.file_nodes,
-            self.contents.weight_bytes,
-            (*quantized, *folded.quantized),
-            convention,
+        return self.translated(folded, quantized, convention)
+
+    def translated(
+        self,
+        folded: FoldedGraph,
+        quantized: Sequence[QuantizedNode],
+        convention: BiasConvention | None,
+    ) -> FoldedModel:
+        """Return the file's model, given its graph after folding.
+
+        Args:
+            folded: the graph.
+            quantized: what became of the quantized layers outside of branches.
+            convention: how biases of int8 layers are read.
+        """
+        found = translate(folded, self.tensors)
+        source = SourceModel(
+            path=self.path,
+            name=self.name,
+            opsets=dict(folded.graph.opsets),
+            inputs=found.inputs,
+            outputs=found.outputs,
+            nodes=found.nodes,
+            file_nodes=self.file_nodes,
+            weight_bytes=self.contents.weight_bytes,
+            faults=tuple(dict.fromkeys((*self.faults, *found.faults))),
+            doubts=found.doubts,
+            quantized=(*quantized, *folded.quantized),
+            bias_convention=convention,
         )
+        return FoldedModel(source, folded, self.tensors)
 
     def graph(
         self, inputs: dict[str, ValueType], convention: BiasConvention | None = None

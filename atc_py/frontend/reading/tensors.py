@@ -14,6 +14,7 @@ from atc_py.frontend.reading.mapped import MappedConst
 from atc_py.frontend.reading.text import text_of
 from atc_py.frontend.reading.wire import CutField
 from atc_py.ir import DenseConst
+from atc_py.source.limits import MOST_BYTES
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import MAX_RANK, element_count, format_shape, is_addressable
 
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from atc_py.tensor.shapes import Shape
 
 __all__ = [
-    "MOST_BYTES",
     "Elsewhere",
     "TensorReader",
     "decode_inline",
@@ -42,9 +42,6 @@ __all__ = [
     "size_complaint",
     "tensor_shape",
 ]
-
-MOST_BYTES = 2**40
-"""Bytes of a tensor; more than any device has, and few enough that sums of sizes stay in 64 bits."""
 
 _ELEMENTS: dict[int, DType] = {
     TensorProto.FLOAT: DType.FLOAT32,

@@ -15,7 +15,7 @@ from atc_py.tensor.shapes import MAX_RANK
 
 if TYPE_CHECKING:
     from atc_py.frontend.folding.graph import ValueType, WorkGraph, WorkNode
-    from atc_py.source.model import SourceAttr
+    from atc_py.source import SourceAttr
 
 __all__ = ["LOOKED_AT", "doubtful_nodes", "has_too_many_axes"]
 

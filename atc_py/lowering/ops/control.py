@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from atc_py.ir import Value
     from atc_py.lowering.builder import Builder
-    from atc_py.source.model import SourceBranch
+    from atc_py.source import SourceBranch
 
 __all__: list[str] = []
 
@@ -29,13 +29,14 @@ def lower_if(b: Builder) -> Sequence[Value]:
     A node whose input is dead does not run, so the branch that is not taken costs nothing. What a
     branch computes from constants alone, or hands out as a constant, passes a Switch at its end.
     """
-    if b.source(0).dtype is not DType.BOOL:
-        raise b.bad(f"needs a bool as cond, found {b.source(0).dtype.value}", "input cond")
+    if b.source(0).required_dtype is not DType.BOOL:
+        raise b.bad(f"needs a bool as cond, found {b.source(0).required_dtype.value}", "input cond")
     switches = _Switches(b)
     results: list[list[Value]] = []
     for side, name in enumerate(_BRANCHES):
         branch = b.node.branches.get(name)
-        if branch is None or len(branch.outputs) < len(b.node.outputs):
+        typed = branch and [each for each in branch.outputs if each.is_typed]
+        if branch is None or len(typed or ()) < len(b.node.outputs):
             raise b.bad("needs both branches with all of its outputs", f"attribute {name}")
         results.append(_lower_branch(b, branch, switches, side))
     merged = []

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from atc_py.ir import AttrValue
     from atc_py.lowering.builder import Builder
-    from atc_py.source.model import SourceValue
+    from atc_py.source import SourceTensor
     from atc_py.tensor.shapes import Shape
 
 __all__: list[str] = []
@@ -141,12 +141,12 @@ def _results(b: Builder) -> list[TensorType]:
     return [stated(b, position, type_) for position, type_ in enumerate(found)]
 
 
-def _given(source: SourceValue) -> Given:
+def _given(source: SourceTensor) -> Given:
     """Return an input as the rules on results see it."""
-    short = source.const is not None and source.dtype.is_integer and source.rank == 1
+    short = source.const is not None and source.required_dtype.is_integer and source.rank == 1
     numbers = source.const.numpy() if short and source.const is not None else None
     listed = None if numbers is None or numbers.size > MAX_RANK else tuple(map(int, numbers))
-    return Given(source.dtype, source.dims, listed)
+    return Given(source.required_dtype, source.required_dims, listed)
 
 
 def _product(

@@ -28,7 +28,7 @@ _NARROW = {DType.INT8, DType.INT16, DType.UINT8, DType.UINT16}
 @lowering("Gather")
 def lower_gather(b: Builder) -> Sequence[Value]:
     """Gather -> GatherV2D; constant negative indices are counted from the front."""
-    shape = b.source(0).dims
+    shape = b.source(0).required_dims
     axis = axis_of(b, get_int(b, "axis", 0), len(shape))
     indices = _from_front(b, (shape[axis],))
     attributes = {"axis": axis, "negative_index_support": _may_be_negative(b, indices)}
@@ -38,7 +38,7 @@ def lower_gather(b: Builder) -> Sequence[Value]:
 @lowering("GatherElements")
 def lower_gather_elements(b: Builder) -> Sequence[Value]:
     """Return GatherElements -> GatherElements."""
-    shape = b.source(0).dims
+    shape = b.source(0).required_dims
     axis = axis_of(b, get_int(b, "axis", 0), len(shape))
     inputs = [b.input(0), _from_front(b, (shape[axis],))]
     return [b.op("GatherElements", inputs, b.output_type(), {"dim": axis})]
@@ -108,7 +108,8 @@ def _off_and_on(b: Builder) -> tuple[Value, Value]:
         array = values.const.numpy()
         return b.const("off", array[:1]), b.const("on", array[1:])
     outputs = [
-        (f"{b.output_name(0)}.{name}", TensorType(values.dtype, (1,))) for name in ("off", "on")
+        (f"{b.output_name(0)}.{name}", TensorType(values.required_dtype, (1,)))
+        for name in ("off", "on")
     ]
     attributes: dict[str, AttrValue] = {"size_splits": (1, 1), "split_dim": 0, "num_split": 2}
     off_value, on_value = b.ops("SplitVD", [b.value(values)], outputs, attributes)
@@ -118,18 +119,18 @@ def _off_and_on(b: Builder) -> tuple[Value, Value]:
 def _reached(b: Builder, batch: int) -> Dims:
     """Return the extents of the axes of data that a tuple of indices reaches into."""
     data, indices = b.source(0), b.source(1)
-    (length,) = closed_shape(indices.dims[-1:]) or (0,)
-    if not indices.dims or batch < 0 or batch + length > data.rank:
+    (length,) = closed_shape(indices.required_dims[-1:]) or (0,)
+    if not indices.required_dims or batch < 0 or batch + length > data.rank:
         raise b.bad(
             f"has tuples of {length} indices behind {batch} batch axes, data has {data.rank} axes",
             "input indices",
         )
-    return data.dims[batch : batch + length]
+    return data.required_dims[batch : batch + length]
 
 
 def _may_be_negative(b: Builder, indices: Value) -> bool:
     """Whether indices may count from the end, because they are computed or the end is not known."""
-    return indices.const is None or None in b.source(0).dims
+    return indices.const is None or None in b.source(0).required_dims
 
 
 @performs("count-from-front")

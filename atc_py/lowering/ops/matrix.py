@@ -133,9 +133,9 @@ def _check_matrices(b: Builder) -> None:
 def _check_factors(b: Builder) -> None:
     """Refuse factors of a product of integers, which has no place for them."""
     for name in ("alpha", "beta"):
-        if b.source(0).dtype.is_integer and get_float(b, name, 1.0) != 1:
+        if b.source(0).required_dtype.is_integer and get_float(b, name, 1.0) != 1:
             raise b.unsupported(
-                f"{name} of a layer on {b.source(0).dtype.value} must be 1, "
+                f"{name} of a layer on {b.source(0).required_dtype.value} must be 1, "
                 f"found {get_float(b, name, 1.0)}",
                 f"attribute {name}",
                 "take the factor up in the scale of AscendDequant behind the node, or in the bias",

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from atc_py.ir import AttrValue
     from atc_py.lowering.builder import Builder
-    from atc_py.source.model import SourceValue
+    from atc_py.source import SourceTensor
 
 __all__: list[str] = []
 
@@ -202,23 +202,24 @@ def lower_dropout(b: Builder) -> Sequence[Value]:
 # Parts ------------------------------------------------------------------------------------------
 
 
-def _need_rank_4(b: Builder, value: SourceValue, name: str) -> None:
+def _need_rank_4(b: Builder, value: SourceTensor, name: str) -> None:
     """Refuse a tensor that is not of rank 4."""
     if value.rank != 4:  # noqa: PLR2004  (N, C, H, W)
         raise b.unsupported(
-            f"input {name} must have rank 4 (NCHW), found {format_shape(value.dims)}",
+            f"input {name} must have rank 4 (NCHW), found {format_shape(value.required_dims)}",
             f"input {name}",
             "add axes of extent 1 around the node so that it works on two spatial axes",
         )
 
 
-def _channels(x: SourceValue, wanted: int, group: int) -> int:
+def _channels(x: SourceTensor, wanted: int, group: int) -> int:
     """Channels of an image; where only the run knows them and they need no cutting, as wanted."""
-    if x.dims[1] is None and group == 1:
+    channels = x.required_dims[1]
+    if channels is None and group == 1:
         return wanted
-    if x.dims[1] is None:
-        raise OpenShapeError(f"the channels of {format_shape(x.dims)} are open")
-    return x.dims[1]
+    if channels is None:
+        raise OpenShapeError(f"the channels of {format_shape(x.required_dims)} are open")
+    return channels
 
 
 def _check_channels(b: Builder, found: int, wanted: int, outputs: int, group: int) -> None:
@@ -232,7 +233,7 @@ def _check_channels(b: Builder, found: int, wanted: int, outputs: int, group: in
         raise b.bad(f"has {found} input channels, its filter is for {wanted}", "input W")
 
 
-def _kernel_shape(b: Builder, w: SourceValue) -> tuple[int, ...]:
+def _kernel_shape(b: Builder, w: SourceTensor) -> tuple[int, ...]:
     """Return spatial extents of the filter; the attribute must agree when it is set."""
     kernel = tuple(w.shape[2:])
     stated = get_optional_ints(b, "kernel_shape")
@@ -280,7 +281,7 @@ def _check_room(
     b: Builder, pads: list[tuple[int, int]], windows: list[Window], *, ceil: bool = False
 ) -> None:
     """Refuse windows of which none fits into its axis, where the extent is known."""
-    extents = b.source(0).dims[-_AXES:]
+    extents = b.source(0).required_dims[-_AXES:]
     for name, extent, pair, window in zip("HW", extents, pads, windows, strict=True):
         if extent is None:
             continue
@@ -302,7 +303,7 @@ def _auto_pad(b: Builder) -> str:
 
 
 @performs("explicit-pads")
-def _pads(b: Builder, x: SourceValue, windows: list[Window]) -> list[tuple[int, int]]:
+def _pads(b: Builder, x: SourceTensor, windows: list[Window]) -> list[tuple[int, int]]:
     """Return (begin, end) padding per spatial axis in whatever form the node gives it."""
     auto_pad = _auto_pad(b)
     if auto_pad == "NOTSET":
@@ -313,14 +314,16 @@ def _pads(b: Builder, x: SourceValue, windows: list[Window]) -> list[tuple[int, 
     ]
 
 
-def _padded_extent(x: SourceValue, axis: int, window: Window, auto_pad: str) -> int:
+def _padded_extent(x: SourceTensor, axis: int, window: Window, auto_pad: str) -> int:
     """An extent to pad; where only the run knows it and the pads are the same for all, any."""
-    extent = x.dims[axis]
+    extent = x.required_dims[axis]
     if extent is not None:
         return extent
     if auto_pad == "VALID" or window.stride == 1:
         return 1
-    raise OpenShapeError(f"{auto_pad} pads by extents of {format_shape(x.dims)} that are open")
+    raise OpenShapeError(
+        f"{auto_pad} pads by extents of {format_shape(x.required_dims)} that are open"
+    )
 
 
 def _explicit_pads(b: Builder) -> list[tuple[int, int]]:
@@ -337,7 +340,7 @@ def _explicit_pads(b: Builder) -> list[tuple[int, int]]:
 
 @performs("explicit-pads")
 def _transposed_pads(
-    b: Builder, x: SourceValue, windows: list[Window], output_padding: tuple[int, ...]
+    b: Builder, x: SourceTensor, windows: list[Window], output_padding: tuple[int, ...]
 ) -> list[tuple[int, int]]:
     """Return (begin, end) padding per spatial axis of a transposed convolution."""
     auto_pad = _auto_pad(b)
@@ -347,7 +350,7 @@ def _transposed_pads(
     pads = [
         transposed_pads(extent, window, extra, auto_pad, wanted[axis] if wanted else None)
         for axis, (extent, window, extra) in enumerate(
-            zip(closed_shape(x.dims[2:]), windows, output_padding, strict=True)
+            zip(closed_shape(x.required_dims[2:]), windows, output_padding, strict=True)
         )
     ]
     if min(extent for pair in pads for extent in pair) < 0:

@@ -37,7 +37,7 @@ def lower_roi_align(b: Builder) -> Sequence[Value]:
             "export the model at opset 10 to 15, or with output_half_pixel",
         )
     _check_rois(b, 4)
-    regions, images = b.source(1).dims[:1], b.source(2).dims
+    regions, images = b.source(1).required_dims[:1], b.source(2).required_dims
     if images != regions and None not in {*regions, *images}:
         raise b.bad("needs one of batch_indices for each of rois", "input batch_indices")
     attributes: dict[str, AttrValue] = {
@@ -102,9 +102,11 @@ def _five_columns(b: Builder) -> Value:
     """Return rois with the image that each lies in as their first column."""
     rois = b.input(1)
     count, dtype = rois.type.dims[0], rois.type.dtype
-    batch = b.source(0).dims[0]
+    batch = b.source(0).required_dims[0]
     if batch is None:
-        raise OpenShapeError(f"the number of images in {format_shape(b.source(0).dims)} is open")
+        raise OpenShapeError(
+            f"the number of images in {format_shape(b.source(0).required_dims)} is open"
+        )
     if batch > _LARGEST_EXACT:
         raise b.unsupported(
             f"images are counted in float16, which is exact up to {_LARGEST_EXACT}",
@@ -121,8 +123,9 @@ def _check_rois(b: Builder, columns: int) -> None:
     """Refuse images that are no maps, and rois of another width."""
     x, rois = b.source(0), b.source(1)
     if x.rank != 4:  # noqa: PLR2004  (N, C, H, W)
-        raise b.bad(f"needs X of rank 4, found {format_shape(x.dims)}", "input X")
-    if rois.rank != 2 or rois.dims[1] not in {None, columns}:  # noqa: PLR2004  (a table)
+        raise b.bad(f"needs X of rank 4, found {format_shape(x.required_dims)}", "input X")
+    if rois.rank != 2 or rois.required_dims[1] not in {None, columns}:  # noqa: PLR2004  (a table)
         raise b.bad(
-            f"needs rois of {columns} columns, found {format_shape(rois.dims)}", "input rois"
+            f"needs rois of {columns} columns, found {format_shape(rois.required_dims)}",
+            "input rois",
         )

@@ -39,7 +39,7 @@ def lower_slice_by_attributes(b: Builder) -> Sequence[Value]:
 @lowering("Slice", since=10)
 def lower_slice_by_inputs(b: Builder) -> Sequence[Value]:
     """Slice -> StridedSliceD; StridedSliceV2 where only the run knows bounds or extents."""
-    if any(map(b.is_computed, (1, 2, 3, 4))) or None in b.source(0).dims:
+    if any(map(b.is_computed, (1, 2, 3, 4))) or None in b.source(0).required_dims:
         return [slice_computed(b)]
     starts, ends = numbers_of(b, 1, "starts"), numbers_of(b, 2, "ends")
     if starts is None or ends is None:

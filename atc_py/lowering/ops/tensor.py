@@ -123,7 +123,7 @@ def lower_squeeze(b: Builder) -> Sequence[Value]:
 
     SqueezeV3 where only the run knows the axes.
     """
-    shape, result = b.source(0).dims, b.output_type()
+    shape, result = b.source(0).required_dims, b.output_type()
     if b.is_computed(1):
         return [b.op("SqueezeV3", [b.input(0), b.input(1)], result)]
     axes = _axes(b)
@@ -141,7 +141,7 @@ def lower_shape(b: Builder) -> Sequence[Value]:
     import numpy as np
 
     x = b.source(0)
-    if None in x.dims:
+    if x.is_open:
         return [b.op("Shape", [b.input(0)], b.output_type())]
     return [b.const("extents", np.array(x.shape, dtype=np.int64))]
 
@@ -150,7 +150,7 @@ def lower_shape(b: Builder) -> Sequence[Value]:
 def lower_size(b: Builder) -> Sequence[Value]:
     """Return size -> the number of elements as a constant; Size where only the run knows it."""
     result = b.output_type()
-    if None in b.source(0).dims:
+    if None in b.source(0).required_dims:
         return [b.op("Size", [b.input(0)], result)]
     return [b.const("count", SplatConst(element_count(b.source(0).shape), result.dtype, ()))]
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from atc_py.diag import Diagnostic
     from atc_py.options.compile_options import PrecisionMode
-    from atc_py.source import ModelView
+    from atc_py.source import SourceModel
     from atc_py.target import Soc
 
 __all__ = ["ModelNames", "check_soc", "unknown_name"]
@@ -42,7 +42,7 @@ class ModelNames:
     @classmethod
     def of(
         cls,
-        view: ModelView,
+        view: SourceModel,
         file_nodes: Iterable[tuple[str, Sequence[str]]],
         outputs: Iterable[str],
     ) -> ModelNames:
@@ -53,9 +53,9 @@ class ModelNames:
             file_nodes: names of the file's nodes, folded ones as well, with their outputs.
             outputs: names of what the model hands out.
         """
-        found: dict[str, Sequence[str]] = {node.name: () for node in view.nodes if node.name}
+        found: dict[str, Sequence[str]] = {node.name: () for node in view.all_nodes if node.name}
         found |= {name: results for name, results in file_nodes if name}
-        types = {node.op_type for node in view.nodes} | {row.name for row in operators()}
+        types = {node.op_type for node in view.all_nodes} | {row.name for row in operators()}
         inputs = tuple(each.name for each in view.inputs)
         return cls(found, frozenset(types), inputs, tuple(outputs))
 

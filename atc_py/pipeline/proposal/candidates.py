@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from atc_py.source import ModelView, NodeView, OpenDim, TensorView
+    from atc_py.source import OpenDim, SourceModel, SourceNode, SourceTensor
 
 __all__ = ["first_values", "hints", "values_for"]
 
@@ -66,17 +66,17 @@ def _is_channel(dim: OpenDim) -> bool:
     return dim.rank >= _IMAGE_RANK and any(axis == 1 for _, axis in dim.places)
 
 
-def hints(view: ModelView, dims: Sequence[OpenDim]) -> dict[OpenDim, int]:
+def hints(view: SourceModel, dims: Sequence[OpenDim]) -> dict[OpenDim, int]:
     """Read dims off weights: a Conv has as many input channels as its filter."""
     by_place = {place: dim for dim in dims for place in dim.places}
     found: dict[OpenDim, int] = {}
-    for place, value in filter(None, map(_told, view.nodes)):
+    for place, value in filter(None, map(_told, view.all_nodes)):
         if place in by_place:
             found.setdefault(by_place[place], value)
     return found
 
 
-def _told(node: NodeView) -> tuple[tuple[str, int], int] | None:
+def _told(node: SourceNode) -> tuple[tuple[str, int], int] | None:
     """Return an axis of what the node reads, and the dim that its weights say it has."""
     axis = None if node.domain else _CHANNEL_AXIS.get(node.op_type)
     if axis is None or len(node.inputs) < 2:  # noqa: PLR2004
@@ -88,7 +88,7 @@ def _told(node: NodeView) -> tuple[tuple[str, int], int] | None:
     return None if extent is None else ((x.name, axis % max(len(x.dims), 1)), extent)
 
 
-def _extent(node: NodeView, weights: TensorView) -> int | None:
+def _extent(node: SourceNode, weights: SourceTensor) -> int | None:
     """Return the dim of the weights that the first input must share, or None."""
     dims = weights.dims or ()
     if node.op_type == "Conv" and len(dims) > 1 and dims[1] is not None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from atc_py.frontend.folding.survey import Survey
     from atc_py.frontend.reading.onnx_file import OnnxFile
     from atc_py.options.compile_options import QuantBias
-    from atc_py.source import ModelView
+    from atc_py.source import SourceModel
     from atc_py.spec import Library
 
 __all__ = ["Judge", "Judgment"]
@@ -40,14 +40,14 @@ class Judgment:
     checked: Checked
 
     @property
-    def view(self) -> ModelView:
+    def model(self) -> SourceModel:
         """What is known of the file."""
-        return self.survey.view
+        return self.survey.model
 
     @property
     def faults(self) -> tuple[Diagnostic, ...]:
         """Return what contradicts ONNX."""
-        return self.view.faults
+        return self.model.faults
 
     def of(self, standing: Standing) -> dict[Hashable, Finding]:
         """Return the findings of one standing, by what tells them apart."""
@@ -99,5 +99,5 @@ class Judge:
 
     def of_survey(self, file: OnnxFile, survey: Survey) -> Judgment:
         """Judge a file that has been surveyed."""
-        checked = check_view(survey.view, self.conditions, self.specs, history())
+        checked = check_view(survey.model, self.conditions, self.specs, history())
         return Judgment(file, survey, checked)

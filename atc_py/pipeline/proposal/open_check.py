@@ -56,9 +56,9 @@ def open_check(
                 each if key_of(each) in certain else reserved(each, only, each.help)
                 for each in refused(best.judgment)
             ]
-            check = amended(check, known.view, lacks)
+            check = amended(check, known.model, lacks)
     elif check.standing not in {Standing.ERROR, Standing.UNKNOWN}:
-        check = amended(check, known.view, [*_reasons(known, best, proposal.count)])
+        check = amended(check, known.model, [*_reasons(known, best, proposal.count)])
     return replace(
         check,
         shape_hint=advice.text,
@@ -82,8 +82,8 @@ def _held_against(known: Judgment, witness: Judgment, text: str) -> ModelCheck:
     gone = known.faults_beyond(witness.faults)
     reason = Words(f"it is not so with {text}", f"取 {text} 时并非如此")
     undecided = {each: reserved(each, reason, _FIX) for each in refuted.values()}
-    check = without_errors(known.checked.check, known.view, undecided, gone)
-    return amended(check, known.view, [doubted(each, "", reason, _FIX) for each in gone])
+    check = without_errors(known.checked.check, known.model, undecided, gone)
+    return amended(check, known.model, [doubted(each, "", reason, _FIX) for each in gone])
 
 
 def _reasons(known: Judgment, best: Tried, count: int) -> Iterator[Finding]:

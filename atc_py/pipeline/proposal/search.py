@@ -89,7 +89,7 @@ class Search:
         self._errors = known.of(Standing.ERROR).keys()
         self.dims = open_dims(self._file.inputs)
         self._tried: dict[tuple[int | None, ...], Tried] = {}
-        self._nodes = max(1, len(known.view.nodes))
+        self._nodes = max(1, len(known.model.all_nodes))
         self._limit = min(_MOST_TRIALS, max(_FEWEST_TRIALS, _MOST_NODES // self._nodes))
 
     @property
@@ -104,7 +104,7 @@ class Search:
 
     def propose(self) -> Proposal:
         """Find the first choice that fits, or the best of those tried."""
-        told = hints(self._known.view, self.dims)
+        told = hints(self._known.model, self.dims)
         best: Tried | None = None
         for values in first_values(self.dims, told):
             best = self._better(values, best)

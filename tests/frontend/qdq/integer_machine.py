@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from atc_py.source.model import SourceModel, SourceNode
+    from atc_py.source import SourceModel, SourceNode
 
     Wide = npt.NDArray[np.int64]
 
@@ -85,7 +85,8 @@ class _Machine:
             self._zero[output.name] = int(attributes["offset"])
         elif node.op_type == "Reshape":
             self._zero[output.name] = self._zero.get(names[0], 0)
-        limits = np.iinfo(output.dtype.numpy) if output.dtype.is_integer else np.iinfo(np.int64)
+        dtype = output.required_dtype
+        limits = np.iinfo(dtype.numpy) if dtype.is_integer else np.iinfo(np.int64)
         found = self.values[output.name]
         assert limits.min <= found.min()
         assert found.max() <= limits.max

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from atc_py.frontend.folding.folded import FoldedModel
-    from atc_py.source import ModelView
-    from atc_py.source.model import SourceModel, SourceNode
+    from atc_py.source import SourceModel, SourceNode
 
     Array = npt.NDArray[Any]
 
@@ -161,7 +160,7 @@ class Sketch:
         """The model as lowering sees it."""
         return self.folded(folder, **shapes).to_source()
 
-    def view(self, folder: Path) -> ModelView:
+    def view(self, folder: Path) -> SourceModel:
         """The model as checking sees it, open extents left open."""
         from atc_py.frontend.folding.survey import survey
 

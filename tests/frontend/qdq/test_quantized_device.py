@@ -97,7 +97,9 @@ def residual(kind: npt.DTypeLike, zero: int, opset: int) -> tuple[Network, dict[
 @OPSETS
 def test_a_residual_network(tmp_path: Path, kind: npt.DTypeLike, zero: int, opset: int) -> None:
     network, feeds = residual(kind, zero, opset)
-    assert [each.outcome.value for each in network.folded(tmp_path).quantized] == ["integer"] * 3
+    assert [each.outcome.value for each in network.folded(tmp_path).source.quantized] == [
+        "integer"
+    ] * 3
     ours, theirs = network.run(tmp_path, feeds)
     within_a_step(ours["y"], theirs["y"])
 
@@ -141,7 +143,7 @@ def test_attention(tmp_path: Path, kind: npt.DTypeLike, zero: int, opset: int) -
     scores = n.pair(n.op("MatMul", query, key), 0.1)
     shares = n.op("Softmax", n.op("Mul", scores, n.weight(0.35)), axis=-1)
     n.hand_out(n.op("MatMul", n.pair(shares, 1 / 128), value), 0.03)
-    told = n.folded(tmp_path).quantized
+    told = n.folded(tmp_path).source.quantized
     assert [each.outcome.value for each in told] == ["integer"] * 5
     ours, theirs = n.run(tmp_path, {"x": n.near_codes((1, steps, depth), 0.02)})
     within_a_step(ours["y"], theirs["y"])
@@ -209,5 +211,5 @@ def test_what_onnxruntime_quantizes(
     assert lost < 0.1 * np.ptp(real)
     from atc_py.frontend.reading.read import read_model
 
-    told = read_model(path).fold({}).quantized
+    told = read_model(path).fold({}).source.quantized
     assert [each.outcome.value for each in told] == ["integer"] * 4

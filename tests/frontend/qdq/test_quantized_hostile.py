@@ -162,7 +162,7 @@ def test_sums_over_an_open_extent_stay_in_floats_until_it_is_known(tmp_path: Pat
     assert told.outcome is Outcome.FLOAT
     assert told.reason is not None
     assert "over an extent that is open" in told.reason.en
-    (told,) = s.folded(tmp_path, a=(2, 3, 5), b=(2, 5, 4)).quantized
+    (told,) = s.folded(tmp_path, a=(2, 3, 5), b=(2, 5, 4)).source.quantized
     assert told.outcome is Outcome.INTEGER
 
 

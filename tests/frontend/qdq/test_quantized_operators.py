@@ -64,7 +64,7 @@ def test_qlinearconv(
     scales = np.linspace(0.005, 0.01, 6) if channels else 0.01
     s = linear_convolution(kind, zero, scales, opset)
     folded = s.folded(tmp_path)
-    assert [(each.op_type, each.outcome) for each in folded.quantized] == [
+    assert [(each.op_type, each.outcome) for each in folded.source.quantized] == [
         ("QLinearConv", Outcome.INTEGER)
     ]
     model = folded.to_source()
@@ -93,7 +93,7 @@ def test_qlinearmatmul(
     inputs = [s.input("x", [5, 12], kind), *s.scales(0.02, zero, kind)]
     inputs += [w, *s.scales(0.01, middle, other), *s.scales(0.4, zero, kind)]
     s.output(s.op("QLinearMatMul", *inputs, to="y"), kind)
-    assert [each.op_type for each in s.folded(tmp_path).quantized] == ["QLinearMatMul"]
+    assert [each.op_type for each in s.folded(tmp_path).source.quantized] == ["QLinearMatMul"]
     compared(s, tmp_path, {"x": numbers((5, 12), kind)})
 
 
@@ -220,7 +220,7 @@ def test_matmulinteger_is_exact(
         s.weight(b[1], b[0]),
     ]
     s.output(s.op("MatMulInteger", *inputs, to="y"), I32)
-    assert [each.outcome for each in s.folded(tmp_path).quantized] == [Outcome.INTEGER]
+    assert [each.outcome for each in s.folded(tmp_path).source.quantized] == [Outcome.INTEGER]
     compared(s, tmp_path, feeds, steps=0)
 
 

@@ -135,7 +135,7 @@ def test_a_layer_without_integer_form_stays_in_floats(tmp_path: Path, case: str)
     s = Sketch()
     s.output(make(s))
     folded = s.folded(tmp_path)
-    (told,) = folded.quantized
+    (told,) = folded.source.quantized
     assert told.outcome is Outcome.FLOAT
     assert told.reason is not None
     assert reason in told.reason.en
@@ -162,7 +162,7 @@ def test_layers_that_are_folded_are_not_told(tmp_path: Path) -> None:
     )
     s.output(s.op("Add", y, s.qdq(s.input("x", (2, 2)), 0.5)))
     folded = s.folded(tmp_path)
-    assert folded.quantized == ()
+    assert folded.source.quantized == ()
     assert "MatMul" not in operators(folded.to_source())
 
 

@@ -348,5 +348,5 @@ def test_a_model_without_quantization_is_left_alone(tmp_path: Path, monkeypatch:
     s = Sketch()
     s.output(s.op("Relu", s.input("x", [2, 3])))
     folded = s.folded(tmp_path)
-    assert folded.quantized == ()
+    assert folded.source.quantized == ()
     assert operators(folded.to_source()) == ["Relu"]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from atc_py.frontend.folding.graph import WorkGraph, WorkNode
-    from atc_py.source.model import SourceAttr
+    from atc_py.source import SourceAttr
 
 __all__ = ["is_opened", "open_operators", "result_scale_at"]
 

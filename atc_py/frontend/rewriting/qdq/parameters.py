@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from atc_py.frontend.folding.graph import WorkGraph, WorkNode
-    from atc_py.source.model import SourceAttr
+    from atc_py.source import SourceAttr
 
 __all__ = ["MIDDLE", "Parameters", "read_parameters"]
 

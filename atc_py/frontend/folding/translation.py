@@ -1,0 +1,247 @@
+"""From a working graph to the nodes and tensors of a source model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from atc_py.diag import Sink
+from atc_py.diag.codes import BAD_MODEL
+from atc_py.frontend.folding.vanishing import vanishing
+from atc_py.frontend.reading.attributes import seen_attributes
+from atc_py.frontend.reading.signatures import is_optional_output, type_contradiction
+from atc_py.frontend.reading.tensors import element_name, output_fault
+from atc_py.frontend.typing.infer import own_complaint
+from atc_py.frontend.typing.type_corrections import known_type
+from atc_py.source import SourceBranch, SourceNode, SourceTensor, scope_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from collections.abc import Set as AbstractSet
+
+    from atc_py.diag import Diagnostic
+    from atc_py.frontend.folding.graph import WorkGraph, WorkNode
+    from atc_py.frontend.folding.if_branches import Branch, FoldedGraph
+    from atc_py.frontend.folding.vanishing import Vanishing
+    from atc_py.frontend.reading.tensors import TensorReader
+
+__all__ = ["Translation", "translate"]
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """A graph in the terms of the source model.
+
+    Attributes:
+        inputs: the tensors that are fed, in the file's order.
+        outputs: the tensors that the graph returns, each once.
+        nodes: the nodes, producers first.
+        faults: the findings that contradict ONNX, as far as no choice of dims changes that.
+        doubts: those at nodes that may fold away once every dim is known.
+    """
+
+    inputs: tuple[SourceTensor, ...]
+    outputs: tuple[SourceTensor, ...]
+    nodes: tuple[SourceNode, ...]
+    faults: tuple[Diagnostic, ...]
+    doubts: tuple[Diagnostic, ...]
+
+
+def translate(folded: FoldedGraph, tensors: TensorReader) -> Translation:
+    """Return the nodes of a graph and of its branches, and what in them contradicts ONNX.
+
+    Args:
+        folded: the graph, inferred and folded as far as it can be.
+        tensors: reads the tensors of attributes.
+    """
+    sink = Sink()
+    translator = _Translator(folded, tensors, sink)
+    inputs = tuple(translator.value(name) for name in folded.graph.inputs)
+    translator.trace([tensor.name for tensor in inputs if tensor.is_open])
+    nodes = translator.nodes("", vanishing(folded))
+    outputs = translator.outputs()
+    found = _once((*folded.faults, *sink.errors))
+    doubtful = _doubtful_places([each for node in nodes for each in node.with_inner])
+    doubts = tuple(each for each in found if each.place and each.place.node in doubtful)
+    faults = tuple(each for each in found if each not in doubts)
+    return Translation(inputs, outputs, nodes, faults, doubts)
+
+
+def _doubtful_places(nodes: Sequence[SourceNode]) -> set[int]:
+    """Return the positions in the file of nodes that may all fold away once inputs are fixed."""
+    gone = {each.index for each in nodes if each.vanishes and each.open_inputs}
+    return gone - {each.index for each in nodes if not (each.vanishes and each.open_inputs)}
+
+
+def _once(faults: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Return each fault once: a node can be looked at in several rounds."""
+    return tuple(dict.fromkeys(faults))
+
+
+class _Translator:
+    """A maker of the nodes and tensors of one graph.
+
+    The translator of a branch takes what the branch captures from that of the graph around it.
+    The open inputs that a value depends on are kept as a set of bits by the value's name.
+    """
+
+    def __init__(
+        self,
+        folded: FoldedGraph,
+        tensors: TensorReader,
+        sink: Sink,
+        around: tuple[_Translator, WorkNode] | None = None,
+    ) -> None:
+        self._folded = folded
+        self._graph: WorkGraph = folded.graph
+        self._tensors = tensors
+        self._sink = sink
+        self._used = self._graph.used_names()
+        self._values: dict[str, SourceTensor] = {}
+        self._open_bits: dict[str, int] = {}
+        self._open_inputs: Sequence[str] = ()
+        self._sets: dict[int, tuple[str, ...]] = {0: ()}
+        self._settling: AbstractSet[str] = frozenset()
+        if around is not None:
+            outer, holder = around
+            self._open_bits.update(outer._open_bits)  # noqa: SLF001  (another of this class)
+            self._open_inputs = outer._open_inputs  # noqa: SLF001
+            self._capture(outer, holder)
+
+    def trace(self, open_inputs: Sequence[str]) -> None:
+        """Note of each node on which of these inputs it depends."""
+        self._open_inputs = open_inputs
+        self._open_bits = {name: 1 << position for position, name in enumerate(open_inputs)}
+
+    def nodes(
+        self, scope: str, fate: Vanishing, *, all_vanish: bool = False
+    ) -> tuple[SourceNode, ...]:
+        """Return the nodes.
+
+        Args:
+            scope: the subgraph that they stand in.
+            fate: what of the graph vanishes.
+            all_vanish: whether the graph is a branch of an If that does.
+        """
+        self._settling = fate.settling
+        # Values read before are inputs of the graph or captured; none of these settles anew.
+        return tuple(
+            self._node(node, scope, fate, vanishes=all_vanish or node in fate.nodes)
+            for node in self._graph.nodes
+        )
+
+    def outputs(self) -> tuple[SourceTensor, ...]:
+        """Return what the graph returns; a dtype other than the declared one is reported."""
+        found = [self.value(name) for name in dict.fromkeys(self._graph.outputs)]
+        for tensor in found:
+            dtype = tensor.dtype
+            fault = None if dtype is None else output_fault(self._graph, tensor.name, dtype)
+            if fault is not None:
+                self._sink.add(fault)
+        return tuple(found)
+
+    def value(self, name: str) -> SourceTensor:
+        """Return the value called `name`."""
+        if name not in self._values:
+            self._values[name] = self._make_value(name)
+        return self._values[name]
+
+    def _capture(self, outer: _Translator, holder: WorkNode) -> None:
+        """Share with the graph around a branch what the branch takes from there.
+
+        Lowering finds the target value of a captured tensor by the tensor itself. One without a
+        type is never lowered, so of it the branch has what its own graph knows.
+        """
+        for name in holder.captured:
+            tensor = outer.value(name)
+            if tensor.is_typed:
+                self._values[name] = tensor
+
+    def _node(self, node: WorkNode, scope: str, fate: Vanishing, *, vanishes: bool) -> SourceNode:
+        """Return one node with its branches."""
+        bits = 0
+        for name in node.reads:
+            bits |= self._open_bits.get(name, 0)
+        for name in node.writes:
+            self._open_bits[name] = bits
+        schema = node.schema
+        inputs = tuple(self.value(name) if name else None for name in node.inputs)
+        outputs = tuple(
+            self.value(name) if name and self._is_asked_for(node, position) else None
+            for position, name in enumerate(node.outputs)
+        )
+        self._look_for_faults(node, inputs, outputs)
+        branches = self._folded.branches.get(node, ())
+        return SourceNode(
+            index=node.index,
+            name=node.name,
+            op_type=node.op_type,
+            domain=node.domain,
+            opset=node.opset,
+            since_version=1 if schema is None else schema.since_version,
+            inputs=inputs,
+            outputs=outputs,
+            attributes=seen_attributes(node, self._tensors),
+            scope=scope,
+            open_inputs=self._names(bits),
+            vanishes=vanishes,
+            branches={
+                branch.name: self._branch(
+                    node,
+                    branch,
+                    scope_name(branch.name, node.name, node.index, scope),
+                    vanishing(branch.folded, fate.settling),
+                    vanishes=vanishes,
+                )
+                for branch in branches
+            },
+        )
+
+    def _branch(
+        self, node: WorkNode, branch: Branch, scope: str, fate: Vanishing, *, vanishes: bool
+    ) -> SourceBranch:
+        """Return a branch of a node."""
+        inner = _Translator(branch.folded, self._tensors, self._sink, (self, node))
+        nodes = inner.nodes(scope, fate, all_vanish=vanishes)
+        return SourceBranch(nodes, tuple(map(inner.value, branch.folded.graph.outputs)))
+
+    def _is_asked_for(self, node: WorkNode, position: int) -> bool:
+        """Return True if an output is used or required; exporters name optional ones needlessly."""
+        return node.outputs[position] in self._used or not is_optional_output(node, position)
+
+    def _look_for_faults(
+        self,
+        node: WorkNode,
+        inputs: Sequence[SourceTensor | None],
+        outputs: Sequence[SourceTensor | None],
+    ) -> None:
+        """Report what contradicts ONNX's definition of the operator."""
+        if node in self._graph.unsound:
+            return
+        dtypes = [tensor.dtype if tensor else None for tensor in inputs]
+        complaint = type_contradiction(node, dtypes)
+        silent = any(tensor and (tensor.dims is None or not tensor.element) for tensor in outputs)
+        if complaint is None and silent:
+            complaint = own_complaint(self._graph, node)
+        if complaint is not None:
+            self._sink.add(BAD_MODEL.diagnostic(complaint, place=node.place))
+
+    def _names(self, bits: int) -> tuple[str, ...]:
+        """Return the open inputs that a set of bits stands for."""
+        if bits not in self._sets:
+            self._sets[bits] = tuple(
+                name for position, name in enumerate(self._open_inputs) if bits >> position & 1
+            )
+        return self._sets[bits]
+
+    def _make_value(self, name: str) -> SourceTensor:
+        """Return a new value."""
+        const = self._graph.consts.get(name)
+        if const is not None:
+            return SourceTensor(name, const.dtype.value, const.shape, const)
+        known = self._graph.foreign.get(name) or known_type(self._graph, name)
+        if name in self._graph.kinds or known is None:
+            kind = self._graph.kinds.get(name, "")
+            return SourceTensor(name, kind, None, settles=name in self._settling)
+        element = element_name(known.element) if known.element else ""
+        return SourceTensor(name, element, known.dims, settles=name in self._settling)
