@@ -33,7 +33,7 @@ def surveyed(
 
 
 def only(view: SourceModel, op_type: str) -> SourceNode:
-    (found,) = (each for each in view.nodes if each.op_type == op_type)
+    (found,) = (each for each in view.all_nodes if each.op_type == op_type)
     return found
 
 
@@ -75,14 +75,14 @@ def test_open_inputs_are_those_that_a_node_depends_on(tmp_path: Path) -> None:
         node("Add", ["a", "w"], ["c"]),
     ]
     view = surveyed(onnx_files.model(nodes, inputs, ["a", "b", "c"]), tmp_path)
-    assert [each.open_inputs for each in view.nodes] == [("x",), (), ("x", "w")]
+    assert [each.open_inputs for each in view.all_nodes] == [("x",), (), ("x", "w")]
 
 
 def test_constants_are_known_and_folded_away(tmp_path: Path) -> None:
     nodes = [node("Neg", ["w"], ["k"]), node("Add", ["x", "k"], ["y"])]
     proto = onnx_files.model(nodes, {"x": (FLOAT, [3])}, ["y"], {"w": np.ones(3, np.float32)})
     view = surveyed(proto, tmp_path)
-    (add,) = view.nodes
+    (add,) = view.all_nodes
     constant = add.inputs[1]
     assert constant is not None
     assert constant.const is not None
@@ -110,7 +110,7 @@ def test_node_that_breaks_onnx_is_a_fault_and_the_rest_is_known(
     assert [(fault.code, fault.place and fault.place.node_name) for fault in view.faults] == [
         (BAD_MODEL, "bad")
     ]
-    relus = [each for each in view.nodes if each.op_type == "Relu"]
+    relus = [each for each in view.all_nodes if each.op_type == "Relu"]
     assert [dims(each) for each in relus] == [(1, 3, 4, 4), None]
 
 
@@ -160,7 +160,7 @@ def test_constant_that_is_too_large_is_a_fault(tmp_path: Path) -> None:
     proto = onnx_files.model(nodes, {"x": (FLOAT, [1])}, ["y"], weights)
     view = surveyed(proto, tmp_path)
     assert [fault.code for fault in view.faults] == [FOLD_TOO_LARGE]
-    assert [each.op_type for each in view.nodes] == ["ConstantOfShape", "Add"]
+    assert [each.op_type for each in view.all_nodes] == ["ConstantOfShape", "Add"]
 
 
 def branching(inner: str = "Relu") -> onnx.ModelProto:
@@ -179,14 +179,14 @@ def branching(inner: str = "Relu") -> onnx.ModelProto:
 
 def test_branches_are_looked_into(tmp_path: Path) -> None:
     view = surveyed(branching(), tmp_path)
-    assert [each.op_type for each in view.nodes] == ["If", "Neg", "Relu", "Abs"]
-    assert [each.scope for each in view.nodes] == [
+    assert [each.op_type for each in view.all_nodes] == ["If", "Neg", "Relu", "Abs"]
+    assert [each.scope for each in view.all_nodes] == [
         "",
         'else_branch of "choose"',
         'then_branch of "choose"',
         "",
     ]
-    assert {each.op_type: dims(each) for each in view.nodes} == dict.fromkeys(
+    assert {each.op_type: dims(each) for each in view.all_nodes} == dict.fromkeys(
         ("If", "Relu", "Neg", "Abs"), (None, 3, 4, 4)
     )
     assert only(view, "Relu").open_inputs == ("x",)
@@ -211,8 +211,8 @@ def nested(depth: int) -> onnx.ModelProto:
 
 def test_nested_branches_are_looked_into_in_full(tmp_path: Path) -> None:
     view = surveyed(nested(5), tmp_path)
-    assert sum(each.op_type == "Relu" for each in view.nodes) == 2**5
-    assert all(dims(each) == (2,) for each in view.nodes)
+    assert sum(each.op_type == "Relu" for each in view.all_nodes) == 2**5
+    assert all(dims(each) == (2,) for each in view.all_nodes)
 
 
 def test_loop_is_one_node_of_unknown_result(tmp_path: Path) -> None:
@@ -232,8 +232,8 @@ def test_loop_is_one_node_of_unknown_result(tmp_path: Path) -> None:
     nodes = [node("Loop", ["n", "", "x"], ["y"], body=body)]
     inputs: onnx_files.Ports = {"x": (FLOAT, [2]), "n": (onnx_files.INT64, [])}
     view = surveyed(onnx_files.model(nodes, inputs, ["y"]), tmp_path)
-    assert [each.op_type for each in view.nodes] == ["Loop"]
-    assert view.nodes[0].attributes["body"] == "<graph>"
+    assert [each.op_type for each in view.all_nodes] == ["Loop"]
+    assert view.all_nodes[0].attributes["body"] == "<graph>"
 
 
 def test_output_that_is_declared_with_another_dtype_is_a_fault(tmp_path: Path) -> None:

@@ -38,11 +38,11 @@ def surveyed(*nodes: onnx.NodeProto, folder: Path, ends: tuple[str, ...] = ("y",
 
 
 def vanishing(view: SourceModel) -> set[str]:
-    return {each.name for each in view.nodes if each.vanishes}
+    return {each.name for each in view.all_nodes if each.vanishes}
 
 
 def settling(view: SourceModel) -> set[str]:
-    seen = (tensor for each in view.nodes for tensor in (*each.inputs, *each.outputs))
+    seen = (tensor for each in view.all_nodes for tensor in (*each.inputs, *each.outputs))
     return {tensor.name for tensor in seen if tensor is not None and tensor.settles}
 
 

@@ -1,56 +1,85 @@
-"""Nodes of opsets that are not listed compile in the form of one that is, with the same numbers."""
+"""Restating refers to the nodes themselves; lowering asks a tensor for the type that it needs."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from pathlib import Path
 
-import numpy as np
 import pytest
 
-import atc_py
-from atc_py.diag.codes import OPERATOR_RESTATED
-from tests.check.checks import residual_network
-from tests.end_to_end import one_node_model, run_with_atc_py, run_with_onnxruntime
+from atc_py.check.restating import Placement
+from atc_py.diag import AtcError
+from atc_py.diag.codes import INTERNAL
+from atc_py.lowering.lower import lower_model
+from atc_py.lowering.restated import restated
+from atc_py.source import SourceBranch, SourceModel, SourceNode, SourceTensor
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-KEEP = "must_keep_origin_dtype"
+X = SourceTensor("x", "float32", (2, None))
+Y = SourceTensor("y", "float32", (2, None))
 
 
-@pytest.mark.parametrize("opset", [13, 14, 17, 21])
-def test_residual_network_of_a_newer_opset_computes_the_same(opset: int, tmp_path: Path) -> None:
-    model = residual_network(opset)
-    image = np.random.default_rng(1).standard_normal((1, 3, 8, 8), dtype=np.float32)
-    expected = run_with_onnxruntime(model, {"x": image})["y"]
-    found = run_with_atc_py(model, {"x": image}, tmp_path, precision_mode=KEEP)["y"]
-    np.testing.assert_allclose(found, expected, rtol=0, atol=2e-6 * np.abs(expected).max())
-    done = atc_py.convert(tmp_path / "model.onnx", tmp_path / "again.om")
-    codes = {finding.code for finding in done.check.findings}
-    assert (OPERATOR_RESTATED in codes) is (opset > 13)
+def relu(scope: str = "") -> SourceNode:
+    return SourceNode(0, "n", "Relu", "", 14, 14, (X,), (Y,), scope=scope)
+
+
+def model(*nodes: SourceNode) -> SourceModel:
+    return SourceModel(Path("m.onnx"), "m", {"": 14}, (X,), (Y,), nodes, len(nodes))
+
+
+def test_only_the_node_that_was_placed_is_restated() -> None:
+    one, other = relu(), relu()
+    form = replace(one, opset=13, since_version=13)
+    source = restated(model(other, one), [Placement(14, other, other), Placement(13, one, form)])
+    assert source.nodes == (other, form)
+
+
+def test_nodes_of_branches_are_restated_in_their_branches() -> None:
+    inner, untouched = relu("then_branch"), relu("else_branch")
+    form = replace(inner, opset=13)
+    branches = {"then_branch": SourceBranch((inner,), (Y,))}
+    branches["else_branch"] = SourceBranch((untouched,), (Y,))
+    choice = replace(relu(), op_type="If", branches=branches)
+    assert model(choice).all_nodes == (choice, inner, untouched)
+    source = restated(model(choice), [None, Placement(13, inner, form), None])
+    assert source.all_nodes[1:] == (form, untouched)
+
+
+def test_model_in_which_nothing_is_restated_stays_the_same() -> None:
+    source = model(relu())
+    assert restated(source, [Placement(14, source.nodes[0], source.nodes[0]), None]) is source
 
 
 @pytest.mark.parametrize(
-    ("op_type", "opset", "constants", "attributes"),
+    ("tensor", "missing"),
     [
-        ("Unsqueeze", 13, {"axes": np.array([0, -1])}, {}),
-        ("Reshape", 14, {"shape": np.array([0, -1])}, {"allowzero": 0}),
-        ("Reshape", 14, {"shape": np.array([4, 6])}, {"allowzero": 1}),
-        ("Pad", 18, {"pads": np.array([0, 1, 0, 0, 2, 0])}, {}),
-        ("Relu", 14, {}, {}),
-        ("Softmax", 13, {}, {}),
+        (SourceTensor("y", "", (2, 3)), "element type"),
+        (SourceTensor("y", "string", (2, 3)), "element type"),
+        (SourceTensor("y", "float32", None), "rank"),
     ],
 )
-def test_node_in_a_newer_form_computes_the_same(
-    op_type: str,
-    opset: int,
-    constants: dict[str, Any],
-    attributes: dict[str, Any],
-    tmp_path: Path,
-) -> None:
-    x = np.random.default_rng(2).standard_normal((2, 3, 4), dtype=np.float32)
-    model = one_node_model(op_type, {"x": x}, opset, constants=constants, **attributes)
-    expected = run_with_onnxruntime(model, {"x": x})["y0"]
-    found = run_with_atc_py(model, {"x": x}, tmp_path, precision_mode=KEEP)["y0"]
-    assert found.shape == expected.shape
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
+def test_type_that_lowering_needs_must_be_known(tensor: SourceTensor, missing: str) -> None:
+    assert not tensor.is_typed
+    with pytest.raises(AtcError) as caught:
+        _ = tensor.required_dtype, tensor.shape
+    (found,) = caught.value.diagnostics
+    assert found.code is INTERNAL
+    assert found.message == f'the {missing} of "y" is not known'
+
+
+def test_output_that_nothing_uses_needs_no_type() -> None:
+    parts = (Y, SourceTensor("rest", "", None))
+    split = SourceNode(0, "n", "Split", "", 13, 13, (X,), parts, {"axis": 0})
+    assert len(lower_model(model(replace(split, op_type="Relu"))).nodes[0].outputs) == 1
+
+
+def test_tensors_beyond_the_limits_have_no_type() -> None:
+    assert not SourceTensor("t", "float32", (1,) * 33).is_typed
+    assert not SourceTensor("t", "float32", (2**20, 2**20)).is_typed
+    assert SourceTensor("t", "float32", (2**20, None)).is_typed
+
+
+def test_a_branch_reads_what_it_takes_from_around_it() -> None:
+    made = SourceTensor("made", "float32", (2, None))
+    nodes = (replace(relu(), outputs=(made,)), replace(relu(), inputs=(made,), outputs=(Y,)))
+    choice = replace(relu(), inputs=(), branches={"then_branch": SourceBranch(nodes, (Y, X))})
+    assert list(dict.fromkeys(choice.reads)) == [X]
