@@ -6,8 +6,9 @@ __all__ = ["DOCUMENTS", "json_lines"]
 
 DOCUMENTS: dict[str, str] = {
     "check": "version, tool, verdict, models, counts, precision_mode, soc, options, lang, baseline",
-    "compare": "model, soc, precision_mode, samples, engines, stopped, first_bad, outputs, layers, "
-    "device_alone, original_alone, suggestion, seconds, bytes, warnings, diagnostics",
+    "compare": "model, soc, precision_mode, samples, engines, original_form, stopped, first_bad, "
+    "verdict, outputs, own_errors, layers, device_alone, original_alone, suggestion, seconds, "
+    "bytes, warnings, diagnostics",
     "convert": "model, output, soc, precision_mode, findings, warnings, file_nodes, "
     "source_operators, target_operators, engines, kernels, launches, launches_unfused, passes, "
     "fusion_result, precision, layout, stages, weights_in, weights_out, file_bytes, memory, "
@@ -27,7 +28,8 @@ DOCUMENTS: dict[str, str] = {
     "ops validate": "specifications, diagnostics",
     "profile": "model, calibration, socs",
     "profile --calibrate": "soc, measurements, factors, error_before, error_after, operators",
-    "quantize": "model, output, data, format, opset, layers, nodes, bytes_before, bytes_after",
+    "quantize": "model, output, data, format, opset, layers, nodes, bytes_before, bytes_after, "
+    "quant_bias",
     "run": "outputs, comparisons, nodes, seconds, warnings, diagnostics",
 }
 """Names in the document of each command that is done, in brackets those of each of a list."""

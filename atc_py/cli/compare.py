@@ -86,8 +86,8 @@ def compare(  # noqa: PLR0913  (one parameter an option)
 ) -> None:
     """Compile MODEL, an ONNX file, and compare each layer with the original.
 
-    The original runs as it is, in onnxruntime or in onnx's own evaluator; the compiled model runs
-    on the simulated NPU. A layer of floats or of quantized codes fails if its relative distance is
+    The original runs as it is, in onnxruntime or onnx's evaluator, the compiled model on the
+    simulated NPU. A layer of floats or of quantized codes fails if its relative distance is
     over 0.05 or values are lost to NaN or infinity, one of other integers if over 1 % differ. An
     error is introduced at a layer if it is more than twice the largest error among the layer's
     inputs; an error of the original itself is taken out and reported.
@@ -100,8 +100,7 @@ def compare(  # noqa: PLR0913  (one parameter an option)
     from atc_py.compare.targets import missed_by_all, missed_targets, read_targets
 
     form = options.report_format(form, as_json=as_json)
-    least = read_targets(targets)
-    path, keep = _files(model, output, suggest)
+    least, (path, keep) = read_targets(targets), _files(model, output, suggest)
     with progress(quiet=form == "json", lines=keep is not None) as on_stage:
         done = atc_py.compare_model(
             model, inputs=inputs, samples=samples, seed=seed, soc=soc,
@@ -112,11 +111,17 @@ def compare(  # noqa: PLR0913  (one parameter an option)
     written = _suggestion_line(done, keep)
     findings = [*missed_targets(done, least), *missed_by_all(done)]
     _report(done, findings, form, path, as_json=as_json)
-    if written and not as_json and (form == "text" or path is not None):
-        print_line(written)
-    print_diagnostics(() if as_json else (*done.warnings, *findings), as_json=False)
+    if not as_json:
+        _say(written if form == "text" or path is not None else "", (*done.warnings, *findings))
     if findings:
         context.exit(findings[0].code.exit)
+
+
+def _say(line: str, findings: Iterable[Diagnostic]) -> None:
+    """Print the line on the suggestion, if any, and the findings."""
+    if line:
+        print_line(line)
+    print_diagnostics(findings, as_json=False)
 
 
 def _files(model: Path, output: str | None, suggest: str | None) -> tuple[Path | None, Path | None]:

@@ -219,7 +219,7 @@ def test_output_of_a_dead_branch_is_an_error() -> None:
 def test_extents_of_the_run_take_memory_of_the_run() -> None:
     text = """graph @g phase laid_out {
       input %x : float32[4,5] ND
-      %i = NonZero(%x) : int64[2,?] ND engine=aicpu
+      %i = NonZero(%x) {transpose=true} : int64[2,?] ND engine=aicpu
       %t = TransposeD(%i) {perm=[1,0]} : int64[?,2] ND engine=aicore
       %n = Neg(%x) : float32[4,5] ND engine=aicore
       %j = Flatten(%t) {axis=1} : int64[?,2] ND engine=local

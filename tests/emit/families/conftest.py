@@ -81,7 +81,8 @@ def _verified(
 ) -> list[Checked]:
     for node in graph.nodes:
         for value in node.outputs:
-            graph.add_output(value)
+            if not value.is_used:
+                graph.add_output(value)
     kernels = emit_kernels(graph, find_soc(soc), templates)
     contents = PackageContents("test", soc, kernels=kernels.files, kernel_of=kernels.kernel_of)
     path = folder / f"{graph.name}.om"
