@@ -47,10 +47,6 @@ FOLDED: dict[str, tuple[list[onnx.NodeProto], dict[str, Any]]] = {
         [node("OneHot", ["i", "s", "v"], ["c"], name="big")],
         {"i": ints(1), "s": ints(HUGE), "v": np.array([0, 1], np.float32)},
     ),
-    "Resize": (
-        [node("Resize", ["a", "", "", "s"], ["c"], name="big", mode="nearest")],
-        {"a": ONE, "s": ints(HUGE)},
-    ),
 }  # fmt: skip
 
 
