@@ -41,7 +41,7 @@ _SIGNALS = {
 
 
 def diagnostics_page() -> Iterator[str]:
-    """Every code with its meaning and remedy."""
+    """Yield every code with its meaning and remedy."""
     yield "# Diagnostics"
     yield ""
     yield "`atc-py explain CODE` prints one of these. Exit statuses:"
@@ -67,7 +67,7 @@ def diagnostics_page() -> Iterator[str]:
 
 
 def cli_page() -> Iterator[str]:
-    """The help text of every command, and what they print as JSON."""
+    """Yield the help text of every command, and what they print as JSON."""
     yield "# Command line"
     yield ""
     yield from json_lines()
@@ -90,7 +90,7 @@ def cli_page() -> Iterator[str]:
 def _contexts(
     command: click.Command, name: str, parent: click.Context | None
 ) -> Iterator[click.Context]:
-    """The command's context and those of the commands below it."""
+    """Yield the command's context and those of the commands below it."""
     context = click.Context(
         command, parent, info_name=name, terminal_width=100, **command.context_settings
     )
@@ -101,7 +101,7 @@ def _contexts(
 
 
 def target_page() -> Iterator[str]:
-    """Target operators, passes and SoCs."""
+    """Yield target operators, passes and SoCs."""
     yield "# The target"
     yield ""
     yield "## Operators"
@@ -135,7 +135,7 @@ def target_page() -> Iterator[str]:
 
 
 def _operator_row(row: TargetOp) -> str:
-    """One line of the table of operators."""
+    """Return one line of the table of operators."""
     marks = [
         f"{o.name}{'?' * o.optional}{'*' * o.variadic}{'#' * o.value_depend}" for o in row.inputs
     ]
@@ -158,7 +158,7 @@ def _operator_row(row: TargetOp) -> str:
 
 
 def _attribute(attribute: Attribute) -> str:
-    """`name` of a required attribute, `name=default` of another."""
+    """Return `name` of a required attribute, `name=default` of another."""
     if attribute.default is None:
         return attribute.name
     default = attribute.default
@@ -175,7 +175,7 @@ PAGES = {
 
 
 def render(name: str) -> str:
-    """The text of a derived page."""
+    """Return the text of a derived page."""
     lines = ["<!-- Derived from the code; `make docs` writes it again. -->", "", *PAGES[name]()]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
@@ -191,7 +191,7 @@ def main() -> None:
 
 
 def _old(name: str) -> str:
-    """The page as it stands."""
+    """Return the page as it stands."""
     path = DOCS / name
     return path.read_text(encoding="utf-8") if path.exists() else ""
 

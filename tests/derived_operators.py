@@ -20,7 +20,7 @@ __all__ = ["operators_page", "spec_notes_page"]
 
 
 def operators_page() -> Iterator[str]:
-    """The operator specifications: a table of all, and a section for each."""
+    """Yield the operator specifications: a table of all, and a section for each."""
     specs = all_specs()
     yield "# Operators"
     yield ""
@@ -50,7 +50,7 @@ def spec_notes_page() -> Iterator[str]:
 
 
 def _notes(spec: OpSpec) -> Iterator[str]:
-    """The notes of one file."""
+    """Yield the notes of one file."""
     if spec.notes is None:
         return
     yield ""
@@ -64,7 +64,7 @@ def _notes(spec: OpSpec) -> Iterator[str]:
 
 
 def _row(spec: OpSpec) -> str:
-    """One line of the table."""
+    """Return one line of the table."""
     dtypes = first_dtypes(spec) if spec.inputs else []
     cells = (
         f"[{spec.op}](#{spec.op.lower()})",
@@ -79,7 +79,7 @@ def _row(spec: OpSpec) -> str:
 
 
 def _section(spec: OpSpec) -> Iterator[str]:
-    """Everything that the list says of one operator."""
+    """Yield everything that the list says of one operator."""
     yield ""
     yield f"## {spec.op}"
     yield ""
@@ -95,7 +95,7 @@ def _section(spec: OpSpec) -> Iterator[str]:
 
 
 def _list(title: str, rows: list[tuple[str, Words]]) -> Iterator[str]:
-    """A titled list; nothing where it is empty."""
+    """Yield a titled list; nothing where it is empty."""
     if not rows:
         return
     yield ""
@@ -106,7 +106,7 @@ def _list(title: str, rows: list[tuple[str, Words]]) -> Iterator[str]:
 
 
 def _escaped(text: str) -> str:
-    """`text` in which Markdown finds no marks of its own."""
+    """Return `text` in which Markdown finds no marks of its own."""
     for mark in "\\|*<":
         text = text.replace(mark, f"\\{mark}")
     return text

@@ -59,7 +59,7 @@ def one_node_model(
     outputs: int = 1,
     **attributes: Any,
 ) -> onnx.ModelProto:
-    """A model of one node.
+    """Return a model of one node.
 
     Args:
         op_type: the operator.
@@ -90,6 +90,6 @@ def one_node_model(
 
 
 def _info(name: str, array: Array) -> onnx.ValueInfoProto:
-    """The declaration of an input like `array`."""
+    """Return the declaration of an input like `array`."""
     dtype: np.dtype[Any] = array.dtype
     return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(dtype), array.shape)

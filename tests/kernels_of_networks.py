@@ -50,7 +50,7 @@ def main(arguments: list[str]) -> int:
 
 
 def networks(folder: Path) -> Iterator[Path]:
-    """The shared models, where they are, and the light networks with random weights."""
+    """Yield the shared models, where they are, and the light networks with random weights."""
     models = os.environ.get(_FOLDER)
     if models is not None:
         yield from sorted(Path(models).glob("*/model.onnx"))
@@ -62,7 +62,7 @@ def networks(folder: Path) -> Iterator[Path]:
 
 
 def line(path: Path, checked: list[Checked], seconds: float) -> str:
-    """`resnet50: 12 equal, 3 close (4.1 s)`."""
+    """Return `resnet50: 12 equal, 3 close (4.1 s)`."""
     counts = Counter(each.verdict.value for each in checked)
     listed = ", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items()))
     name = path.parent.name if path.stem == "model" else path.stem

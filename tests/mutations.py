@@ -51,7 +51,7 @@ class Result:
 
 
 def place_of(mutation: Mutation, root: Path = ROOT) -> Path:
-    """The file that holds the text of a mutation.
+    """Return the file that holds the text of a mutation.
 
     Raises:
         LookupError: the text is not there, or not there once.
@@ -67,7 +67,7 @@ def place_of(mutation: Mutation, root: Path = ROOT) -> Path:
 
 @cache
 def _texts(root: Path) -> list[tuple[Path, str]]:
-    """Every file that may be mutated, as it is without mutations."""
+    """Return every file that may be mutated, as it is without mutations."""
     paths = [path for folder in SOURCES for path in sorted((root / folder).rglob("*"))]
     kept = [path for path in paths if path.is_file() and "__pycache__" not in path.parts]
     return [(path, path.read_text(encoding="utf-8")) for path in kept]

@@ -32,7 +32,7 @@ def relaxed_specs(model: onnx.ModelProto) -> Path:
 
 @functools.cache
 def _folder(operators: frozenset[str]) -> Path:
-    """The folder for some operators; it lasts as long as the process."""
+    """Return the folder for some operators; it lasts as long as the process."""
     folder = Path(_temporary().name) / "_".join(sorted(operators))
     folder.mkdir()
     for operator in operators:
@@ -50,7 +50,7 @@ def _temporary() -> tempfile.TemporaryDirectory[str]:
 
 
 def _relaxed(spec: dict[str, Any]) -> dict[str, Any]:
-    """The specification without its limits."""
+    """Return the specification without its limits."""
     spec.pop("constraints", None)
     for row in (*spec["inputs"], *spec["outputs"]):
         for key in _OPERAND_LIMITS:

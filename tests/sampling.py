@@ -29,7 +29,7 @@ DEFAULT = 40
 
 
 def examples(whole: int) -> settings:
-    """Settings of a property: how many examples the whole sweep has."""
+    """Return settings of a property: how many examples the whole sweep has."""
     return settings(max_examples=whole if WHOLE in os.environ else max(whole // SHARE, 4))
 
 
@@ -40,7 +40,7 @@ def load_profile() -> None:
 
 
 def sampled(always: Iterable[Any], others: Iterable[Any]) -> list[Any]:
-    """Parameters of which the first are tried always, the others in the whole sweep.
+    """Return parameters of which the first are tried always, the others in the whole sweep.
 
     A tuple has a value for each parameter.
     """

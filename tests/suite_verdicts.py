@@ -42,12 +42,12 @@ class Reason:
 
 
 def cases() -> list[Path]:
-    """The models of all cases, by name."""
+    """Return the models of all cases, by name."""
     return sorted(SUITE.glob("*/*/model.onnx"))
 
 
 def verdict_lines(mode: str = "allow_fp32_to_fp16") -> Iterator[str]:
-    """The table: cases by verdict, then each rule that refuses some, with their number."""
+    """Yield the table: cases by verdict, then each rule that refuses some, with their number."""
     verdicts: Counter[Standing] = Counter()
     refused: dict[Reason, list[str]] = defaultdict(list)
     for path in cases():
@@ -65,14 +65,14 @@ def verdict_lines(mode: str = "allow_fp32_to_fp16") -> Iterator[str]:
 
 
 def _reasons(model: ModelCheck) -> Iterator[Reason]:
-    """The rules that a model breaks."""
+    """Yield the rules that a model breaks."""
     for finding in model.findings:
         if finding.standing is Standing.ERROR:
             yield _reason(finding)
 
 
 def _reason(finding: Finding) -> Reason:
-    """The rule of a finding."""
+    """Return the rule of a finding."""
     return Reason(finding.rule, finding.source, finding.allowed.en)
 
 

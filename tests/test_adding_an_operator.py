@@ -56,7 +56,7 @@ for name in sys.argv[1:]:
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the project with the page's files in their places."""
+    """Return a copy of the project with the page's files in their places."""
     root = tmp_path_factory.mktemp("tree")
     for folder in ("atc_py", "op_specs", "templates"):
         shutil.copytree(ROOT / folder, root / folder, ignore=shutil.ignore_patterns("__pycache__"))

@@ -18,7 +18,7 @@ its version: by what Python itself does, each of them imports the root."""
 
 
 def modules_of(root: Path) -> dict[str, str]:
-    """Text of every module of the package below `root`, by dotted name."""
+    """Return text of every module of the package below `root`, by dotted name."""
     found = {}
     for path in sorted((root / "atc_py").rglob("*.py")):
         parts = path.relative_to(root).with_suffix("").parts
@@ -28,7 +28,7 @@ def modules_of(root: Path) -> dict[str, str]:
 
 
 def imports_of(name: str, text: str, modules: Mapping[str, str]) -> set[str]:
-    """The modules that one imports anywhere in its text."""
+    """Return the modules that one imports anywhere in its text."""
     found = set()
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
@@ -40,7 +40,7 @@ def imports_of(name: str, text: str, modules: Mapping[str, str]) -> set[str]:
 
 
 def circles(modules: Mapping[str, str]) -> list[set[str]]:
-    """The sets of modules each of which reaches all others of its set by imports."""
+    """Return the sets of modules each of which reaches all others of its set by imports."""
     graph = {name: imports_of(name, text, modules) for name, text in modules.items()}
     left = dict(graph)
     # What imports nothing that is left, or is imported by nothing that is left, is in no circle.

@@ -49,7 +49,7 @@ SIM = {"diag", "tensor", "system.memory_limit", "target", "package", "device"}
 
 
 def imported_names(text: str) -> Iterator[str]:
-    """Dotted names of all imports, also those inside functions and for type checking."""
+    """Yield dotted names of all imports, also those inside functions and for type checking."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -80,7 +80,7 @@ def layer_violations(module: str, text: str) -> list[str]:
 
 
 def module_name(path: Path) -> str:
-    """`ir.graph` for `atc_py/ir/graph.py`."""
+    """Return `ir.graph` for `atc_py/ir/graph.py`."""
     return ".".join(path.relative_to(ROOT / "atc_py").with_suffix("").parts)
 
 

@@ -21,7 +21,7 @@ TESTS = set(
 
 
 def rules() -> list[list[str]]:
-    """The cells of the table of rules."""
+    """Return the cells of the table of rules."""
     section = PAGE.split("## The rules, one by one")[1].split("\n## ")[0]
     lines = [line for line in section.splitlines() if line.startswith("|")][2:]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]

@@ -58,7 +58,7 @@ def run_commands(text: str, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def all_reasons() -> Mapping[str, Words]:
-    """The reasons that are not made of parts, by name."""
+    """Return the reasons that are not made of parts, by name."""
     return {name: each for name, each in vars(reasons).items() if isinstance(each, Words)}
 
 

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def _split(cases: list[pytest.ParameterSet]) -> tuple[list[object], list[object]]:
-    """Values that are tried always, and those that are swept."""
+    """Return values that are tried always, and those that are swept."""
     return (
         [case.values for case in cases if not case.marks],
         [case.values for case in cases if [mark.name for mark in case.marks] == ["sweep"]],

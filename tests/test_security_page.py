@@ -17,7 +17,7 @@ UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
 
 
 def figure(text: str) -> int:
-    """`1 MiB`, `65,536 bytes` and `100, ATC3003` as numbers."""
+    """Return `1 MiB`, `65,536 bytes` and `100, ATC3003` as numbers."""
     number, _, unit = re.sub(r", ATC\d{4}$", "", text).partition(" ")
     return int(number.replace(",", "")) * UNITS.get(unit, 1)
 

@@ -44,7 +44,7 @@ def size_faults(text: str) -> list[str]:
 
 
 def machine_paths(text: str) -> list[str]:
-    """Lines that mention a path of one machine."""
+    """Return lines that mention a path of one machine."""
     return [line for line in text.splitlines() if any(path in line for path in MACHINE_PATHS)]
 
 

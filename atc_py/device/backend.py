@@ -37,7 +37,7 @@ class LoadedModel(Protocol):
         ...
 
     def array(self, member: str) -> NDArray[Any]:
-        """Data of the constant in archive member `member`, read-only and memory-mapped.
+        """Return data of the constant in archive member `member`, read-only and memory-mapped.
 
         Raises:
             AtcError: the member is missing or damaged.
@@ -120,7 +120,7 @@ class DeviceBackend(Protocol):
         ...
 
     def profile(self, handle: DeviceModel) -> tuple[NodeProfile, ...]:
-        """The nodes of the last complete run in their order; empty before the first."""
+        """Return the nodes of the last complete run in their order; empty before the first."""
         ...
 
     def close(self) -> None:
@@ -145,7 +145,7 @@ class ExactBackend(Protocol):
 
 
 def load_stored(backend: DeviceBackend, model: LoadedModel, storage: str) -> DeviceModel:
-    """`model` on a device that keeps tensors in one of the `STORAGE_MODES`.
+    """Return `model` on a device that keeps tensors in one of the `STORAGE_MODES`.
 
     Raises:
         AtcError: BAD_OPTION for another mode, or one that the back end does not have; else what

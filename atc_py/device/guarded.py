@@ -26,7 +26,7 @@ __all__ = ["GuardedBackend", "broken_backend", "find_guarded"]
 
 
 def find_guarded(name: str) -> DeviceBackend:
-    """A new back end called `name`: atc-py's own as it is, another one guarded.
+    """Return a new back end called `name`: atc-py's own as it is, another one guarded.
 
     Raises:
         AtcError: UNKNOWN_DEVICE.
@@ -70,14 +70,14 @@ class GuardedBackend:
     def run(
         self, handle: DeviceModel, inputs: Mapping[str, NDArray[Any]]
     ) -> dict[str, NDArray[Any]]:
-        """The outputs for `inputs`: those that the model has, of its dtypes and shapes."""
+        """Return the outputs for `inputs`: those that the model has, of its dtypes and shapes."""
         loaded = self._own(handle)
         with self._faults("run"):
             found: object = self._backend.run(loaded.handle, inputs)
         return self._held(found, loaded.description)
 
     def profile(self, handle: DeviceModel) -> tuple[NodeProfile, ...]:
-        """The nodes of the last complete run."""
+        """Return the nodes of the last complete run."""
         with self._faults("profile"):
             rows: object = tuple(self._backend.profile(self._own(handle).handle))
         if not isinstance(rows, tuple) or not all(isinstance(row, NodeProfile) for row in rows):
@@ -101,7 +101,7 @@ class GuardedBackend:
             raise broken_backend(self.name, f"its {method} stopped with {said}") from error
 
     def _own(self, handle: DeviceModel) -> _Loaded:
-        """`handle` as what `load` handed out."""
+        """Return `handle` as what `load` handed out."""
         if not isinstance(handle, _Loaded):
             raise DEVICE_FAILED.error(
                 "the model is not loaded on this device", help="load it after the device was opened"
@@ -109,7 +109,7 @@ class GuardedBackend:
         return handle
 
     def _held(self, found: object, model: OmModel) -> dict[str, NDArray[Any]]:
-        """The outputs of a run, where they are the ones that the model describes."""
+        """Return the outputs of a run, where they are the ones that the model describes."""
         if not isinstance(found, Mapping):
             kind = type(found).__name__
             raise broken_backend(self.name, f"its run returned {kind}, not arrays by name")
@@ -120,7 +120,7 @@ class GuardedBackend:
         return outputs
 
     def _output(self, found: Mapping[Any, object], port: OmPort, model: OmModel) -> NDArray[Any]:
-        """One output, held to the type of its tensor."""
+        """Return one output, held to the type of its tensor."""
         wanted = model.tensors[port.tensor]
         declared = f"{wanted.dtype} {format_shape(wanted.shape)}"
         array = found.get(port.name)
@@ -147,7 +147,7 @@ class _Loaded:
 
 
 def broken_backend(name: str, what: str) -> AtcError:
-    """The error for a back end that does not do what the protocol says."""
+    """Return the error for a back end that does not do what the protocol says."""
     return DEVICE_FAILED.error(
         f"device {name!r} failed: {what}",
         place=Place(field=f"device {name}"),

@@ -36,7 +36,7 @@ def send(
 
 
 def receive(stream: BinaryIO) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Fields and arrays of the next message.
+    """Return fields and arrays of the next message.
 
     Raises:
         EOFError: the other side ended, perhaps in the middle.
@@ -58,7 +58,7 @@ def receive(stream: BinaryIO) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
 
 
 def as_fields(error: AtcError) -> list[dict[str, Any]]:
-    """An error's diagnostics, as JSON can say them."""
+    """Return an error's diagnostics, as JSON can say them."""
     return [
         {
             "code": found.code.id,
@@ -72,7 +72,7 @@ def as_fields(error: AtcError) -> list[dict[str, Any]]:
 
 
 def as_error(diagnostics: list[dict[str, Any]]) -> AtcError:
-    """The error of which `as_fields` made `diagnostics`."""
+    """Return the error of which `as_fields` made `diagnostics`."""
     return AtcError(*(
         Diagnostic(
             find_code(each["code"]) or DEVICE_FAILED,

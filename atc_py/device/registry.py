@@ -23,12 +23,12 @@ BUILT_IN = "sim"
 
 
 def device_names() -> tuple[str, ...]:
-    """The names that `find_backend` knows, in alphabetical order."""
+    """Return the names that `find_backend` knows, in alphabetical order."""
     return tuple(sorted({point.name for point in _points()}))
 
 
 def find_backend(name: str) -> DeviceBackend:
-    """A new back end called `name`, not yet open.
+    """Return a new back end called `name`, not yet open.
 
     Raises:
         AtcError: UNKNOWN_DEVICE when nothing of that name is installed, when two packages claim
@@ -47,12 +47,12 @@ def find_backend(name: str) -> DeviceBackend:
 
 
 def _points() -> tuple[EntryPoint, ...]:
-    """The entry points of the group and the built-in one."""
+    """Return the entry points of the group and the built-in one."""
     return (_BUILT_IN, *entry_points(group=_GROUP))
 
 
 def _make(point: EntryPoint) -> DeviceBackend:
-    """The object that the entry point's factory makes, if it is a back end."""
+    """Return the object that the entry point's factory makes, if it is a back end."""
     try:
         backend = point.load()()
     except Exception as error:  # whatever a foreign package raises
@@ -63,7 +63,7 @@ def _make(point: EntryPoint) -> DeviceBackend:
 
 
 def _unusable(point: EntryPoint, reason: str) -> AtcError:
-    """The error for an entry point that does not lead to a back end."""
+    """Return the error for an entry point that does not lead to a back end."""
     return UNKNOWN_DEVICE.error(
         f"device {point.name!r} of {point.value} cannot be used: {reason}",
         help="reinstall the package that provides it, or use the device `sim`",

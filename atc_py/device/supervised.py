@@ -43,7 +43,7 @@ _CLOSING = 5.0
 
 
 def backend_for(name: str, timeout: float | None) -> DeviceBackend:
-    """The back end called `name`, not yet open.
+    """Return the back end called `name`, not yet open.
 
     Args:
         name: what `--device` calls it.
@@ -111,7 +111,7 @@ class SupervisedBackend:
     def run(
         self, handle: DeviceModel, inputs: Mapping[str, NDArray[Any]]
     ) -> dict[str, NDArray[Any]]:
-        """The outputs for `inputs`, by name.
+        """Return the outputs for `inputs`, by name.
 
         Raises:
             AtcError: BAD_RUN_INPUT for what is no array of a tensor's dtype; as the rest does.
@@ -121,7 +121,7 @@ class SupervisedBackend:
         return self._ask({"ask": "run"}, inputs)[1]
 
     def profile(self, handle: DeviceModel) -> tuple[NodeProfile, ...]:
-        """The nodes of the last complete run."""
+        """Return the nodes of the last complete run."""
         rows = self._ask({"ask": "profile"})[0]["rows"]
         return tuple(NodeProfile(**row) for row in rows)
 
@@ -143,7 +143,7 @@ class SupervisedBackend:
             process.stdout.close()
 
     def _load(self, model: LoadedModel, storage: str) -> DeviceModel:
-        """Have the process read the model's file."""
+        """Return have the process read the model's file."""
         if not isinstance(model, OfflineModel):
             raise DEVICE_FAILED.error("only a model that was read from a file can be sent")
         path = os.path.abspath(model.path)  # noqa: PTH100  (a link stays the link that it is)
@@ -153,7 +153,7 @@ class SupervisedBackend:
     def _ask(
         self, fields: Mapping[str, object], arrays: Mapping[str, NDArray[Any]] | None = None
     ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """The answer to a request.
+        """Return the answer to a request.
 
         Raises:
             AtcError: what the other side raised; DEVICE_TIMEOUT where none came in time,
@@ -183,7 +183,7 @@ class SupervisedBackend:
         return answer, made
 
     def _late(self, ask: str) -> Exception:
-        """The error for an answer that did not come in time."""
+        """Return the error for an answer that did not come in time."""
         doing = {"open": "opened", "load": "loaded the model", "run": "ended the run"}
         return DEVICE_TIMEOUT.error(
             f"device {self.name!r} has not {doing.get(ask, 'answered')} after "
@@ -215,7 +215,7 @@ def _exchange(
 
 
 def _wait(process: subprocess.Popen[bytes]) -> bool:
-    """Whether a process that has nothing to do any more ends by itself, and soon."""
+    """Return True if a process that has nothing to do any more ends by itself, and soon."""
     try:
         process.wait(_CLOSING)
     except subprocess.TimeoutExpired:

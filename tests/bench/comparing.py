@@ -55,7 +55,7 @@ def comparing() -> None:
 
 
 def _blocks(path: Path, om: Path) -> list[_Times]:
-    """Times of one network, the two sides and the comparison in turn."""
+    """Return times of one network, the two sides and the comparison in turn."""
     import numpy as np
     import onnxruntime
 

@@ -44,7 +44,7 @@ def emitting() -> None:
 
 
 def _row(whole: float, emission: float) -> str:
-    """Milliseconds of a call and of its emission, and the share."""
+    """Return milliseconds of a call and of its emission, and the share."""
     return f"{whole * 1e3:8.1f} {emission * 1e3:8.1f} {emission / whole:8.1%}"
 
 
@@ -63,7 +63,7 @@ def _share_of_command(path: Path) -> float:
 
 
 def _best(path: Path) -> tuple[float, float]:
-    """Seconds of a conversion and of its emission, each the shortest of several."""
+    """Return seconds of a conversion and of its emission, each the shortest of several."""
     emitted = 0.0
 
     def timed(*arguments: Any) -> Any:

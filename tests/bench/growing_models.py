@@ -21,7 +21,7 @@ EXTENTS = (1, 8)
 
 
 def elementwise_chain(nodes: int) -> onnx.ModelProto:
-    """Functions of each element one behind the other, which become launches of many."""
+    """Return functions of each element one behind the other, which become launches of many."""
     model = _Model(EXTENTS)
     for at in range(nodes):
         model.add(FUNCTIONS[at % len(FUNCTIONS)])
@@ -29,7 +29,7 @@ def elementwise_chain(nodes: int) -> onnx.ModelProto:
 
 
 def softmax_chain(nodes: int) -> onnx.ModelProto:
-    """Kernels one behind the other of which no two become one launch."""
+    """Return kernels one behind the other of which no two become one launch."""
     model = _Model(EXTENTS)
     for _ in range(nodes):
         model.add("Softmax", axis=-1)
@@ -48,7 +48,7 @@ def fan_out(nodes: int) -> onnx.ModelProto:
 
 
 def residual_sums(nodes: int) -> onnx.ModelProto:
-    """One early value that every second node adds again."""
+    """Return one early value that every second node adds again."""
     model = _Model(EXTENTS)
     head = model.add("Softmax", axis=-1)
     for _ in range((nodes - 1) // 2):
@@ -57,7 +57,7 @@ def residual_sums(nodes: int) -> onnx.ModelProto:
 
 
 def many_constants(nodes: int) -> onnx.ModelProto:
-    """Every node reads a constant vector of its own."""
+    """Return every node reads a constant vector of its own."""
     model = _Model(EXTENTS)
     for at in range(nodes):
         constant = model.constant(np.full(EXTENTS[-1], 1 + at % 7 / 8, np.float32))
@@ -66,7 +66,7 @@ def many_constants(nodes: int) -> onnx.ModelProto:
 
 
 def many_outputs(nodes: int) -> onnx.ModelProto:
-    """A chain of sums with constants of which every result is handed out."""
+    """Return a chain of sums with constants of which every result is handed out."""
     model = _Model(EXTENTS)
     outputs = [
         model.add("Add", model.last, model.constant(np.full(EXTENTS, at / 8)))
@@ -76,7 +76,7 @@ def many_outputs(nodes: int) -> onnx.ModelProto:
 
 
 def convolutions(nodes: int) -> onnx.ModelProto:
-    """Conv, BatchNormalization and Relu, one behind the other."""
+    """Return conv, BatchNormalization and Relu, one behind the other."""
     model = _Model((1, 4, 4, 4))
     norm = [np.full(4, number, np.float32) for number in (1.0, 0.1, 0.0, 1.0)]
     for at in range(nodes // 3):
@@ -88,7 +88,7 @@ def convolutions(nodes: int) -> onnx.ModelProto:
 
 
 def views(nodes: int) -> onnx.ModelProto:
-    """Transposes and reshapes between functions, most of which cancel."""
+    """Return transposes and reshapes between functions, most of which cancel."""
     model = _Model((2, 4))
     flat, whole = model.constant(np.array([8])), model.constant(np.array([2, 4]))
     for _ in range(nodes // 6):
@@ -102,7 +102,7 @@ def views(nodes: int) -> onnx.ModelProto:
 
 
 def foldable(nodes: int) -> onnx.ModelProto:
-    """Arithmetic of constants, nine nodes of ten, which is done at compile time."""
+    """Return arithmetic of constants, nine nodes of ten, which is done at compile time."""
     model = _Model(EXTENTS)
     for at in range(nodes // 10):
         folded = model.constant(np.full(EXTENTS[-1], float(at % 9), np.float32))
@@ -114,14 +114,14 @@ def foldable(nodes: int) -> onnx.ModelProto:
 
 
 def equal_nodes(nodes: int) -> onnx.ModelProto:
-    """Nodes that compute one and the same, which becomes one."""
+    """Return nodes that compute one and the same, which becomes one."""
     model = _Model(EXTENTS)
     parts = [model.add("Sigmoid", "x") for _ in range(nodes - 1)]
     return model.finished([model.add("Concat", *parts, axis=0)])
 
 
 def parts_of_one(nodes: int) -> onnx.ModelProto:
-    """One Split of as many results as there are nodes behind it."""
+    """Return one Split of as many results as there are nodes behind it."""
     count = nodes - 2
     model = _Model((1, count))
     names = [f"part{at}" for at in range(count)]
@@ -144,7 +144,7 @@ def quantized_layers(nodes: int) -> onnx.ModelProto:
 
 
 def constant_outputs(nodes: int) -> onnx.ModelProto:
-    """Results that are known before the run, beside one that is not."""
+    """Return results that are known before the run, beside one that is not."""
     model = _Model(EXTENTS)
     outputs = [
         model.add("Neg", model.constant(np.full(EXTENTS, float(at % 9)))) for at in range(nodes - 1)
@@ -153,7 +153,7 @@ def constant_outputs(nodes: int) -> onnx.ModelProto:
 
 
 def transformer(nodes: int) -> onnx.ModelProto:
-    """Layers of a transformer written out in 37 small operators each."""
+    """Return layers of a transformer written out in 37 small operators each."""
     return deep_network(layers=max(1, nodes // 37), width=16)
 
 
@@ -195,7 +195,7 @@ class _Model:
         self._constants: list[onnx.TensorProto] = []
 
     def constant(self, array: Any) -> str:
-        """A new initializer; floats are float32."""
+        """Return a new initializer; floats are float32."""
         found = np.asarray(array)
         if found.dtype.kind == "f":
             found = found.astype(np.float32)
@@ -203,7 +203,7 @@ class _Model:
         return self._constants[-1].name
 
     def add(self, op: str, *inputs: str, **attributes: Any) -> str:
-        """A new node on `inputs`, or on the last result."""
+        """Return a new node on `inputs`, or on the last result."""
         self.last = f"v{len(self.nodes)}"
         self.nodes.append(
             helper.make_node(op, inputs or [self._before()], [self.last], **attributes)
@@ -211,7 +211,7 @@ class _Model:
         return self.last
 
     def finished(self, outputs: Sequence[str]) -> onnx.ModelProto:
-        """The model that hands out `outputs`, of extents that their makers know."""
+        """Return the model that hands out `outputs`, of extents that their makers know."""
         graph = helper.make_graph(
             self.nodes,
             "grown",
@@ -223,5 +223,5 @@ class _Model:
         return helper.make_model(graph, opset_imports=[opset], ir_version=IR_VERSION)
 
     def _before(self) -> str:
-        """The result added last but one, while `last` is already the new one's name."""
+        """Return the result added last but one, while `last` is already the new one's name."""
         return f"v{len(self.nodes) - 1}" if self.nodes else "x"

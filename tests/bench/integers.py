@@ -40,7 +40,7 @@ def integers() -> None:
 
 
 def _layers() -> Iterator[tuple[str, tuple[tuple[MemoryModel, Array], ...]]]:
-    """Every layer: its name, and its three models with what they are fed."""
+    """Yield every layer: its name, and its three models with what they are fed."""
     for channels, extent, size in CONVOLUTIONS:
         pad = size // 2
         attributes = {"strides": [1] * 4, "pads": [pad] * 4}
@@ -95,7 +95,7 @@ def _models(
 
 
 def _times(models: tuple[tuple[MemoryModel, Array], ...]) -> tuple[float, ...]:
-    """Seconds of one run of each model."""
+    """Return seconds of one run of each model."""
     from atc_py.device.sim.backend import SimBackend
 
     device = SimBackend()

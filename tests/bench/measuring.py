@@ -61,7 +61,7 @@ def measure(command: list[str]) -> Cost:
 
 
 def cheapest(costs: Iterable[Cost]) -> Cost:
-    """The fastest of several runs, with the largest peak among them."""
+    """Return the fastest of several runs, with the largest peak among them."""
     measured = list(costs)
     return Cost(
         min(cost.seconds for cost in measured),
@@ -88,7 +88,7 @@ def say_costs(costs: Mapping[str, Cost], size: int) -> None:
 
 
 def median_time(action: Callable[[], object]) -> float:
-    """Median time in seconds of `RUNS` runs of `action`, after a call to warm up."""
+    """Return median time in seconds of `RUNS` runs of `action`, after a call to warm up."""
     action()
     times = []
     for _ in range(RUNS):

@@ -74,7 +74,7 @@ _ROLE_BEFORE = {"Relu": "filter", "Sum": "residual"}
 
 
 def _next_operator(conv: onnx.NodeProto, users: dict[str, onnx.NodeProto]) -> str:
-    """The operator behind a convolution and its normalization."""
+    """Return the operator behind a convolution and its normalization."""
     user = users.get(conv.output[0])
     while user is not None and user.op_type in {"BatchNormalization", "Mul", "Add"}:
         user = users.get(user.output[0])
@@ -89,7 +89,7 @@ where sums of many blocks would grow without end and softmax would saturate."""
 def _weights(
     generator: np.random.Generator, shape: tuple[int, ...], role: str
 ) -> npt.NDArray[np.float32]:
-    """Random weights for one role."""
+    """Return random weights for one role."""
     weights: npt.NDArray[np.float32]
     if role in {"scale", "variance"}:
         weights = np.float32(0.8) + np.float32(0.4) * generator.random(shape, dtype=np.float32)

@@ -38,7 +38,7 @@ def networks() -> None:
 
 
 def _times(folder: Path) -> tuple[float, float, float | None]:
-    """Seconds of one inference: ours, onnxruntime's, and of one run the reference's."""
+    """Return seconds of one inference: ours, onnxruntime's, and of one run the reference's."""
     import numpy as np
     import onnxruntime
 
@@ -64,7 +64,7 @@ def _times(folder: Path) -> tuple[float, float, float | None]:
 
 
 def _reference(path: Path, feeds: dict[str, Any]) -> float | None:
-    """Seconds that ONNX's reference evaluator takes; None where it fails."""
+    """Return seconds that ONNX's reference evaluator takes; None where it fails."""
     from onnx.reference import ReferenceEvaluator
 
     evaluator = ReferenceEvaluator(str(path))

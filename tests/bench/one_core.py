@@ -49,7 +49,7 @@ def one_core() -> None:
 
 
 def _times(folder: Path) -> tuple[float, float]:
-    """Seconds of one inference, ours and onnxruntime's."""
+    """Return seconds of one inference, ours and onnxruntime's."""
     import numpy as np
     import onnxruntime
 
@@ -76,7 +76,7 @@ def _times(folder: Path) -> tuple[float, float]:
 
 
 def _best(action: Callable[[], object]) -> float:
-    """The least processor time in seconds that `action` takes of the runs in a turn."""
+    """Return the least processor time in seconds that `action` takes of the runs in a turn."""
     times: list[float] = []
     while not times or sum(times) < SECONDS:
         started = time.process_time()

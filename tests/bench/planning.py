@@ -37,7 +37,7 @@ def planning() -> None:
 
 
 def _best(action: Callable[[], None]) -> float:
-    """The shortest of several times in seconds."""
+    """Return the shortest of several times in seconds."""
     times = []
     for _ in range(ROUNDS):
         started = time.perf_counter()
@@ -59,7 +59,7 @@ def _prove(graph: Graph, alignment: int) -> None:
 
 
 def deep(count: int) -> Graph:
-    """Residual blocks of two convolutions, a function and a sum, one behind the other."""
+    """Return residual blocks of two convolutions, a function and a sum, one behind the other."""
     graph = Graph("deep", Phase.LAID_OUT)
     narrow = TensorType(DType.FLOAT16, (1, 16, 8, 8))
     wide = TensorType(DType.FLOAT16, (1, 64, 8, 8))
@@ -73,7 +73,7 @@ def deep(count: int) -> Graph:
 
 
 def tangled(count: int) -> Graph:
-    """Every node reads two of the values before it, mostly near ones; sizes differ by 16."""
+    """Return every node reads two of the values before it, mostly near ones; sizes differ by 16."""
     generator = random.Random(1)  # noqa: S311  (the same graph each time, no secret)
     graph = Graph("tangled", Phase.LAID_OUT)
     values = [graph.add_input("x", TensorType(DType.FLOAT16, (512,)))]
@@ -87,7 +87,7 @@ def tangled(count: int) -> Graph:
 
 
 def _finished(graph: Graph) -> Graph:
-    """The graph with engines, its last value handed out."""
+    """Return the graph with engines, its last value handed out."""
     for node in graph.nodes:
         node.engine = Engine.AICORE
     graph.add_output(graph.nodes[-1].output)

@@ -110,7 +110,7 @@ def inference(path: Path) -> None:
 
 
 def median(action: Callable[[], object]) -> float:
-    """Median time in seconds of `action` after two calls to warm up."""
+    """Return median time in seconds of `action` after two calls to warm up."""
     times = []
     for turn in range(RUNS + 2):
         started = time.perf_counter()

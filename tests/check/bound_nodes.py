@@ -80,12 +80,12 @@ class Data:
 
 
 def tensor(*dims: int | None, element: str = "float32", name: str = "t") -> SourceTensor:
-    """A tensor of that shape whose values are not known."""
+    """Return a tensor of that shape whose values are not known."""
     return SourceTensor(name, element, dims)
 
 
 def constant(values: Any, dtype: Any = np.int64) -> SourceTensor:
-    """A constant with those values."""
+    """Return a constant with those values."""
     array = np.asarray(values, dtype)
     return SourceTensor("c", array.dtype.name, tuple(array.shape), Data(array))
 
@@ -104,7 +104,7 @@ def bound(
     tensors: Mapping[str, SourceTensor | None] | None = None,
     **named: SourceTensor,
 ) -> BoundNode:
-    """A node of `spec` with those attributes and tensors.
+    """Return a node of `spec` with those attributes and tensors.
 
     Args:
         spec: the specification.
@@ -141,6 +141,6 @@ def answer(rule: Rule, node: BoundNode) -> Answer:
 
 
 def said(rule: Rule, node: BoundNode) -> str:
-    """The answer as text: `holds`, `fails: 64` or `unknown: X is ?x3`."""
+    """Return the answer as text: `holds`, `fails: 64` or `unknown: X is ?x3`."""
     found = answer(rule, node)
     return ": ".join(text for text in (found.state.value, found.observed.en) if text)

@@ -105,27 +105,27 @@ def boundary(kind: type[Rule], code: Code, *reads: str) -> Callable[[Neighbors],
 
 
 def boundary_of(rule: Rule) -> Boundary:
-    """The boundary of rules of that kind."""
+    """Return the boundary of rules of that kind."""
     return _REGISTER[type(rule)]
 
 
 def kinds() -> frozenset[type[Rule]]:
-    """The kinds that have a boundary."""
+    """Return the kinds that have a boundary."""
     return frozenset(_REGISTER)
 
 
 def inside(what: str, change: Change) -> Side:
-    """A node that the rule allows."""
+    """Return a node that the rule allows."""
     return Side(Expect.INSIDE, what, change)
 
 
 def outside(what: str, change: Change) -> Side:
-    """A node that the rule forbids."""
+    """Return a node that the rule forbids."""
     return Side(Expect.OUTSIDE, what, change)
 
 
 def opened(what: str, change: Change) -> Side:
-    """A node that the rule cannot decide, or allows."""
+    """Return a node that the rule cannot decide, or allows."""
     return Side(Expect.OPEN, what, change)
 
 
@@ -133,7 +133,7 @@ def opened(what: str, change: Change) -> Side:
 
 
 def opsets_of(spec: OpSpec, rule: Rule) -> tuple[int, ...]:
-    """The opsets at which a rule is put to the test.
+    """Return the opsets at which a rule is put to the test.
 
     They are the last one of each version of the operator among the listed ones that have everything
     that it speaks of, and the others, too, where the rule is for certain opsets only; or the one
@@ -158,12 +158,12 @@ def opsets_of(spec: OpSpec, rule: Rule) -> tuple[int, ...]:
 
 
 def _version(spec: OpSpec, opset: int) -> int:
-    """The version of ONNX's definition in force at an opset."""
+    """Return the version of ONNX's definition in force at an opset."""
     return int(onnx.defs.get_schema(spec.op, opset).since_version)
 
 
 def sides(spec: OpSpec, rule: Rule) -> Iterator[Side]:
-    """Every node on either side of a rule."""
+    """Yield every node on either side of a rule."""
     for opset in opsets_of(spec, rule):
         for setting in settings(Ground(spec, rule, opset)):
             ground = Ground(spec, rule, opset, setting.change)
@@ -175,7 +175,7 @@ def sides(spec: OpSpec, rule: Rule) -> Iterator[Side]:
 
 
 def _placed(side: Side, ground: Ground, setting: Setting) -> Side:
-    """The side as a whole node; silent where a condition of the rule is not met."""
+    """Return the side as a whole node; silent where a condition of the rule is not met."""
     change = ground.base.plus(side.change)
     expect = side.expect
     if expect is Expect.OUTSIDE and not (setting.met and ground.dims_met(change)):
@@ -184,7 +184,7 @@ def _placed(side: Side, ground: Ground, setting: Setting) -> Side:
 
 
 def _opened(ground: Ground) -> Iterator[Side]:
-    """The example with the extents open that the rule reads, and with the ranks open."""
+    """Yield the example with the extents open that the rule reads, and with the ranks open."""
     for argument in boundary_of(ground.rule).reads:
         name = str(ground.rule.arguments[argument])
         names = [name] if ground.is_input(name) else ground.given

@@ -44,7 +44,7 @@ def present(rule: AttrPresent, _ground: Ground) -> Iterator[Side]:
 
 @boundary(AttrAtDefault, ATTR_NOT_SUPPORTED)
 def at_default(_rule: AttrAtDefault, ground: Ground) -> Iterator[Side]:
-    """Not set, at the default, and at other values."""
+    """Yield not set, at the default, and at other values."""
     (row,) = ground.attributes
     default = row.default_at(ground.opset)
     yield inside(f"no {row.name}", Change(attributes={row.name: None}))
@@ -56,7 +56,7 @@ def at_default(_rule: AttrAtDefault, ground: Ground) -> Iterator[Side]:
 
 
 def _unusual(kind: AttributeType) -> tuple[Any, ...]:
-    """Values of a type; at most one of them is a default."""
+    """Return values of a type; at most one of them is a default."""
     if kind is AttributeType.SPARSE_TENSOR:
         values = helper.make_tensor("values", TensorProto.FLOAT, [1], [1.0])
         indices = helper.make_tensor("indices", TensorProto.INT64, [1], [2])
@@ -71,7 +71,7 @@ def _unusual(kind: AttributeType) -> tuple[Any, ...]:
 
 @boundary(AttrOneOf, ATTR_OUT_OF_RANGE)
 def one_of(rule: AttrOneOf, ground: Ground) -> Iterator[Side]:
-    """Every value that is listed, and some beside and between them."""
+    """Yield every value that is listed, and some beside and between them."""
     (row,) = ground.attributes
     start = ground.items(row.name)
     for position in range(len(start)):
@@ -84,7 +84,7 @@ def one_of(rule: AttrOneOf, ground: Ground) -> Iterator[Side]:
 
 
 def _beside(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Values that are not listed, as near as they can be."""
+    """Return values that are not listed, as near as they can be."""
     first = values[0]
     if isinstance(first, str):
         near: list[Any] = [first.swapcase(), f"{first}2", first[:-1], ""]
@@ -97,7 +97,7 @@ def _beside(values: tuple[Any, ...]) -> tuple[Any, ...]:
 
 @boundary(AttrPositive, ATTR_OUT_OF_RANGE)
 def positive(rule: AttrPositive, ground: Ground) -> Iterator[Side]:
-    """The least float32 above 0, and 0; a negative number, infinity and NaN."""
+    """Yield the least float32 above 0, and 0; a negative number, infinity and NaN."""
     start = ground.items(rule.attribute)
     for value in (2.0**-149, 1.0, 3e38):
         yield inside(f"{value}", ground.set(rule.attribute, with_item(start, 0, value)))
@@ -107,18 +107,18 @@ def positive(rule: AttrPositive, ground: Ground) -> Iterator[Side]:
 
 @boundary(AttrInRange, ATTR_OUT_OF_RANGE)
 def in_range(rule: AttrInRange, ground: Ground) -> Iterator[Side]:
-    """The bounds, and what lies just past them."""
+    """Yield the bounds, and what lies just past them."""
     yield from _bounds(rule.attribute, rule.range, ground)
 
 
 @boundary(AttrEachInRange, ATTR_OUT_OF_RANGE)
 def each_in_range(rule: AttrEachInRange, ground: Ground) -> Iterator[Side]:
-    """The bounds, and what lies just past them, in every place."""
+    """Yield the bounds, and what lies just past them, in every place."""
     yield from _bounds(rule.attribute, rule.range, ground)
 
 
 def _bounds(name: str, bounds: tuple[float, float], ground: Ground) -> Iterator[Side]:
-    """Both bounds in every place of an attribute."""
+    """Yield both bounds in every place of an attribute."""
     least, most = bounds
     start = ground.items(name)
     for position in range(len(start)):
@@ -134,7 +134,7 @@ def _bounds(name: str, bounds: tuple[float, float], ground: Ground) -> Iterator[
 
 @boundary(AttrOdd, ATTR_OUT_OF_RANGE)
 def odd(rule: AttrOdd, ground: Ground) -> Iterator[Side]:
-    """Odd numbers, and their neighbors."""
+    """Yield odd numbers, and their neighbors."""
     for value in (1, 3, 5):
         yield inside(f"{rule.attribute} {value}", ground.set(rule.attribute, (value,)))
         yield outside(f"{rule.attribute} {value - 1}", ground.set(rule.attribute, (value - 1,)))
@@ -142,7 +142,7 @@ def odd(rule: AttrOdd, ground: Ground) -> Iterator[Side]:
 
 @boundary(AttrDistinct, ATTR_OUT_OF_RANGE)
 def distinct(rule: AttrDistinct, ground: Ground) -> Iterator[Side]:
-    """Different elements, and one of them twice, in any two places."""
+    """Yield different elements, and one of them twice, in any two places."""
     name = rule.attribute
     for items in ((0,), (0, 1), (0, 2, 1)):
         yield inside(f"{name} {items}", ground.set(name, items))
@@ -152,7 +152,7 @@ def distinct(rule: AttrDistinct, ground: Ground) -> Iterator[Side]:
 
 @boundary(AttrLength, ATTR_OUT_OF_RANGE)
 def length(rule: AttrLength, ground: Ground) -> Iterator[Side]:
-    """One element less, just enough, one more, and none."""
+    """Yield one element less, just enough, one more, and none."""
     items = ground.items(rule.attribute)
     for count in {0, rule.length - 1, rule.length, rule.length + 1}:
         change = ground.set(rule.attribute, tuple(islice(cycle(items), count)))
@@ -162,7 +162,7 @@ def length(rule: AttrLength, ground: Ground) -> Iterator[Side]:
 
 @boundary(ProductAtMost, ATTR_OUT_OF_RANGE)
 def product(rule: ProductAtMost, ground: Ground) -> Iterator[Side]:
-    """Products at the limit and one more, in every place; and the nearest square."""
+    """Yield products at the limit and one more, in every place; and the nearest square."""
     ones = (1,) * len(ground.items(rule.attribute))
     for position in range(len(ones)):
         for value, make in ((rule.limit, inside), (rule.limit + 1, outside)):

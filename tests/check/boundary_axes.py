@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @boundary(AttrPermutation, ATTR_OUT_OF_RANGE, "tensor")
 def permutation(rule: AttrPermutation, ground: Ground) -> Iterator[Side]:
-    """Orders of all axes; one axis twice, too few or too many axes, axes that are none."""
+    """Yield orders of all axes; one axis twice, too few or too many axes, axes that are none."""
     axes = tuple(range(len(ground.shape(rule.tensor))))
     name = rule.attribute
     for items in (axes, axes[::-1], (*axes[1:], axes[0])):
@@ -51,7 +51,7 @@ def permutation(rule: AttrPermutation, ground: Ground) -> Iterator[Side]:
 
 @boundary(AxisInRank, ATTR_OUT_OF_RANGE, "tensor")
 def axis_in_rank(rule: AxisInRank, ground: Ground) -> Iterator[Side]:
-    """The first and the last axis, counted from either end, and what lies past them."""
+    """Yield the first and the last axis, counted from either end, and what lies past them."""
     start = ground.items(rule.attribute)
     yield from _in_rank(
         rule.attribute, start, ground, lambda axes: ground.set(rule.attribute, axes)
@@ -60,7 +60,7 @@ def axis_in_rank(rule: AxisInRank, ground: Ground) -> Iterator[Side]:
 
 @boundary(AxesInRank, VALUE_OUT_OF_RANGE, "tensor")
 def axes_in_rank(rule: AxesInRank, ground: Ground) -> Iterator[Side]:
-    """The first and the last axis, counted from either end, and what lies past them."""
+    """Yield the first and the last axis, counted from either end, and what lies past them."""
     start = ground.values(rule.axes) or (0,)
     yield from _in_rank(rule.axes, start, ground, lambda axes: ground.constant(rule.axes, axes))
 
@@ -68,7 +68,7 @@ def axes_in_rank(rule: AxesInRank, ground: Ground) -> Iterator[Side]:
 def _in_rank(
     name: str, start: Sequence[int], ground: Ground, change: Callable[[Sequence[int]], Change]
 ) -> Iterator[Side]:
-    """All four ends in every place of a list of axes, in which none stands twice."""
+    """Yield all four ends in every place of a list of axes, in which none stands twice."""
     dims = ground.dims(str(ground.rule.arguments["tensor"]))
     if dims is None:
         return
@@ -109,7 +109,7 @@ def axis_is(rule: AxisIs, ground: Ground) -> Iterator[Side]:
 
 @boundary(LastStepIsOne, VALUE_OUT_OF_RANGE, "tensor")
 def last_step(rule: LastStepIsOne, ground: Ground) -> Iterator[Side]:
-    """Steps on the last axis, however it is named, and on the others."""
+    """Yield steps on the last axis, however it is named, and on the others."""
     last = len(ground.shape(rule.tensor)) - 1
     for axes, steps, make in (
         ((last,), (1,), inside),
@@ -132,7 +132,7 @@ def last_step(rule: LastStepIsOne, ground: Ground) -> Iterator[Side]:
 
 
 def _cut(rule: LastStepIsOne, ground: Ground, count: int) -> Change:
-    """The other lists of the node, which have an element for each step."""
+    """Return the other lists of the node, which have an element for each step."""
     change = NONE
     for name in ground.given:
         if name not in {rule.tensor, rule.axes, rule.steps}:
@@ -142,18 +142,18 @@ def _cut(rule: LastStepIsOne, ground: Ground, count: int) -> Change:
 
 @boundary(AxisExtentIsOne, DIM_OUT_OF_RANGE, "tensor")
 def axis_extent(rule: AxisExtentIsOne, ground: Ground) -> Iterator[Side]:
-    """Extents of 0, 1 and 2 on the axes that an attribute names."""
+    """Yield extents of 0, 1 and 2 on the axes that an attribute names."""
     yield from _extents(rule.tensor, ground.items(rule.attribute), ground)
 
 
 @boundary(AxesExtentIsOne, DIM_OUT_OF_RANGE, "tensor")
 def axes_extent(rule: AxesExtentIsOne, ground: Ground) -> Iterator[Side]:
-    """Extents of 0, 1 and 2 on the axes that an input names."""
+    """Yield extents of 0, 1 and 2 on the axes that an input names."""
     yield from _extents(rule.tensor, ground.values(rule.axes) or (), ground)
 
 
 def _extents(name: str, axes: Sequence[int], ground: Ground) -> Iterator[Side]:
-    """Extents of 0, 1 and 2 on each axis; 2 on the others."""
+    """Yield extents of 0, 1 and 2 on each axis; 2 on the others."""
     shape = ground.shape(name)
     assert axes
     yield inside("1 on all axes named", NONE)
@@ -167,7 +167,7 @@ def _extents(name: str, axes: Sequence[int], ground: Ground) -> Iterator[Side]:
 
 @boundary(AttrSumIsExtent, SHAPES_DISAGREE, "tensor")
 def attribute_sum(rule: AttrSumIsExtent, ground: Ground) -> Iterator[Side]:
-    """Parts that add up to the extent, to one less and to one more."""
+    """Yield parts that add up to the extent, to one less and to one more."""
     parts = ground.items(rule.attribute)
     for what, items, make in _sums(parts):
         yield make(what, ground.set(rule.attribute, items))
@@ -176,14 +176,14 @@ def attribute_sum(rule: AttrSumIsExtent, ground: Ground) -> Iterator[Side]:
 
 @boundary(ValuesSumIsExtent, SHAPES_DISAGREE, "other")
 def values_sum(rule: ValuesSumIsExtent, ground: Ground) -> Iterator[Side]:
-    """Parts that add up to the extent, to one less and to one more."""
+    """Yield parts that add up to the extent, to one less and to one more."""
     for what, items, make in _sums(ground.values(rule.tensor) or ()):
         yield make(what, ground.constant(rule.tensor, items))
     yield from _moved(rule.other, rule.along, ground)
 
 
 def _sums(parts: Sequence[int]) -> Iterator[tuple[str, Sequence[int], Callable[..., Side]]]:
-    """Parts that fit, and some that miss the extent by one or lack a part."""
+    """Yield parts that fit, and some that miss the extent by one or lack a part."""
     last = len(parts) - 1
     assert last > 0
     yield "parts that fit", parts, inside

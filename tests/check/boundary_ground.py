@@ -51,7 +51,7 @@ class Change:
     outputs: Mapping[str, tuple[DType | str | None, Shape | None]] = field(default_factory=dict)
 
     def plus(self, other: Change) -> Change:
-        """Both changes; where they disagree it is the other that counts."""
+        """Return both changes; where they disagree it is the other that counts."""
         return Change(
             {**self.shapes, **other.shapes},
             {**self.values, **other.values},
@@ -61,7 +61,7 @@ class Change:
         )
 
     def model(self, spec: OpSpec, opset: int) -> onnx.ModelProto:
-        """The model of one node."""
+        """Return the model of one node."""
         dtypes = dict(self.dtypes)
         shapes = dict(self.shapes)
         inputs = {row.name for row in spec.inputs}
@@ -136,7 +136,7 @@ class Ground:
         return Change(shapes=shapes, outputs=outputs).plus(self.setting)
 
     def _default_shape(self, row: Operand) -> tuple[int, ...]:
-        """A shape of an input that the example leaves out; one that goes with the others."""
+        """Return a shape of an input that the example leaves out; one that goes with the others."""
         for rule in self.spec.constraints:
             if isinstance(rule, CountPerAxis) and rule.tensor == row.name:
                 return (rule.count * len(self.spec.example.inputs[rule.other]),)
@@ -150,21 +150,21 @@ class Ground:
         return tuple(row.name for row in rows if row and row.exists_at(self.opset))
 
     def is_input(self, name: str) -> bool:
-        """Whether the operand is an input."""
+        """Return True if the operand is an input."""
         return any(row.name == name for row in self.spec.inputs)
 
     def shape(self, name: str, change: Change = NONE) -> tuple[int, ...]:
-        """The shape of an input."""
+        """Return the shape of an input."""
         known = {**self.spec.example.inputs, **self.base.shapes, **change.shapes}
         return tuple(int(extent or 0) for extent in known[name] or ())
 
     def values(self, name: str) -> tuple[Any, ...] | None:
-        """The data of an input, where it is a constant."""
+        """Return the data of an input, where it is a constant."""
         found = self.base.values.get(name, self.spec.example.values.get(name))
         return None if found is None else tuple(found)
 
     def attribute(self, name: str) -> Any:
-        """The value of an attribute: the example's, or its default."""
+        """Return the value of an attribute: the example's, or its default."""
         for known in (self.base.attributes, self.spec.example.attributes):
             if name in known:
                 return known[name]
@@ -172,12 +172,12 @@ class Ground:
         return None if row is None else row.default_at(self.opset)
 
     def items(self, name: str) -> tuple[Any, ...]:
-        """The value of an attribute as a list."""
+        """Return the value of an attribute as a list."""
         value = self.attribute(name)
         return tuple(value) if isinstance(value, list | tuple) else (value,)
 
     def set(self, name: str, items: Sequence[Any]) -> Change:
-        """Another value of an attribute, given as a list."""
+        """Return another value of an attribute, given as a list."""
         row = self.spec.attribute(name)
         assert row is not None
         return Change(attributes={name: tuple(items) if row.type.is_list else items[0]})
@@ -185,7 +185,7 @@ class Ground:
     # Shapes -------------------------------------------------------------------------------------
 
     def resized(self, name: str, shape: Sequence[int]) -> Change:
-        """An input of another shape; its data, if any, is repeated or cut."""
+        """Return an input of another shape; its data, if any, is repeated or cut."""
         values = self.values(name)
         shapes = {name: tuple(shape)}
         if values is None:
@@ -194,24 +194,24 @@ class Ground:
         return Change(shapes=shapes, values={name: data})
 
     def constant(self, name: str, values: Sequence[Any]) -> Change:
-        """An input that is a constant of these values; a scalar stays one."""
+        """Return an input that is a constant of these values; a scalar stays one."""
         scalar = not self.shape(name) and len(values) == 1
         return Change(shapes={name: () if scalar else (len(values),)}, values={name: tuple(values)})
 
     def opened(self, name: str, *, rank_too: bool) -> Change:
-        """An input of the graph with open extents, or of open rank."""
+        """Return an input of the graph with open extents, or of open rank."""
         names = tuple(f"{name}_{axis}" for axis in range(len(self.shape(name))))
         return Change(shapes={name: OPEN_RANK if rank_too else names}, values={name: None})
 
     def axis(self, name: str, dim: str) -> int:
-        """The position of a letter in the layout of an operand."""
+        """Return the position of a letter in the layout of an operand."""
         row = self.spec.operand(name)
         assert row is not None
         assert row.layout
         return row.layout.index(dim)
 
     def with_extent(self, name: str, dim: str, extent: int, change: Change = NONE) -> Change | None:
-        """The node with an extent of an input, or of an output by way of larger inputs."""
+        """Return the node with an extent of an input, or of an output by way of larger inputs."""
         if self.is_input(name):
             shape = with_item(self.shape(name, change), self.axis(name, dim), extent)
             return change.plus(self.resized(name, shape))
@@ -226,12 +226,12 @@ class Ground:
         return None
 
     def extent(self, name: str, dim: str, change: Change) -> int | None:
-        """The extent of an operand, as onnx infers it."""
+        """Return the extent of an operand, as onnx infers it."""
         dims = self.dims(name, change)
         return dims[self.axis(name, dim)] if dims else None
 
     def dims(self, name: str, change: Change = NONE) -> tuple[int | None, ...] | None:
-        """The shape of an operand, as onnx infers it; None where it finds none."""
+        """Return the shape of an operand, as onnx infers it; None where it finds none."""
         model = self.base.plus(change).model(self.spec, self.opset)
         try:
             graph = onnx.shape_inference.infer_shapes(model, data_prop=True).graph
@@ -247,14 +247,14 @@ class Ground:
         return None
 
     def dims_met(self, change: Change) -> bool:
-        """Whether the extents are those on which the rule is conditional."""
+        """Return True if the extents are those on which the rule is conditional."""
         when = self.rule.when
         return when is None or all(
             self.extent(each.tensor, each.dim, change) == each.equals for each in when.dims
         )
 
     def of_rank(self, name: str, rank: int) -> Change | None:
-        """The node with an input of another rank, or an output by way of the inputs."""
+        """Return the node with an input of another rank, or an output by way of the inputs."""
         if self.is_input(name):
             return self.resized(name, reranked(self.shape(name), rank))
         row = self.spec.operand(name)
@@ -284,15 +284,15 @@ class Ground:
         return change
 
     def _argument(self, name: str) -> str:
-        """A name that the rule gives, or nothing."""
+        """Return a name that the rule gives, or nothing."""
         return str(self.rule.arguments.get(name, ""))
 
 
 def reranked(shape: Sequence[int], rank: int) -> tuple[int, ...]:
-    """A shape of another rank: its last extents left out, or more of them behind it."""
+    """Return a shape of another rank: its last extents left out, or more of them behind it."""
     return (*shape[:rank], *[shape[-1] if shape else 1] * (rank - len(shape)))
 
 
 def with_item(items: Sequence[Any], index: int, item: Any) -> tuple[Any, ...]:
-    """A list with another element in one place."""
+    """Return a list with another element in one place."""
     return (*items[:index], item, *items[index + 1 :])

@@ -41,14 +41,14 @@ __all__ = ["unlisted_dtype"]
 
 @boundary(OperandPresent, OPERAND_MISSING)
 def present(rule: OperandPresent, _ground: Ground) -> Iterator[Side]:
-    """There, and not."""
+    """Yield there, and not."""
     yield inside(f"{rule.tensor} there", NONE)
     yield outside(f"no {rule.tensor}", Change(shapes={rule.tensor: None}))
 
 
 @boundary(OperandAbsent, OPERAND_NOT_SUPPORTED)
 def absent(rule: OperandAbsent, ground: Ground) -> Iterator[Side]:
-    """Not there, and there."""
+    """Yield not there, and there."""
     if not ground.is_input(rule.tensor):
         yield inside(f"no {rule.tensor}", NONE)
         yield outside(f"{rule.tensor} there", Change(outputs={rule.tensor: (None, None)}))
@@ -63,7 +63,7 @@ def absent(rule: OperandAbsent, ground: Ground) -> Iterator[Side]:
 
 @boundary(RankIs, RANK_NOT_LISTED, "tensor")
 def rank_is(rule: RankIs, ground: Ground) -> Iterator[Side]:
-    """The rank, one less and one more."""
+    """Yield the rank, one less and one more."""
     yield inside("rank as in the example", NONE)
     for rank in (rule.rank - 1, rule.rank + 1):
         if rank >= 0:
@@ -72,7 +72,7 @@ def rank_is(rule: RankIs, ground: Ground) -> Iterator[Side]:
 
 @boundary(RankIsNot, RANK_NOT_LISTED, "tensor")
 def rank_is_not(rule: RankIsNot, ground: Ground) -> Iterator[Side]:
-    """The rank, one less and one more."""
+    """Yield the rank, one less and one more."""
     for rank in (rule.rank - 1, rule.rank, rule.rank + 1):
         make = outside if rank == rule.rank else inside
         yield make(f"rank {rank}", _of_rank(rule.tensor, rank, ground))
@@ -80,7 +80,7 @@ def rank_is_not(rule: RankIsNot, ground: Ground) -> Iterator[Side]:
 
 @boundary(RankInRange, RANK_NOT_LISTED, "tensor")
 def rank_in_range(rule: RankInRange, ground: Ground) -> Iterator[Side]:
-    """The bounds, and what lies just past them."""
+    """Yield the bounds, and what lies just past them."""
     for bound, past in zip(rule.range, (-1, 1), strict=True):
         if not math.isinf(bound):
             rank = int(bound)
@@ -90,7 +90,7 @@ def rank_in_range(rule: RankInRange, ground: Ground) -> Iterator[Side]:
 
 @boundary(RankOfUpdates, RANK_NOT_LISTED, "tensor", "other", "indices")
 def rank_of_updates(rule: RankOfUpdates, ground: Ground) -> Iterator[Side]:
-    """Indices that name one axis more or less, data and updates of a rank more or less."""
+    """Yield indices that name one axis more or less, data and updates of a rank more or less."""
     yield inside("ranks as in the example", NONE)
     indices = ground.shape(rule.indices)
     for name in (rule.tensor, rule.other):
@@ -104,7 +104,7 @@ def rank_of_updates(rule: RankOfUpdates, ground: Ground) -> Iterator[Side]:
 
 
 def _of_rank(name: str, rank: int, ground: Ground) -> Change:
-    """The operand with another rank; what inference gives no other rank is seen with one."""
+    """Return the operand with another rank; what inference gives no other rank is seen with one."""
     change = ground.of_rank(name, rank)
     if change is None:
         dims = ground.dims(name) or ()
@@ -120,13 +120,13 @@ _NEVER_CHANGED = (DType.BOOL, DType.INT16, DType.UINT64, DType.FLOAT64)
 
 
 def unlisted_dtype(listed: tuple[DType, ...]) -> DType | str:
-    """A dtype that is legal in no mode where those are listed; ONNX's text where all are."""
+    """Return a dtype that is legal in no mode where those are listed; ONNX's text where all are."""
     return next((each for each in _NEVER_CHANGED if each not in listed), "complex64")
 
 
 @boundary(DtypeListed, DTYPE_NOT_LISTED)
 def dtype_listed(rule: DtypeListed, ground: Ground) -> Iterator[Side]:
-    """Each dtype that is listed, and one that is not."""
+    """Yield each dtype that is listed, and one that is not."""
     for dtype in rule.dtypes:
         yield inside(dtype.value, _of_dtype(rule.tensor, dtype, ground))
     other = unlisted_dtype(rule.dtypes)
@@ -135,7 +135,7 @@ def dtype_listed(rule: DtypeListed, ground: Ground) -> Iterator[Side]:
 
 @boundary(DtypeExcluded, DTYPE_NOT_LISTED)
 def dtype_excluded(rule: DtypeExcluded, ground: Ground) -> Iterator[Side]:
-    """Each dtype that is excluded, and each other one."""
+    """Yield each dtype that is excluded, and each other one."""
     (row,) = ground.operands
     listed = ground.spec.dtypes_of(row) or tuple(DType)
     for dtype in dict.fromkeys((*rule.dtypes, *listed)):
@@ -145,7 +145,7 @@ def dtype_excluded(rule: DtypeExcluded, ground: Ground) -> Iterator[Side]:
 
 @boundary(DtypeSame, DTYPE_NOT_LISTED)
 def dtype_same(rule: DtypeSame, _ground: Ground) -> Iterator[Side]:
-    """The same, two floats that precision modes bring together, and two that nothing does."""
+    """Yield the same, two floats that precision modes bring together, and two that nothing does."""
     yield inside("the same", NONE)
     halves = {rule.other: DType.FLOAT32, rule.tensor: DType.FLOAT16}
     yield inside("two floats", Change(dtypes=halves))
@@ -153,7 +153,7 @@ def dtype_same(rule: DtypeSame, _ground: Ground) -> Iterator[Side]:
 
 
 def _of_dtype(name: str, dtype: DType | str, ground: Ground) -> Change:
-    """The operand with another dtype; ONNX's own outputs are seen with one."""
+    """Return the operand with another dtype; ONNX's own outputs are seen with one."""
     if ground.is_input(name):
         return Change(dtypes={name: dtype})
     return Change(outputs={name: (dtype, None)})
@@ -163,13 +163,13 @@ def _of_dtype(name: str, dtype: DType | str, ground: Ground) -> Change:
 
 
 def _run_time(name: str) -> Change:
-    """An input that is known at run time only."""
+    """Return an input that is known at run time only."""
     return Change(values={name: None})
 
 
 @boundary(ValuesKnown, VALUE_NOT_CONSTANT)
 def values_known(rule: ValuesKnown, ground: Ground) -> Iterator[Side]:
-    """A constant, and an input of the graph."""
+    """Yield a constant, and an input of the graph."""
     shape = ground.shape(rule.tensor)
     ones = Change(values={rule.tensor: (1,) * math.prod(shape)})
     yield inside(f"{rule.tensor} constant", ones)
@@ -178,20 +178,20 @@ def values_known(rule: ValuesKnown, ground: Ground) -> Iterator[Side]:
 
 @boundary(ValuesAtLeast, VALUE_OUT_OF_RANGE)
 def values_at_least(rule: ValuesAtLeast, ground: Ground) -> Iterator[Side]:
-    """The least value and one less in every place, and values of run time."""
+    """Yield the least value and one less in every place, and values of run time."""
     yield from _least(rule, ground)
     yield outside(f"{rule.tensor} fed", _run_time(rule.tensor))
 
 
 @boundary(KnownValuesAtLeast, VALUE_OUT_OF_RANGE)
 def known_values_at_least(rule: KnownValuesAtLeast, ground: Ground) -> Iterator[Side]:
-    """The least value and one less in every place, and values of run time."""
+    """Yield the least value and one less in every place, and values of run time."""
     yield from _least(rule, ground)
     yield inside(f"{rule.tensor} fed", _run_time(rule.tensor))
 
 
 def _least(rule: ValuesAtLeast | KnownValuesAtLeast, ground: Ground) -> Iterator[Side]:
-    """The least value in every place, and one less in each."""
+    """Yield the least value in every place, and one less in each."""
     start = ground.values(rule.tensor)
     assert start
     least = (rule.least,) * len(start)
@@ -203,7 +203,7 @@ def _least(rule: ValuesAtLeast | KnownValuesAtLeast, ground: Ground) -> Iterator
 
 @boundary(ValuesEqual, VALUE_OUT_OF_RANGE)
 def values_equal(rule: ValuesEqual, ground: Ground) -> Iterator[Side]:
-    """The value, its neighbors, and values of run time."""
+    """Yield the value, its neighbors, and values of run time."""
     count = math.prod(ground.shape(rule.tensor))
     for value in (rule.value - 1, rule.value, rule.value + 1):
         make = inside if value == rule.value else outside
@@ -213,20 +213,20 @@ def values_equal(rule: ValuesEqual, ground: Ground) -> Iterator[Side]:
 
 @boundary(ValuesExclude, VALUE_OUT_OF_RANGE)
 def values_exclude(rule: ValuesExclude, ground: Ground) -> Iterator[Side]:
-    """The value and its neighbors in every place, and values of run time."""
+    """Yield the value and its neighbors in every place, and values of run time."""
     yield from _excluded(rule, ground)
     yield outside(f"{rule.tensor} fed", _run_time(rule.tensor))
 
 
 @boundary(KnownValuesExclude, VALUE_OUT_OF_RANGE)
 def known_values_exclude(rule: KnownValuesExclude, ground: Ground) -> Iterator[Side]:
-    """The value and its neighbors in every place, and values of run time."""
+    """Yield the value and its neighbors in every place, and values of run time."""
     yield from _excluded(rule, ground)
     yield inside(f"{rule.tensor} fed", _run_time(rule.tensor))
 
 
 def _excluded(rule: ValuesExclude | KnownValuesExclude, ground: Ground) -> Iterator[Side]:
-    """The value and its neighbors in every place."""
+    """Yield the value and its neighbors in every place."""
     some = (rule.value + 1,) * math.prod(ground.shape(rule.tensor))
     start = ground.values(rule.tensor) or some
     assert start

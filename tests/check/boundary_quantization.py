@@ -25,7 +25,7 @@ _CHANNELS = 4
 
 @boundary(DtypeQuantized, DTYPE_NOT_LISTED)
 def dtype_quantized(rule: DtypeQuantized, ground: Ground) -> Iterator[Side]:
-    """A layer on int8 whole, and with one operand in floats."""
+    """Yield a layer on int8 whole, and with one operand in floats."""
     inputs = [row.name for row in ground.spec.inputs if ground.spec.quantized.get(row.name)]
     whole = {name: ground.spec.quantized[name] for name in inputs}
     results = {
@@ -39,7 +39,7 @@ def dtype_quantized(rule: DtypeQuantized, ground: Ground) -> Iterator[Side]:
 
 @boundary(ScalesPerChannel, SHAPES_DISAGREE, "tensor", "other")
 def scales_per_channel(rule: ScalesPerChannel, ground: Ground) -> Iterator[Side]:
-    """One, one for each channel, and numbers beside those."""
+    """Yield one, one for each channel, and numbers beside those."""
     for count in (1, _CHANNELS):
         yield inside(f"{count} elements", _count(rule.tensor, count, ground))
     for count in (_CHANNELS - 2, _CHANNELS + 1):
@@ -47,7 +47,7 @@ def scales_per_channel(rule: ScalesPerChannel, ground: Ground) -> Iterator[Side]
 
 
 def _count(name: str, count: int, ground: Ground) -> Change:
-    """The operand with so many factors."""
+    """Return the operand with so many factors."""
     (word, *_) = ground.values(name) or ()
     return Change(shapes={name: (count,)}, values={name: (word,) * count})
 
@@ -67,5 +67,5 @@ def scales_positive(rule: ScalesPositive, ground: Ground) -> Iterator[Side]:
 
 
 def _word(factor: np.float32) -> int:
-    """A 64-bit word that holds a factor."""
+    """Return a 64-bit word that holds a factor."""
     return int(factor.view(np.uint32))

@@ -39,7 +39,7 @@ class Setting:
 
 
 def settings(ground: Ground) -> Iterator[Setting]:
-    """Settings in which the rule applies, and one for each condition in which it does not."""
+    """Yield settings in which the rule applies, and one for each condition in which it does not."""
     when = ground.rule.when
     if when is None:
         yield Setting()
@@ -54,7 +54,7 @@ def settings(ground: Ground) -> Iterator[Setting]:
 
 
 def _machine(when: When) -> Setting:
-    """A setting with the precision mode and the SoC that are asked for."""
+    """Return a setting with the precision mode and the SoC that are asked for."""
     setting = Setting()
     if when.precision_mode is not None:
         setting = replace(setting, mode=when.precision_mode)
@@ -64,12 +64,12 @@ def _machine(when: When) -> Setting:
 
 
 def _soc(*, cube_float32: bool) -> str:
-    """The name of a SoC with or without float32 in its cube."""
+    """Return the name of a SoC with or without float32 in its cube."""
     return next(row.name for row in socs() if row.cube_float32 is cube_float32)
 
 
 def _attributes_met(when: When) -> list[Change]:
-    """A change for each value of an attribute that the rule is conditional on."""
+    """Return a change for each value of an attribute that the rule is conditional on."""
     return [
         Change(attributes={condition.name: value})
         for condition in when.attributes
@@ -78,12 +78,12 @@ def _attributes_met(when: When) -> list[Change]:
 
 
 def _given(ground: Ground, when: When) -> Change:
-    """The inputs that the rule is conditional on, as the example has them."""
+    """Return the inputs that the rule is conditional on, as the example has them."""
     return Change(shapes={name: ground.spec.example.inputs[name] for name in when.present})
 
 
 def _dims_met(ground: Ground, when: When, change: Change) -> Change:
-    """The change with the extents that the rule is conditional on."""
+    """Return the change with the extents that the rule is conditional on."""
     for each in when.dims:
         found = ground.with_extent(each.tensor, each.dim, each.equals, change)
         assert found is not None
@@ -92,7 +92,7 @@ def _dims_met(ground: Ground, when: When, change: Change) -> Change:
 
 
 def _lifted(ground: Ground, when: When, met: Setting) -> Iterator[Setting]:
-    """The setting with one condition after the other not met."""
+    """Yield the setting with one condition after the other not met."""
     if when.precision_mode is not None:
         mode = next(mode for mode in PrecisionMode if mode is not when.precision_mode)
         yield replace(met, mode=mode, text=f"mode {mode.value}")
@@ -114,6 +114,6 @@ def _lifted(ground: Ground, when: When, met: Setting) -> Iterator[Setting]:
 
 
 def _other(row: Attribute, values: tuple[Any, ...]) -> Any:
-    """A value of the attribute that is none of these."""
+    """Return a value of the attribute that is none of these."""
     known = (False, True) if row.type is AttributeType.BOOL else row.one_of
     return next(value for value in known if value not in values)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @boundary(DimInRange, DIM_OUT_OF_RANGE, "tensor")
 def dim_in_range(rule: DimInRange, ground: Ground) -> Iterator[Side]:
-    """The bounds, and what lies just past them."""
+    """Yield the bounds, and what lies just past them."""
     for bound, past in zip(rule.range, (-1, 1), strict=True):
         if math.isinf(bound):
             continue
@@ -43,7 +43,7 @@ def dim_in_range(rule: DimInRange, ground: Ground) -> Iterator[Side]:
 
 @boundary(PrimeDimBelow, DIM_OUT_OF_RANGE, "tensor")
 def prime_dim_below(rule: PrimeDimBelow, ground: Ground) -> Iterator[Side]:
-    """The primes next to the limit, and composite numbers on both sides and between."""
+    """Yield the primes next to the limit, and composite numbers on both sides and between."""
     below = next(number for number in range(rule.limit - 1, 1, -1) if _is_prime(number))
     above = next(number for number in range(rule.limit, 2 * rule.limit) if _is_prime(number))
     for extent in (below, above - 1, above + 1):
@@ -53,12 +53,12 @@ def prime_dim_below(rule: PrimeDimBelow, ground: Ground) -> Iterator[Side]:
 
 
 def _is_prime(number: int) -> bool:
-    """Whether no smaller number but 1 divides it."""
+    """Return True if no smaller number but 1 divides it."""
     return number > 1 and all(number % each for each in range(2, math.isqrt(number) + 1))
 
 
 def _extent(rule: PrimeDimBelow | DimDivisible, ground: Ground, extent: int) -> Change:
-    """The node with that extent."""
+    """Return the node with that extent."""
     change = ground.with_extent(rule.tensor, rule.dim, extent)
     assert change is not None
     return change
@@ -66,7 +66,7 @@ def _extent(rule: PrimeDimBelow | DimDivisible, ground: Ground, extent: int) -> 
 
 @boundary(DimDivisible, DIM_OUT_OF_RANGE)
 def dim_divisible(rule: DimDivisible, ground: Ground) -> Iterator[Side]:
-    """Multiples of a few numbers, and their neighbors; numbers that divide nothing."""
+    """Yield multiples of a few numbers, and their neighbors; numbers that divide nothing."""
     for divisor in (1, 2, 3):
         set_ = ground.set(rule.attribute, (divisor,))
         for extent in (2 * divisor - 1, 2 * divisor, 2 * divisor + 1):
@@ -81,7 +81,7 @@ def dim_divisible(rule: DimDivisible, ground: Ground) -> Iterator[Side]:
 
 @boundary(DimsEqual, SHAPES_DISAGREE, "tensor", "other")
 def dims_equal(rule: DimsEqual, ground: Ground) -> Iterator[Side]:
-    """Equal extents, and some of one or two more."""
+    """Yield equal extents, and some of one or two more."""
     yield inside("extents as in the example", NONE)
     for dim in rule.dims:
         axis = ground.axis(rule.tensor, dim)
@@ -93,7 +93,7 @@ def dims_equal(rule: DimsEqual, ground: Ground) -> Iterator[Side]:
 
 @boundary(ShapesEqual, SHAPES_DISAGREE, "tensor", "other")
 def shapes_equal(rule: ShapesEqual, ground: Ground) -> Iterator[Side]:
-    """One shape, another extent on each axis, another rank."""
+    """Yield one shape, another extent on each axis, another rank."""
     shape = ground.shape(rule.tensor)
     same = ground.resized(rule.other, shape)
     yield inside("one shape", same)
@@ -107,7 +107,7 @@ def shapes_equal(rule: ShapesEqual, ground: Ground) -> Iterator[Side]:
 
 @boundary(CountIsRank, SHAPES_DISAGREE, "tensor", "other")
 def count_is_rank(rule: CountIsRank, ground: Ground) -> Iterator[Side]:
-    """One element for each axis, one less and one more."""
+    """Yield one element for each axis, one less and one more."""
     yield from _counts(rule.tensor, len(ground.shape(rule.other)), ground, 1)
 
 
@@ -120,7 +120,7 @@ def count_per_axis(rule: CountPerAxis, ground: Ground) -> Iterator[Side]:
 
 
 def _counts(name: str, count: int, ground: Ground, per_axis: int) -> Iterator[Side]:
-    """Just enough elements, and some more or less."""
+    """Yield just enough elements, and some more or less."""
     yield inside(f"{count} elements", ground.resized(name, (count,)))
     for other in (count - per_axis, count - 1, count + 1, count + per_axis):
         yield outside(f"{other} elements", ground.resized(name, (other,)))
@@ -142,7 +142,7 @@ def count_is_one_or_extent(rule: CountIsOneOrExtent, ground: Ground) -> Iterator
 
 @boundary(ElementCountInRange, DIM_OUT_OF_RANGE, "tensor")
 def element_count(rule: ElementCountInRange, ground: Ground) -> Iterator[Side]:
-    """The bounds, and what lies just past them."""
+    """Yield the bounds, and what lies just past them."""
     for bound, past in zip(rule.range, (-1, 1), strict=True):
         for count, make in ((int(bound), inside), (int(bound) + past, outside)):
             yield make(f"{count} elements", ground.resized(rule.tensor, (count,)))
@@ -167,7 +167,7 @@ def output_shape(rule: OutputShapeWithinFull, ground: Ground) -> Iterator[Side]:
 
 @boundary(SamePaddingEven, SHAPES_DISAGREE, "tensor")
 def same_padding(rule: SamePaddingEven, ground: Ground) -> Iterator[Side]:
-    """Windows on extents of 8: padding of 0, 1 and 2, and windows that leave some out."""
+    """Yield windows on extents of 8: padding of 0, 1 and 2, and windows that leave some out."""
     assert ground.shape(rule.tensor)[2:] == (8, 8)
     for window, stride, make in (
         (2, 2, inside),

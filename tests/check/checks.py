@@ -22,20 +22,20 @@ __all__ = ["checked", "only", "residual_network"]
 
 
 def checked(proto: onnx.ModelProto, folder: Path, **options: Any) -> ModelCheck:
-    """The check of `proto`, written to a file in `folder`."""
+    """Return the check of `proto`, written to a file in `folder`."""
     (model,) = api.check_models(onnx_files.save(proto, folder), **options).models
     return model
 
 
 def only(model: ModelCheck) -> Finding:
-    """The one finding of a model without faults."""
+    """Return the one finding of a model without faults."""
     assert model.faults == ()
     (finding,) = model.findings
     return finding
 
 
 def residual_network(opset: int) -> onnx.ModelProto:
-    """A small residual network, with the operators and attributes that PyTorch exports."""
+    """Return a small residual network, with the operators and attributes that PyTorch exports."""
     generator = np.random.default_rng(0)
 
     def normal(*shape: int) -> npt.NDArray[np.float32]:

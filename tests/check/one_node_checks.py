@@ -38,7 +38,7 @@ def check_node(
     soc: str = "sim",
     seen: Mapping[str, SourceTensor] | None = None,
 ) -> ModelCheck:
-    """The check of a model of one node.
+    """Return the check of a model of one node.
 
     A node that folds away is never held against its rules; here every node stays, so that the
     rules of operators like Constant and Shape can be asked as well.
@@ -62,11 +62,11 @@ def check_node(
 
 
 def opset_codes(check: ModelCheck) -> list[Finding]:
-    """The findings about the operator's version."""
+    """Return the findings about the operator's version."""
     return [each for each in check.findings if each.code.id in _OPSET_CODES]
 
 
 def _as_seen(node: SourceNode, seen: Mapping[str, SourceTensor]) -> SourceNode:
-    """The node with other outputs."""
+    """Return the node with other outputs."""
     outputs = (each and seen.get(each.name, each) for each in node.outputs)
     return replace(node, outputs=tuple(outputs))

@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 
 def view(op_type: str = "Resize", *inputs: SourceTensor, **attributes: Any) -> SourceNode:
-    """A node with one result."""
+    """Return a node with one result."""
     given = inputs or (tensor(2, 3), constant([1.0, 2.0], np.float32))
     return SourceNode(0, "node", op_type, "", 13, 13, given, (tensor(2, 6),), attributes)
 
 
 def both(left: SourceNode, right: SourceNode) -> tuple[bool, bool]:
-    """Whether two nodes are alike, with their weights and without."""
+    """Return True if two nodes are alike, with their weights and without."""
     with_weights, without = (
         likeness(left, weights=counts) == likeness(right, weights=counts)
         for counts in (True, False)

@@ -105,7 +105,7 @@ class Outcome:
 
     @property
     def is_expected(self) -> bool:
-        """Whether the findings are those of the side."""
+        """True if the findings are those of the side."""
         found = [(each.code, each.standing) for each in self.findings]
         code = boundary_of(self.rule).code
         if self.side.expect is Expect.OUTSIDE:
@@ -116,7 +116,7 @@ class Outcome:
 
     @property
     def names_an_input(self) -> bool:
-        """Whether the help of what is not decided names an open input, if there is one."""
+        """True if the help of what is not decided names an open input, if there is one."""
         helps = [each.help.en for each in self.findings]
         opened = [name for name, shape in self.side.change.shapes.items() if _is_open(shape)]
         return not opened or all(
@@ -125,12 +125,12 @@ class Outcome:
 
 
 def _is_open(shape: tuple[int | str | None, ...] | None) -> bool:
-    """Whether a shape has open extents."""
+    """Return True if a shape has open extents."""
     return any(isinstance(extent, str) for extent in shape or ())
 
 
 def _outcome(spec: OpSpec, rule: Rule, side: Side, folder: Path) -> Outcome:
-    """The outcome of one node."""
+    """Return the outcome of one node."""
     seen = {
         name: SourceTensor(
             name,
@@ -149,7 +149,7 @@ def _outcome(spec: OpSpec, rule: Rule, side: Side, folder: Path) -> Outcome:
 
 
 def _is_odd(spec: OpSpec, outcome: Outcome) -> bool:
-    """Whether the node is one that ONNX does not let be."""
+    """Return True if the node is one that ONNX does not let be."""
     side = outcome.side
     return (spec.op, outcome.rule.name, side.expect, side.opset) in ODD
 

@@ -38,7 +38,7 @@ LIGHT = ("squeezenet", "shufflenet")
 
 
 def said_by_check(path: Path, **options: Any) -> set[str]:
-    """Codes of what `check` refuses the model or the call for; none where it passes."""
+    """Return codes of what `check` refuses the model or the call for; none where it passes."""
     try:
         (model,) = api.check_models(path, **options).models
     except AtcError as error:
@@ -49,7 +49,7 @@ def said_by_check(path: Path, **options: Any) -> set[str]:
 
 
 def said_by_convert(path: Path, **options: Any) -> set[str]:
-    """Codes of what `convert` refuses likewise."""
+    """Return codes of what `convert` refuses likewise."""
     try:
         api.convert(path, path.with_suffix(".om"), **options)
     except AtcError as error:
@@ -69,7 +69,7 @@ def dense() -> onnx.ModelProto:
 
 
 def attention() -> onnx.ModelProto:
-    """Products of which the list refuses some dtypes, and a softmax."""
+    """Return products of which the list refuses some dtypes, and a softmax."""
     nodes = [
         helper.make_node("MatMul", ["x", "x"], ["s"], "scores"),
         helper.make_node("Softmax", ["s"], ["p"], "shares", axis=-1),

@@ -32,7 +32,7 @@ def one(
     weights: Mapping[str, npt.NDArray[Any]] | None = None,
     **attributes: Any,
 ) -> onnx.ModelProto:
-    """A model of one node."""
+    """Return a model of one node."""
     node = helper.make_node(op, [*inputs, *(weights or {})], ["y"], "bad", **attributes)
     return onnx_files.model([node], inputs, ["y"], weights)
 
@@ -63,7 +63,7 @@ REFUSED = {
 
 
 def said_by_convert(path: Path, **options: Any) -> list[tuple[str, str, object, str | None]]:
-    """Code, message, place and help of what `convert` refuses."""
+    """Return code, message, place and help of what `convert` refuses."""
     with pytest.raises(AtcError) as caught:
         api.convert(path, path.with_suffix(".om"), **options)
     return [
@@ -145,7 +145,7 @@ def test_shape_arithmetic_of_open_extents_is_no_error(tmp_path: Path) -> None:
 
 
 def branches(index: int) -> onnx.ModelProto:
-    """An If of which one branch picks an element."""
+    """Return an If of which one branch picks an element."""
     kept = helper.make_node("Identity", ["x"], ["b0"], "kept")
     gathered = helper.make_node("Gather", ["x", "i"], ["b1"], "gathered")
     graphs = [

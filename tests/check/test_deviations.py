@@ -27,7 +27,7 @@ RANDOM = np.random.default_rng(3)
 
 
 def floats(*shape: int) -> Array:
-    """Random numbers."""
+    """Return random numbers."""
     return RANDOM.standard_normal(shape).astype(np.float32)
 
 
@@ -57,7 +57,7 @@ class Case:
         return {f"x{position}": array for position, array in enumerate(self.inputs)}
 
     def model(self, **others: Any) -> onnx.ModelProto:
-        """The node as a model, perhaps with other attributes."""
+        """Return the node as a model, perhaps with other attributes."""
         attributes = {**self.attributes, **others}
         return one_node_model(
             self.op, self.feeds, self.opset, constants=self.constants, **attributes
@@ -76,17 +76,17 @@ class Case:
 
 
 def softmax(axis: int) -> Callable[[Array], Array]:
-    """Over one axis."""
+    """Return over one axis."""
     return lambda x: np.exp(x) / np.exp(x).sum(axis, keepdims=True)
 
 
 def log_softmax(axis: int) -> Callable[[Array], Array]:
-    """Over one axis."""
+    """Return over one axis."""
     return lambda x: np.log(softmax(axis)(x))
 
 
 def hardmax(axis: int) -> Callable[[Array], Array]:
-    """Over one axis."""
+    """Return over one axis."""
 
     def formula(x: Array) -> Array:
         ones = np.zeros_like(x)
@@ -97,12 +97,12 @@ def hardmax(axis: int) -> Callable[[Array], Array]:
 
 
 def arg_max(axis: int) -> Callable[[Array], Array]:
-    """The axis restored at position 1."""
+    """Return the axis restored at position 1."""
     return lambda x: np.expand_dims(x.argmax(axis), 1)
 
 
 def sum_square(x: Array) -> Array:
-    """Over axis 1, kept."""
+    """Return over axis 1, kept."""
     return np.asarray(np.square(x).sum(1, keepdims=True))
 
 
@@ -119,7 +119,7 @@ IMAGE = floats(1, 2, 6, 6)
 
 
 def resize(mode: str, cann: Mapping[str, Any]) -> Case:
-    """A Resize by two in the plane."""
+    """Return a Resize by two in the plane."""
     how = {**LINEAR, "coordinate_transformation_mode": mode}
     return Case("Resize", 11, (IMAGE,), how, cann, SCALES)
 
@@ -175,7 +175,7 @@ def named(case: Case) -> str:
 
 
 def agree(found: Array, expected: Array) -> bool:
-    """Whether two results are one but for rounding to float16."""
+    """Return True if two results are one but for rounding to float16."""
     return found.shape == expected.shape and np.allclose(found, expected, rtol=4e-3, atol=4e-3)
 
 

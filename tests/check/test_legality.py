@@ -30,7 +30,7 @@ allow_fp32_to_bf16        f16: f16 f32       bf16: bf16 f32      f32: f32 bf16
 
 
 def _table() -> dict[tuple[PrecisionMode, DType], list[DType]]:
-    """The table, with what no mode changes."""
+    """Return the table, with what no mode changes."""
     found = {(mode, dtype): [dtype] for mode in PrecisionMode for dtype in DType}
     for line in CHANGES.split("\n"):
         mode, _, rest = line.partition(" ")

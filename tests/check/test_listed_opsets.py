@@ -37,7 +37,7 @@ PROMISED = {Standing.REWRITE, Standing.AICPU, Standing.ACCURACY}
 
 
 def _codes(check: ModelCheck) -> list[str]:
-    """The codes about the operator's version; nodes of subgraphs have their own."""
+    """Return the codes about the operator's version; nodes of subgraphs have their own."""
     return [each.code.id for each in opset_codes(check) if not each.scope]
 
 
@@ -100,7 +100,7 @@ def _restated_or_refused(spec: OpSpec, opset: int, folder: Path) -> None:
 
 
 def _wanted(spec: OpSpec, opset: int, model: onnx.ModelProto) -> str:
-    """The code that a node of an opset that is not listed gets; "" for none."""
+    """Return the code that a node of an opset that is not listed gets; "" for none."""
     own = history().at(spec.op, opset)
     if own is None or own.deprecated or opset < spec.restated_since:
         return UNSUPPORTED_OPSET.id
@@ -113,7 +113,7 @@ def _wanted(spec: OpSpec, opset: int, model: onnx.ModelProto) -> str:
 
 
 def _versions(spec: OpSpec) -> list[OperatorSchema]:
-    """ONNX's definitions at the listed opsets, each once."""
+    """Return oNNX's definitions at the listed opsets, each once."""
     found = (history().at(spec.op, opset) for opset in spec.opsets)
     return list({each.since_version: each for each in found if each is not None}.values())
 
@@ -180,7 +180,7 @@ def _odd_inputs(
 
 
 def _element(number: int) -> str:
-    """An element type as schemas spell it."""
+    """Return an element type as schemas spell it."""
     text = helper.tensor_dtype_to_string(number).removeprefix("TensorProto.").lower()
     return {"float": "float32", "double": "float64"}.get(text, text)
 
@@ -228,7 +228,7 @@ def test_next_version_of_an_operator_is_restated_or_refused(spec: OpSpec, tmp_pa
 
 
 def _at(model: onnx.ModelProto, known: OnnxHistory, folder: Path) -> ModelCheck:
-    """The check of a model by another history of ONNX."""
+    """Return the check of a model by another history of ONNX."""
     with patch.object(one_node_checks, "history", lambda: known):
         return check_node(model, folder)
 
@@ -274,7 +274,7 @@ def test_what_no_listed_version_has_is_refused(op: str, tmp_path: Path) -> None:
 
 
 def _with_news(spec: OpSpec, opset: int, what: str, name: str) -> onnx.ModelProto:
-    """The example with a dtype or an attribute that no listed version has."""
+    """Return the example with a dtype or an attribute that no listed version has."""
     if what == "dtype":
         return build(spec, opset, dtypes={spec.inputs[0].name: name})
     model = build(spec, opset)

@@ -29,7 +29,7 @@ LONGEST = 160
 
 
 def holes(text: str) -> set[str]:
-    """The names in braces."""
+    """Return the names in braces."""
     return {name for _, name, _, _ in Formatter().parse(text) if name is not None}
 
 

@@ -27,7 +27,7 @@ X: onnx_files.Ports = {"x": (onnx_files.FLOAT, [1, 3, 8, 8])}
 
 
 def word(scale: float, count: int = 4) -> Array:
-    """Graph words of one factor."""
+    """Return graph words of one factor."""
     return np.full(count, np.float32(scale).view(np.uint32), np.uint64)
 
 
@@ -46,7 +46,7 @@ def chain(**changes: Any) -> onnx.ModelProto:
 
 
 def errors(model: onnx.ModelProto, folder: Path) -> list[Finding]:
-    """The findings of level error."""
+    """Return the findings of level error."""
     (check,) = atc_py.check_models(onnx_files.save(model, folder)).models
     assert not check.faults
     return [each for each in check.findings if each.standing is Standing.ERROR]

@@ -24,7 +24,7 @@ I8, I16 = np.int8, np.int16
 
 
 def mixed(*, batch: int | str = 1) -> Sketch:
-    """Two layers on int8 and one whose weights are not quantized."""
+    """Return two layers on int8 and one whose weights are not quantized."""
     s = Sketch()
     x = s.qdq(s.input("x", [batch, 2, 4, 4]), 0.5)
     for _ in range(2):
@@ -87,7 +87,7 @@ def test_what_is_folded_away_is_not_told(tmp_path: Path) -> None:
 
 
 def converted(s: Sketch, folder: Path) -> Conversion:
-    """The conversion of a sketch."""
+    """Return the conversion of a sketch."""
     import onnx
 
     onnx.save(s.model(), folder / "model.onnx")

@@ -58,7 +58,7 @@ def _way(op_type: str, domain: str = "") -> Words:
 
 
 def _operators(text: str) -> set[str]:
-    """Operators of ONNX that a text names."""
+    """Return operators of ONNX that a text names."""
     words = set(re.findall(r"[A-Z][A-Za-z0-9]+", text))
     return {word for word in words if history().versions(word)}
 

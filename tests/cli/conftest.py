@@ -36,7 +36,7 @@ class Result:
 def atc(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., Result]:
-    """Runs `atc-py` with arguments in an empty folder."""
+    """Return runs `atc-py` with arguments in an empty folder."""
     monkeypatch.chdir(tmp_path)
 
     def run(*args: object) -> Result:
@@ -50,7 +50,7 @@ def atc(
 
 
 def small_model(*, free: bool = False, operator: str = "Relu") -> onnx.ModelProto:
-    """Conv and one more operator; `free` leaves the batch open."""
+    """Return conv and one more operator; `free` leaves the batch open."""
     weights = np.random.default_rng(0).standard_normal((4, 3, 3, 3)).astype(np.float32)
     shape: list[int | str] = ["batch" if free else 1, 3, 8, 8]
     graph = helper.make_graph(
@@ -68,7 +68,7 @@ def small_model(*, free: bool = False, operator: str = "Relu") -> onnx.ModelProt
 
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
-    """A small sound model."""
+    """Return a small sound model."""
     path = tmp_path / "small.onnx"
     onnx.save(small_model(), path)
     return path
@@ -76,6 +76,6 @@ def model(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def om(atc: Callable[..., Result], model: Path) -> Path:
-    """A small offline model."""
+    """Return a small offline model."""
     assert atc("convert", model, "-o", "small.om").status == 0
     return Path("small.om")

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def overflow(tmp_path: Path) -> tuple[str, ...]:
-    """Arguments for a model whose sum of squares overflows."""
+    """Return arguments for a model whose sum of squares overflows."""
     broken = BROKEN["sum_of_squares"]()
     onnx.save(broken.model, tmp_path / "model.onnx")
     np.save(tmp_path / "x.npy", broken.feeds["x"])

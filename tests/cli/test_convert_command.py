@@ -250,7 +250,7 @@ def test_offline_model_is_not_converted_again(atc: Atc) -> None:
 
 
 def external_model(location: str) -> onnx.ModelProto:
-    """The small model with its filter in another file."""
+    """Return the small model with its filter in another file."""
     model = small_model()
     weights = model.graph.initializer[0]
     weights.ClearField("raw_data")

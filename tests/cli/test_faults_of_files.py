@@ -68,7 +68,7 @@ def quantized(path: Path) -> None:
 
 @pytest.fixture
 def workshop(atc: Atc, tmp_path: Path) -> Callable[..., Result]:
-    """The command in a folder with all inputs, and with an older file for each output."""
+    """Return the command in a folder with all inputs, and with an older file for each output."""
     small_model(tmp_path)
     quantized(tmp_path / "int8.onnx")
     (tmp_path / "cal.csv").write_text(CALIBRATION)

@@ -35,19 +35,19 @@ RAW = re.compile(
 
 
 def named(part: str) -> str:
-    """A name of its own for each part of the model."""
+    """Return a name of its own for each part of the model."""
     return f"{part}{EVIL}{part}"
 
 
 @pytest.fixture
 def model(tmp_path: Path) -> str:
-    """A model in which everything has such a name; one operator of it is not on the list."""
+    """Return a model in which everything has such a name; one operator of it is not on the list."""
     return _saved(tmp_path / "m.onnx", "Relu")
 
 
 @pytest.fixture
 def bad(tmp_path: Path) -> str:
-    """The same with an operator that is not on the list."""
+    """Return the same with an operator that is not on the list."""
     return _saved(tmp_path / "bad.onnx", "Mish")
 
 

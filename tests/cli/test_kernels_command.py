@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def model(tmp_path: Path) -> str:
-    """Two rectifiers of two shapes, a sum, and an operator that is left to write.
+    """Return two rectifiers of two shapes, a sum, and an operator that is left to write.
 
     All results are handed out, so that nothing is launched together.
     """
@@ -49,7 +49,7 @@ def model(tmp_path: Path) -> str:
 
 @pytest.fixture
 def templates(tmp_path: Path) -> Path:
-    """A folder of templates with one of its own."""
+    """Return a folder of templates with one of its own."""
     folder = tmp_path / "templates"
     folder.mkdir()
     return folder
@@ -141,7 +141,7 @@ def test_verify_finds_other_numbers(atc: Atc, model: str, templates: Path) -> No
 
 
 def _halved() -> str:
-    """Computes half of a tile."""
+    """Return computes half of a tile."""
     return "    const uint32_t count = tile.count / 2;"
 
 

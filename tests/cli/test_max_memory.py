@@ -57,7 +57,7 @@ def save(nodes: list[onnx.NodeProto], weights: dict[str, Any], shape: list[int])
 
 
 def peak() -> int:
-    """Most bytes that this process ever held."""
+    """Return most bytes that this process ever held."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 

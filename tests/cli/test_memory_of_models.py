@@ -22,7 +22,7 @@ FILTER = 3 * 3 * 1 * 16 * 16 * 2
 
 
 def of_model(atc: Atc, om: str) -> dict[str, Any]:
-    """The section on memory."""
+    """Return the section on memory."""
     found: dict[str, Any] = atc("info", om, "--json").json["memory"]
     return found
 

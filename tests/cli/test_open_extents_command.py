@@ -29,7 +29,7 @@ X = np.arange(24, dtype=np.float32).reshape(6, 4)
 
 @pytest.fixture
 def om(atc: Atc) -> Path:
-    """The model above, with data for a run that takes two rows."""
+    """Return the model above, with data for a run that takes two rows."""
     onnx.save(onnx.parser.parse_model(TEXT), "open.onnx")
     done = atc("convert", "open.onnx", "-o", "open.om", "--dump-ir", "ir", "--kernels", "kernels")
     assert done.status == 0
@@ -40,7 +40,7 @@ def om(atc: Atc) -> Path:
 
 
 def run(atc: Atc, om: Path, *options: object) -> Result:
-    """One run on the data."""
+    """Return one run on the data."""
     feeds = [f"--input={name}={name}.npy" for name in ("x", "c", "ends")]
     return atc("run", om, *feeds, *options)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def onnx_file(tmp_path: Path) -> Path:
-    """A convolution called `conv` and a Relu called `last`."""
+    """Return a convolution called `conv` and a Relu called `last`."""
     path = tmp_path / "net.onnx"
     onnx.save(small_model(), path)
     return path

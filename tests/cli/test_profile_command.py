@@ -30,7 +30,7 @@ TABLE = "op,shape,dtype,time_us\n" + "".join(
 
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
-    """A small ONNX model."""
+    """Return a small ONNX model."""
     path = tmp_path / "net.onnx"
     onnx.save(chain(), path)
     return path
@@ -38,7 +38,7 @@ def model(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def measured(tmp_path: Path) -> Path:
-    """A table of measurements."""
+    """Return a table of measurements."""
     path = tmp_path / "measured.csv"
     path.write_text(TABLE)
     return path

@@ -36,7 +36,7 @@ ASSUMED = (
 
 
 def deploy(producer: str = "pytorch", **metadata: str) -> onnx.ModelProto:
-    """AscendQuant, a Gemm without bias, AscendDequant."""
+    """Return AscendQuant, a Gemm without bias, AscendDequant."""
     words = np.array([SCALE * WEIGHT_SCALE], np.float32).view(np.uint32).astype(np.uint64)
     weights: dict[str, np.ndarray] = {"w": np.array([[127], [64]], np.int8), "d": words}
     nodes = [
@@ -60,7 +60,7 @@ def deploy(producer: str = "pytorch", **metadata: str) -> onnx.ModelProto:
 
 @pytest.fixture
 def layer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """AMCT's file, in the current folder."""
+    """Return aMCT's file, in the current folder."""
     monkeypatch.chdir(tmp_path)
     onnx.save(deploy(), "layer.onnx")
     return Path("layer.onnx")

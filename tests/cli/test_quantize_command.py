@@ -26,7 +26,7 @@ node = helper.make_node
 
 
 def quantized_model(*, computed_scale: bool = False) -> onnx.ModelProto:
-    """A quantized Conv, and a Gemm whose weights are floats."""
+    """Return a quantized Conv, and a Gemm whose weights are floats."""
     generator = np.random.default_rng(0)
     weights: dict[str, npt.NDArray[Any]] = {
         "s": np.array(0.05, np.float32),
@@ -59,7 +59,7 @@ def quantized_model(*, computed_scale: bool = False) -> onnx.ModelProto:
 
 @pytest.fixture
 def quantized(tmp_path: Path) -> Path:
-    """A quantized model."""
+    """Return a quantized model."""
     path = tmp_path / "net.onnx"
     onnx.save(quantized_model(), path)
     return path

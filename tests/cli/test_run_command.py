@@ -25,7 +25,7 @@ SHAPE = (1, 3, 8, 8)
 
 @pytest.fixture
 def x(om: Path) -> np.ndarray:
-    """An input of `om`, saved beside it in every format that `run` reads."""
+    """Return an input of `om`, saved beside it in every format that `run` reads."""
     assert om.exists()
     array = np.random.default_rng(3).standard_normal(SHAPE).astype(np.float32)
     np.save("x.npy", array)

@@ -27,7 +27,7 @@ SHAPE = (1, 3, 8, 8)
 
 
 def npy(header: str, data: bytes = b"", version: tuple[int, int] = (1, 0)) -> bytes:
-    """An .npy file with that header."""
+    """Return an .npy file with that header."""
     size = 2 if version == (1, 0) else 4
     text = header.encode("latin-1")
     return b"\x93NUMPY" + bytes(version) + len(text).to_bytes(size, "little") + text + data

@@ -22,7 +22,7 @@ NUMBERS = [-8, 7, 0, -1, 3]
 
 @pytest.fixture
 def om(atc: Atc, tmp_path: Path) -> Path:
-    """AscendQuant to int4, and an int4 constant, as results."""
+    """Return AscendQuant to int4, and an int4 constant, as results."""
     quant = helper.make_node(
         "AscendQuant", ["x"], ["y"], name="quant", scale=1.0, offset=0.0, dst_type="INT4"
     )

@@ -41,14 +41,14 @@ class Broken:
 
 
 def node(op_type: str, inputs: str, output: str, **attributes: Any) -> onnx.NodeProto:
-    """A node called after its output; `inputs` are separated by blanks."""
+    """Return a node called after its output; `inputs` are separated by blanks."""
     return helper.make_node(op_type, inputs.split(), [output], name=f"n_{output}", **attributes)
 
 
 def built(
     nodes: list[onnx.NodeProto], feeds: Mapping[str, Array], constants: Mapping[str, Array]
 ) -> onnx.ModelProto:
-    """A model of opset 13 with output `y`."""
+    """Return a model of opset 13 with output `y`."""
     graph = helper.make_graph(
         nodes,
         "broken",
@@ -65,7 +65,7 @@ def built(
 
 
 def sum_of_squares() -> Broken:
-    """Each square fits, 64 of them do not: 64 * 100 * 100 is beyond 65504."""
+    """Return each square fits, 64 of them do not: 64 * 100 * 100 is beyond 65504."""
     feeds = {"x": np.full((2, 64), 100, np.float32)}
     nodes = [
         node("Mul", "x x", "squares"),
@@ -78,7 +78,7 @@ def sum_of_squares() -> Broken:
 
 
 def _attention(value: float) -> tuple[dict[str, Array], list[onnx.NodeProto], dict[str, Array]]:
-    """Scores whose last columns get `value` added by (1 - mask) * value."""
+    """Return scores whose last columns get `value` added by (1 - mask) * value."""
     random = np.random.default_rng(0)
     mask = np.ones((1, 8), np.float32)
     mask[:, 5:] = 0
@@ -93,14 +93,14 @@ def _attention(value: float) -> tuple[dict[str, Array], list[onnx.NodeProto], di
 
 
 def billion_mask() -> Broken:
-    """-1e9 is held as -65504, the least float16: far off, and harmless before a softmax."""
+    """Return -1e9 is held as -65504, the least float16: far off, and harmless before a softmax."""
     feeds, nodes, constants = _attention(-1e9)
     model = built(nodes, feeds, constants)
     return Broken(model, feeds, "n_bias", "beyond 65504", harmless=True)
 
 
 def multiplied_mask() -> Broken:
-    """-1e9 made at run time is -inf, and 0 * -inf is NaN."""
+    """Return -1e9 made at run time is -inf, and 0 * -inf is NaN."""
     feeds, nodes, constants = _attention(-1e9)
     feeds["value"] = constants.pop("value")
     model = built(nodes, feeds, constants)
@@ -124,7 +124,7 @@ def lowest_mask() -> Broken:
 
 
 def large_logits() -> Broken:
-    """Neighbors in float16 are 2 apart from 2048 on: exp makes much of what is rounded."""
+    """Return neighbors in float16 are 2 apart from 2048 on: exp makes much of what is rounded."""
     feeds = {"x": np.random.default_rng(1).uniform(2900, 2903, (4, 16)).astype(np.float32)}
     nodes = [node("Neg", "x", "turned"), node("Softmax", "turned", "y", axis=-1)]
     return Broken(built(nodes, feeds, {}), feeds, "n_y", "relative distance")
@@ -148,7 +148,7 @@ def tiny_variance() -> Broken:
 
 
 def tiny_layer_norm() -> Broken:
-    """Over the last axis it is a LayerNorm, one kernel in float32 inside: harmless."""
+    """Return over the last axis it is a LayerNorm, one kernel in float32 inside: harmless."""
     random = np.random.default_rng(2)
     feeds = {"x": (1e-4 * random.standard_normal((4, 64))).astype(np.float32)}
     nodes = [
@@ -172,7 +172,7 @@ def tiny_layer_norm() -> Broken:
 
 
 def growing_state() -> Broken:
-    """A recurrent state that doubles: 3 * 2^15 at step 15 is the first beyond 65504."""
+    """Return a recurrent state that doubles: 3 * 2^15 at step 15 is the first beyond 65504."""
     feeds = {"x": np.full((1, 4), 3, np.float32)}
     nodes = [node("MatMul", "x w", "h1")]
     nodes += [node("MatMul", f"h{step - 1} w", f"h{step}") for step in range(2, 20)]
@@ -198,7 +198,7 @@ def accumulating_mean() -> Broken:
 
 
 def slow_drift() -> Broken:
-    """160 residual steps of less than half a unit of float16: each is lost, none is much."""
+    """Return 160 residual steps of less than half a unit of float16: each is lost, none is much."""
     feeds = {"x": np.ones((2, 8), np.float32)}
     nodes = [node("Add", "x step", "h1")]
     nodes += [node("Add", f"h{at - 1} step", f"h{at}") for at in range(2, 160)]
@@ -208,7 +208,7 @@ def slow_drift() -> Broken:
 
 
 def large_indices() -> Broken:
-    """Row numbers on their way through floats: 70000 is infinite in float16."""
+    """Return row numbers on their way through floats: 70000 is infinite in float16."""
     feeds = {"ids": np.array([3, 66000, 70000], np.int64)}
     nodes = [
         node("Cast", "ids", "floats", to=TensorProto.FLOAT),

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def balanced() -> np.ndarray:
-    """Rows whose terms cancel but for what float32 rounds."""
+    """Return rows whose terms cancel but for what float32 rounds."""
     half = np.random.default_rng(5).standard_normal((4, 256)).astype(np.float32)
     return np.concatenate([half, 1e-7 - half], axis=1)
 

@@ -26,7 +26,7 @@ def compared(model: onnx.ModelProto, tmp_path: Path, **options: str) -> LayerCom
 
 
 def convolution_with_norm() -> onnx.ModelProto:
-    """Conv and BatchNormalization, which become one operator, then Relu."""
+    """Return conv and BatchNormalization, which become one operator, then Relu."""
     random = np.random.default_rng(0)
     constants = {"w": random.standard_normal((4, 3, 3, 3)).astype(np.float32)}
     constants |= {name: np.full(4, 2, np.float32) for name in ("scale", "bias", "mean", "var")}

@@ -28,7 +28,7 @@ LENGTH = 100
 
 
 def chain(tmp_path: Path) -> tuple[Path, onnx.ModelProto, dict[str, np.ndarray]]:
-    """A hundred Sin in a row; the last Add also reads the first of them."""
+    """Return a hundred Sin in a row; the last Add also reads the first of them."""
     feeds = {"x": np.linspace(-3, 3, 1000, dtype=np.float32)}
     nodes = [node("Sin", "x", "v0")]
     nodes += [node("Sin", f"v{at - 1}", f"v{at}") for at in range(1, LENGTH)]

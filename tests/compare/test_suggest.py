@@ -50,7 +50,7 @@ def searched(
     trials: int = 60,
     **options: str,
 ) -> Suggestion:
-    """The suggestion for a model, which is saved as model.onnx."""
+    """Return the suggestion for a model, which is saved as model.onnx."""
     onnx.save(model, folder / "model.onnx")
     done = atc_py.compare_model(
         folder / "model.onnx", inputs=feeds, suggest=targets or {}, suggest_trials=trials,

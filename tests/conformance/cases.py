@@ -71,7 +71,7 @@ class Outcome:
 
 
 def cases() -> list[Path]:
-    """The folders of all cases, by name."""
+    """Return the folders of all cases, by name."""
     return sorted(path.parent for path in SUITE.glob("*/*/model.onnx"))
 
 
@@ -106,7 +106,7 @@ def compiled_outcome(
 
 
 def _as_they_are(feeds: dict[str, Array]) -> dict[str, Array]:
-    """The inputs alone."""
+    """Return the inputs alone."""
     return feeds
 
 
@@ -140,7 +140,7 @@ def _differences(
 
 
 def _typed(array: Array, dtype: DType) -> Array:
-    """The array in the dtype of the model: files store bfloat16 as its bits."""
+    """Return the array in the dtype of the model: files store bfloat16 as its bits."""
     return array.view(dtype.numpy) if dtype is DType.BFLOAT16 else array
 
 
@@ -165,7 +165,7 @@ def _recomputed(
 
 
 def _through_float16(array: Array) -> Array:
-    """The array rounded to float16, in its own dtype."""
+    """Return the array rounded to float16, in its own dtype."""
     if array.dtype.kind != "f":
         return array
     with np.errstate(over="ignore"):
@@ -173,7 +173,7 @@ def _through_float16(array: Array) -> Array:
 
 
 def arrays_of(folder: Path, kind: str) -> list[Array]:
-    """The inputs or outputs of a data set, in order."""
+    """Return the inputs or outputs of a data set, in order."""
     paths = sorted(folder.glob(f"{kind}_*.pb"), key=lambda path: int(path.stem.split("_")[1]))
     return [numpy_helper.to_array(onnx.load_tensor(path)) for path in paths]
 
@@ -188,7 +188,7 @@ FLOAT16 = (4e-3, 4e-3)
 
 
 def agrees(found: Array, expected: Array, *, narrow: bool) -> bool:
-    """Whether an output is the expected one: to the bit unless it is of floats.
+    """Return True if an output is the expected one: to the bit unless it is of floats.
 
     Args:
         found: the output.

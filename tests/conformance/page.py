@@ -51,7 +51,7 @@ def outcomes(mode: str) -> dict[str, Outcome]:
 
 
 def section(mode: str, found: Mapping[str, Outcome]) -> str:
-    """The part of the page for one mode."""
+    """Return the part of the page for one mode."""
     return "\n".join([f"## {mode}", "", *_lines(found), ""])
 
 
@@ -67,12 +67,12 @@ def hidden_outcomes(right: Mapping[str, Outcome]) -> dict[str, Outcome]:
 
 
 def hidden_section(found: Mapping[str, Outcome]) -> str:
-    """The part of the page about them."""
+    """Return the part of the page about them."""
     return "\n".join([_HIDDEN, *_lines(found), ""])
 
 
 def _lines(found: Mapping[str, Outcome]) -> Iterator[str]:
-    """Counts, then the reasons of each verdict."""
+    """Yield counts, then the reasons of each verdict."""
     counts = Counter(outcome.verdict for outcome in found.values())
     yield "| cases | right | refused | not yet | wrong |"
     yield "| --- | --- | --- | --- | --- |"
@@ -90,7 +90,7 @@ def _lines(found: Mapping[str, Outcome]) -> Iterator[str]:
 
 
 def _by_reason(found: Mapping[str, Outcome], verdict: Verdict) -> dict[str, list[str]]:
-    """Cases of a verdict by their reasons."""
+    """Return cases of a verdict by their reasons."""
     names: dict[str, list[str]] = defaultdict(list)
     for name, outcome in found.items():
         for reason in outcome.reasons if outcome.verdict is verdict else ():

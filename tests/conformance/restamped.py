@@ -87,7 +87,7 @@ class Selection:
 
 @cache
 def selection() -> Selection:
-    """The cases of the installed onnx."""
+    """Return the cases of the installed onnx."""
     return select(_cases().values())
 
 
@@ -122,7 +122,7 @@ def _cases() -> Mapping[str, TestCase]:
 
 
 def restamped(model: onnx.ModelProto | None) -> onnx.ModelProto | str:
-    """The model at opset 13, or why it has no form there."""
+    """Return the model at opset 13, or why it has no form there."""
     if model is None or not model.graph.node:
         return "it has no node"
     nodes = list(_nodes(model.graph))
@@ -146,7 +146,7 @@ def restamped(model: onnx.ModelProto | None) -> onnx.ModelProto | str:
 
 
 def _in_form(model: onnx.ModelProto | None) -> onnx.ModelProto:
-    """The model at opset 13, which it must have a form at."""
+    """Return the model at opset 13, which it must have a form at."""
     found = restamped(model)
     if isinstance(found, str):
         raise TypeError(found)
@@ -154,7 +154,7 @@ def _in_form(model: onnx.ModelProto | None) -> onnx.ModelProto:
 
 
 def _nodes(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
-    """The nodes of a graph and of the graphs in their attributes."""
+    """Yield the nodes of a graph and of the graphs in their attributes."""
     for node in graph.node:
         yield node
         for attribute in node.attribute:
@@ -178,12 +178,12 @@ def _means_the_same(node: onnx.NodeProto, opset: int) -> bool:
 
 
 def _names(formal: Iterable[Any], count: int) -> list[str]:
-    """The names of the inputs that a node with `count` of them has."""
+    """Return the names of the inputs that a node with `count` of them has."""
     return [each.name for each in formal][:count]
 
 
 def _defaults(schema: onnx.defs.OpSchema, node: onnx.NodeProto) -> dict[str, bytes]:
-    """The defaults that hold for attributes that opset 13 has and the node does not set."""
+    """Return the defaults that hold for attributes that opset 13 has and the node does not set."""
     theirs = onnx.defs.get_schema(node.op_type, OPSET).attributes
     given = {each.name for each in node.attribute}
     return {
@@ -206,7 +206,7 @@ class RestampedBackend(AtcBackend):
 
     @classmethod
     def prepare(cls, model: onnx.ModelProto, device: str = "CPU", **options: Any) -> AtcBackendRep:
-        """Restamp and compile `model`.
+        """Return restamp and compile `model`.
 
         Raises:
             TypeError: the model has no form at opset 13.
@@ -219,7 +219,7 @@ class RestampedBackend(AtcBackend):
 
 
 def runner_tests(backend: type[AtcBackend]) -> type[unittest.TestCase]:
-    """ONNX's test class of all node cases for a back end; test `NAME_cpu` runs case NAME."""
+    """Return oNNX's test class of all node cases for a back end; test `NAME_cpu` runs case NAME."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return Runner(backend, __name__).test_cases["OnnxBackendNodeModelTest"]
@@ -227,7 +227,7 @@ def runner_tests(backend: type[AtcBackend]) -> type[unittest.TestCase]:
 
 @cache
 def _tests() -> type[unittest.TestCase]:
-    """The tests of the restamping back end."""
+    """Return the tests of the restamping back end."""
     return runner_tests(RestampedBackend)
 
 

@@ -38,7 +38,7 @@ OPTIONAL = tuple(row.name for row in PIPELINE if row.optional)
 
 
 def changed_cases(folders: Iterable[Path], mode: str) -> Iterator[Path]:
-    """Those of the cases that compile in `mode` and that an optional pass changes.
+    """Yield those of the cases that compile in `mode` and that an optional pass changes.
 
     Where none does, the two compilations are one and the same.
     """
@@ -76,7 +76,7 @@ def differences(case: Path, mode: str) -> list[str]:
 def _differing(
     on: atc_py.Model, off: atc_py.Model, found: Mapping[str, Array], wanted: Mapping[str, Array]
 ) -> Iterator[str]:
-    """The outputs that differ by too much."""
+    """Yield the outputs that differ by too much."""
     for name, expected in wanted.items():
         if expected.dtype.kind in "iubSUO":
             if not np.array_equal(found[name], expected):
@@ -89,7 +89,7 @@ def _differing(
 
 
 def _feeds(model: atc_py.Model, case: Path) -> dict[str, Array]:
-    """The first data set of a case; files hold bfloat16 as its bits."""
+    """Return the first data set of a case; files hold bfloat16 as its bits."""
     graph = onnx.load(case / "model.onnx", load_external_data=False).graph
     weights = {tensor.name for tensor in graph.initializer}
     names = [value.name for value in graph.input if value.name not in weights]

@@ -80,7 +80,7 @@ def test_listed_operators_are_those_of_onnx() -> None:
 
 
 def one_node(op: str, opset: int, inputs: int = 1, **attributes: Any) -> onnx.ModelProto:
-    """A model of one node with inputs of 2 x 3 floats."""
+    """Return a model of one node with inputs of 2 x 3 floats."""
     names = [f"x{number}" for number in range(inputs)]
     graph = helper.make_graph(
         [helper.make_node(op, names, ["y"], **attributes)],
@@ -137,7 +137,7 @@ class _Spoilt:
         self._spoil = spoil
 
     def run(self, inputs: Any, **options: Any) -> tuple[npt.NDArray[Any], ...]:
-        """The outputs, spoilt."""
+        """Return the outputs, spoilt."""
         return tuple(self._spoil(array) for array in self._inner.run(inputs, **options))
 
 

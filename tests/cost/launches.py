@@ -12,7 +12,7 @@ F16 = DType.FLOAT16
 
 
 def operation(op: str, inputs: list[Tensor], output: Tensor, **attributes: object) -> Operation:
-    """An operator with one result."""
+    """Return an operator with one result."""
     row = find_operator(op)
     assert row is not None
     return Operation(row, tuple(inputs), (output,), tuple(sorted(attributes.items())))
@@ -31,7 +31,7 @@ def kernel(operations: list[Operation], weights: int = 0, engine: Engine = Engin
 
 
 def matmul(m: int, k: int, n: int, stack: int = 0, dtype: DType = F16) -> Launch:
-    """A product of matrices with weights, or `stack` products of two results."""
+    """Return a product of matrices with weights, or `stack` products of two results."""
     stacks = (stack,) if stack else ()
     left, right = Tensor((*stacks, m, k), dtype), Tensor((*stacks, k, n), dtype)
     op = "BatchMatMulV2" if stack else "MatMulV2"
@@ -40,7 +40,7 @@ def matmul(m: int, k: int, n: int, stack: int = 0, dtype: DType = F16) -> Launch
 
 
 def convolution(data: tuple[int, ...], out: int, window: int, step: int, *behind: str) -> Launch:
-    """A convolution with functions of each element behind it."""
+    """Return a convolution with functions of each element behind it."""
     batch, channels, height, width = data
     extents = tuple((extent - 1) // step + 1 for extent in (height, width))
     result = Tensor((batch, out, *extents), F16)
@@ -55,13 +55,13 @@ def convolution(data: tuple[int, ...], out: int, window: int, step: int, *behind
 
 
 def elementwise(op: str, *shape: int, operands: int = 1, **attributes: object) -> Launch:
-    """A vector kernel on float16."""
+    """Return a vector kernel on float16."""
     tensor = Tensor(shape, F16)
     return kernel([operation(op, [tensor] * operands, tensor, **attributes)])
 
 
 def resnet50(batch: int) -> list[Launch]:
-    """The kernels of ResNet-50 at 224 x 224 after fusion."""
+    """Return the kernels of ResNet-50 at 224 x 224 after fusion."""
     found = [convolution((batch, 3, 224, 224), 64, 7, 2, "Relu")]
     before, after = Tensor((batch, 64, 112, 112), F16), Tensor((batch, 64, 56, 56), F16)
     found.append(kernel([operation("MaxPoolV3", [before], after, ksize=(1, 1, 3, 3))]))
@@ -84,7 +84,7 @@ def resnet50(batch: int) -> list[Launch]:
 
 
 def bert_base(batch: int, words: int) -> list[Launch]:
-    """The kernels of BERT-base's twelve layers after fusion."""
+    """Return the kernels of BERT-base's twelve layers after fusion."""
     wide, heads, inner = 768, 12, 3072
     rows, scores = (batch, words, wide), (batch * heads, words, words)
     layer = [

@@ -10,13 +10,13 @@ _OPSET = 13
 
 
 def _model(graph: onnx.GraphProto) -> onnx.ModelProto:
-    """A model of one graph."""
+    """Return a model of one graph."""
     opsets = [helper.make_opsetid("", _OPSET)]
     return helper.make_model(graph, opset_imports=opsets, ir_version=8)
 
 
 def chain() -> onnx.ModelProto:
-    """A convolution and a function behind it."""
+    """Return a convolution and a function behind it."""
     weights = np.random.default_rng(0).standard_normal((8, 3, 3, 3)).astype(np.float32)
     graph = helper.make_graph(
         [
@@ -32,7 +32,7 @@ def chain() -> onnx.ModelProto:
 
 
 def views() -> onnx.ModelProto:
-    """Kernels with a view between them."""
+    """Return kernels with a view between them."""
     shape = numpy_helper.from_array(np.array([64, 48], np.int64), "s")
     graph = helper.make_graph(
         [
@@ -49,7 +49,7 @@ def views() -> onnx.ModelProto:
 
 
 def open_extents() -> onnx.ModelProto:
-    """A result whose extents only the run knows."""
+    """Return a result whose extents only the run knows."""
     graph = helper.make_graph(
         [helper.make_node("NonZero", ["x"], ["y"], name="open")],
         "open",

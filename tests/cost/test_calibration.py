@@ -31,7 +31,7 @@ HEAD = "op,shape,dtype,time_us,output_shape"
 
 
 def measured(factors: Factors, noise: float = 0.0) -> list[Measurement]:
-    """Kernels whose times follow from factors, up to noise."""
+    """Return kernels whose times follow from factors, up to noise."""
     launches = [
         *(matmul(m, k, n) for m in (64, 2048) for k in (256, 2048) for n in (128, 4096)),
         *(elementwise(op, side, side) for op in ("Relu", "GeluV2") for side in (16, 256, 4096)),
@@ -122,7 +122,7 @@ def test_other_files_are_no_factors(text: str | None, code: str, tmp_path: Path)
 
 
 def table(tmp_path: Path, *lines: str, head: str = HEAD) -> Path:
-    """A CSV file."""
+    """Return a CSV file."""
     path = tmp_path / "measured.csv"
     path.write_text("\n".join((head, *lines)) + "\n", encoding="utf-8")
     return path

@@ -16,7 +16,7 @@ PAGE = (Path(__file__).resolve().parents[2] / "docs" / "cost-model.md").read_tex
 
 
 def rows(begin: str) -> list[list[str]]:
-    """Cells of the table rows that begin so."""
+    """Return cells of the table rows that begin so."""
     lines = [line for line in PAGE.splitlines() if line.startswith(f"| {begin}")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 

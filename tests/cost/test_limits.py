@@ -31,13 +31,13 @@ def cube_limit(macs: int, soc: str, dtype: DType = DType.FLOAT16) -> float:
 
 
 def memory_limit(nbytes: int, soc: str) -> float:
-    """Seconds of the rate of device memory."""
+    """Return seconds of the rate of device memory."""
     found = find_soc(soc)
     return nbytes / (found.gm_read * found.aicores * found.mhz * 1e6)
 
 
 def in_order(launch: Launch, soc: str, fit: Fit | None = None) -> tuple[float, float, float]:
-    """The range, which must be one."""
+    """Return the range, which must be one."""
     cost = estimate(launch, find_soc(soc), fit)
     assert 0 < cost.low <= cost.expected <= cost.high
     assert cost.limit <= cost.low * (1 + 1e-9)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def compiled(tmp_path: Path, model: onnx.ModelProto, **options: object) -> OmModel:
-    """The description of a compiled model."""
+    """Return the description of a compiled model."""
     (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
     atc_py.convert(tmp_path / "m.onnx", tmp_path / "m.om", **options)  # type: ignore[arg-type]
     with open_model(tmp_path / "m.om") as found:

@@ -24,7 +24,7 @@ LARGE = 16384
 
 
 def rates(launches: list[Launch], soc: str, samples: float) -> tuple[float, float, float]:
-    """Samples in a second: least, expected, most."""
+    """Return samples in a second: least, expected, most."""
     costs = [estimate(launch, find_soc(soc)) for launch in launches]
     return (
         samples / sum(cost.high for cost in costs),

@@ -58,14 +58,14 @@ class Layer:
         return down * (height - 1) + 1, across * (width - 1) + 1
 
     def fitted(self) -> Layer:
-        """With room for a window."""
+        """Return with room for a window."""
         rows, columns = self.reaches
         height = max(self.extents[0], rows - sum(self.pads[:2]))
         width = max(self.extents[1], columns - sum(self.pads[2:]))
         return replace(self, extents=(height, width))
 
     def transposed_size(self, extra: tuple[int, int]) -> tuple[int, int]:
-        """Height and width of a transposed convolution with `extra` of output padding."""
+        """Return height and width of a transposed convolution with `extra` of output padding."""
         height, width = (
             (self.extents[axis] - 1) * self.strides[axis]
             + self.reaches[axis]
@@ -76,7 +76,7 @@ class Layer:
         return height, width
 
     def operands(self, filter_shape: tuple[int, ...]) -> list[Array | None]:
-        """Data, filter, and where the layer has them bias and offset_w."""
+        """Return data, filter, and where the layer has them bias and offset_w."""
         generator = np.random.default_rng(self.seed)
         outputs = self.groups * self.filters
         bias = generator.integers(-(2**31), 2**31, outputs).astype(np.int32)
@@ -89,7 +89,7 @@ class Layer:
 
 
 def int8_array(generator: np.random.Generator, shape: tuple[int, ...]) -> Array:
-    """Numbers of int8, the smallest and the largest a third of them each."""
+    """Return numbers of int8, the smallest and the largest a third of them each."""
     limits = generator.choice([-128, 127], shape)
     return np.where(
         generator.random(shape) < 0.6, limits, generator.integers(-128, 128, shape)
@@ -97,17 +97,17 @@ def int8_array(generator: np.random.Generator, shape: tuple[int, ...]) -> Array:
 
 
 def offsets(generator: np.random.Generator, kind: int, channels: int) -> Array | None:
-    """offset_w: none, one, or one for each channel."""
+    """Return offset_w: none, one, or one for each channel."""
     return int8_array(generator, (1 if kind == 1 else channels,)) if kind else None
 
 
 def wrapped(sums: Array) -> Array:
-    """int64 as int32, modulo 2^32."""
+    """Return int64 as int32, modulo 2^32."""
     return ((sums + 2**31) % 2**32 - 2**31).astype(np.int32)
 
 
 def finished(sums: Array, bias: Array | None) -> Array:
-    """Sums [n, channels, h, w] with their bias as int32."""
+    """Return sums [n, channels, h, w] with their bias as int32."""
     return wrapped(sums if bias is None else sums + bias.astype(np.int64)[:, None, None])
 
 
@@ -124,7 +124,7 @@ def looked_up(x: Array, rows: Array, columns: Array, strides: tuple[int, int], z
 
 
 def convolved(layer: Layer, arrays: list[Array | None]) -> Array:
-    """A convolution, tap by tap in int64."""
+    """Return a convolution, tap by tap in int64."""
     x, weights, bias, offset = arrays
     assert x is not None
     assert weights is not None
@@ -156,7 +156,7 @@ def convolved(layer: Layer, arrays: list[Array | None]) -> Array:
 
 
 def transposed(layer: Layer, arrays: list[Array | None], size: tuple[int, int]) -> Array:
-    """A transposed convolution: for each result and tap, the element that spread there."""
+    """Return a transposed convolution: for each result and tap, the element that spread there."""
     x, weights, bias, offset = arrays
     assert x is not None
     assert weights is not None

@@ -105,7 +105,7 @@ class ModelBuilder:
 
 
 def run_model(model: MemoryModel, inputs: Mapping[str, Array]) -> dict[str, Array]:
-    """One run on a fresh device."""
+    """Return one run on a fresh device."""
     device = SimBackend()
     device.open()
     outputs = device.run(device.load(model), inputs)
@@ -120,7 +120,7 @@ def run_operator(
     attributes: Attributes | None = None,
     constants: Sequence[int] = (),
 ) -> list[Array]:
-    """The outputs of one operator; inputs at the positions `constants` become constants.
+    """Return the outputs of one operator; inputs at the positions `constants` become constants.
 
     The operator runs twice, with known and with open extents of its outputs: that must not matter.
     """
@@ -146,7 +146,7 @@ def _run_once(
     attributes: Attributes | None,
     constants: Sequence[int],
 ) -> list[Array]:
-    """The outputs of one operator with its output types as they are given."""
+    """Return the outputs of one operator with its output types as they are given."""
     builder, feeds, positions = ModelBuilder(), {}, []
     for index, array in enumerate(inputs):
         if array is None:
@@ -175,7 +175,7 @@ def _run_once(
 
 
 def random_array(seed: int, shape: Sequence[int], dtype: DType = DType.FLOAT32) -> Array:
-    """Standard normal numbers in `dtype`, or small integers for an integer dtype."""
+    """Return standard normal numbers in `dtype`, or small integers for an integer dtype."""
     generator = np.random.default_rng(seed)
     if dtype.is_integer:
         low = 0 if dtype.value.startswith("u") else -9

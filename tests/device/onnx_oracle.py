@@ -34,7 +34,7 @@ class Onnx:
     outputs: int = 1
 
     def run(self, arrays: Sequence[Array | None]) -> list[Array]:
-        """The node's outputs for `arrays`."""
+        """Return the node's outputs for `arrays`."""
         given = [*arrays, *self.extra_inputs]
         fed = [None if array is None else np.asarray(array) for array in given]
         feeds = {f"x{index}": array for index, array in enumerate(fed) if array is not None}

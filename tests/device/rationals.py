@@ -22,7 +22,7 @@ class FloatFormat:
     most: int
 
     def round(self, value: float | Fraction) -> float:
-        """The number of the format that is nearest to `value`, the even one of two."""
+        """Return the number of the format that is nearest to `value`, the even one of two."""
         if isinstance(value, float) and not math.isfinite(value):
             return value
         exact = Fraction(value)
@@ -56,7 +56,7 @@ def step(
 
 
 def held(value: float, mode: Callable[[Fraction], int], low: int, high: int) -> int:
-    """`value` as an integer: rounded as `mode` says, held within two bounds, 0 for NaN."""
+    """Return `value` as an integer: rounded as `mode` says, held within two bounds, 0 for NaN."""
     if math.isnan(value):
         return 0
     if math.isinf(value):

@@ -30,7 +30,7 @@ def stored_model(
     places: Sequence[int | str] | None = None,
     arrays: Mapping[str, Array] | None = None,
 ) -> MemoryModel:
-    """The model of a typed graph in text form.
+    """Return the model of a typed graph in text form.
 
     Args:
         text: constants have their data in the text, or in `arrays`.
@@ -53,7 +53,7 @@ def stored_model(
 
 
 def model_of(graph: Graph, arrays: Mapping[str, Array] | None = None) -> MemoryModel:
-    """The model of a typed graph with its plan; `arrays` has data of constants by name."""
+    """Return the model of a typed graph with its plan; `arrays` has data of constants by name."""
     members = {value: f"weights/{at}.npy" for at, value in enumerate(graph.constants())}
     given = dict(arrays or {})
     data = {}
@@ -66,7 +66,7 @@ def model_of(graph: Graph, arrays: Mapping[str, Array] | None = None) -> MemoryM
 
 
 def run_exact(model: MemoryModel, inputs: Mapping[str, Array]) -> dict[str, Array]:
-    """One run on a fresh device whose tensors lie in memory byte by byte."""
+    """Return one run on a fresh device whose tensors lie in memory byte by byte."""
     device = SimBackend()
     device.open()
     outputs = device.run(device.load_exact(model), inputs)

@@ -13,7 +13,7 @@ SHAPE = [3, 70, 33]
 
 
 def _model(scopes: list[int], ops: tuple[str, ...] = ("Mul", "Tanh", "Add")) -> MemoryModel:
-    """Three nodes in a row, the outer ones of x and y, in float16."""
+    """Return three nodes in a row, the outer ones of x and y, in float16."""
     builder = ModelBuilder()
     x, y = (builder.input(name, "float16", SHAPE) for name in ("x", "y"))
     types = [("float16", SHAPE)]
@@ -30,7 +30,7 @@ def _model(scopes: list[int], ops: tuple[str, ...] = ("Mul", "Tanh", "Add")) -> 
 
 
 def _run(model: MemoryModel, *, merged: bool = True) -> tuple[Array, list[str], list[int]]:
-    """The result, the launches, and the tensors that an observer saw."""
+    """Return the result, the launches, and the tensors that an observer saw."""
     device = SimModel(model, merged=merged)
     made = np.random.default_rng(2)
     feeds = {name: made.normal(size=SHAPE).astype(np.float16) for name in ("x", "y")}

@@ -35,19 +35,19 @@ class Branches(ModelBuilder):
         self.d = self.input("d", "bool", [])
 
     def one(self, op: str, *inputs: int, shape: Sequence[int | None] = (2, 3)) -> int:
-        """A node with one float32 output."""
+        """Return a node with one float32 output."""
         return self.node(op, inputs, [("float32", shape)])[0]
 
     def switch(
         self, data: int, condition: int, shape: Sequence[int | None] = (2, 3)
     ) -> tuple[int, int]:
-        """(false, true) of a Switch."""
+        """Return (false, true) of a Switch."""
         false, true = self.node("Switch", [data, condition], [("float32", shape)] * 2)
         return false, true
 
 
 def run(builder: ModelBuilder, *, c: bool = True, d: bool = True) -> dict[str, Array]:
-    """One run on a fresh device."""
+    """Return one run on a fresh device."""
     return run_model(builder.build(), {"x": X, "c": np.array(c), "d": np.array(d)})
 
 

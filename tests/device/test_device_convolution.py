@@ -61,7 +61,7 @@ class Geometry:
         }
 
     def fitted(self) -> Geometry:
-        """With room for a window."""
+        """Return with room for a window."""
         reaches = [d * (k - 1) + 1 for d, k in zip(self.dilations, self.kernel, strict=True)]
         height = max(self.extents[0], reaches[0] - sum(self.pads[:2]))
         width = max(self.extents[1], reaches[1] - sum(self.pads[2:]))

@@ -22,7 +22,7 @@ LARGE = (3, 4099)
 
 @st.composite
 def broadcast_pairs(draw: st.DrawFn) -> tuple[list[int], list[int]]:
-    """Two shapes that broadcast against each other, of ranks that may differ."""
+    """Return two shapes that broadcast against each other, of ranks that may differ."""
     whole = draw(SHAPE)
     shapes = []
     for _ in range(2):

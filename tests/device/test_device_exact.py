@@ -39,7 +39,7 @@ CHAIN = """graph @g phase laid_out {
 
 
 def chain(a: int, b: int, c: int) -> MemoryModel:
-    """The model of `CHAIN` with these offsets; the view lies where b does."""
+    """Return the model of `CHAIN` with these offsets; the view lies where b does."""
     return stored_model(CHAIN, ["input", a, b, b, c, "output"])
 
 

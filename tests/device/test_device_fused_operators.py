@@ -28,19 +28,19 @@ ERF = np.vectorize(erf)
 
 
 def _gelu(x: Array) -> Array:
-    """By the error function."""
+    """Return by the error function."""
     found: Array = x * 0.5 * (1 + ERF(x / np.sqrt(2)))
     return found
 
 
 def _gelu_by_tanh(x: Array) -> Array:
-    """By tanh."""
+    """Return by tanh."""
     found: Array = x * 0.5 * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
     return found
 
 
 def _hard_swish(x: Array) -> Array:
-    """By bounds."""
+    """Return by bounds."""
     found: Array = x * np.clip(x + 3, 0, 6) / 6
     return found
 

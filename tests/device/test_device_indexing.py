@@ -22,7 +22,7 @@ MAP = np.zeros((1, 4, 2, 3), np.float32)
 
 
 def longs(*numbers: int) -> Array:
-    """An int64 vector."""
+    """Return an int64 vector."""
     return np.array(numbers, np.int64).reshape(len(numbers))
 
 

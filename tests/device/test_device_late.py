@@ -150,7 +150,7 @@ def test_one_model_runs_on_after_a_failure() -> None:
 
 
 def grown(builder: ModelBuilder) -> int:
-    """A float16 table [4, 4] cut to what is fed."""
+    """Return a float16 table [4, 4] cut to what is fed."""
     x, ends = builder.input("x", "float16", [4, 4]), builder.input("ends", "int64", [2])
     starts = builder.constant(np.zeros(2, np.int64))
     (y,) = builder.node("StridedSliceV2", [x, starts, ends], [("float16", [None, None])])

@@ -27,7 +27,7 @@ WINDOW: Attributes = {"strides": [1] * 4, "pads": [1] * 4, "dilations": [1] * 4,
 
 
 def convolution(bound: str, low: float = 0.0, *, merged: bool = True) -> MemoryModel:
-    """A convolution and what holds its result to bounds, one launch or two."""
+    """Return a convolution and what holds its result to bounds, one launch or two."""
     builder, rng = ModelBuilder(), np.random.default_rng(3)
     x = builder.input("x", HALF, X)
     (fed,) = builder.node("Neg", [x], [(HALF, X)])
@@ -45,7 +45,7 @@ def convolution(bound: str, low: float = 0.0, *, merged: bool = True) -> MemoryM
 
 
 def feeds(count: int) -> list[Array]:
-    """Data of several runs: of any size, tiny, with infinities and NaN."""
+    """Return data of several runs: of any size, tiny, with infinities and NaN."""
     rng = np.random.default_rng(4)
     scales = (1.0, 1e-6, 300.0, 1.0, 1e-3)
     made = [rng.normal(scale=scales[run % 5], size=X).astype(np.float16) for run in range(count)]
@@ -54,7 +54,7 @@ def feeds(count: int) -> list[Array]:
 
 
 def first_run(model: MemoryModel, x: Array) -> Array:
-    """The result of a model that has not run before."""
+    """Return the result of a model that has not run before."""
     device = SimModel(model)
     found = device.run({"x": x})["y"]
     device.close()

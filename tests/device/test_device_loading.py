@@ -28,7 +28,7 @@ def findings(model: MemoryModel) -> Sequence[Diagnostic]:
 
 
 def relu_model() -> tuple[ModelBuilder, int, int]:
-    """Input -> Relu -> output."""
+    """Return input -> Relu -> output."""
     builder = ModelBuilder()
     x = builder.input("x", "float16", [2, 3])
     (y,) = builder.node("Relu", [x], [("float16", [2, 3])])

@@ -19,7 +19,7 @@ MASK = np.array([[True, False, False, True], [True] * 4, [False] * 4])
 
 
 def masked_softmax(x: Array, mask: Array, attributes: Attributes | None = None) -> Array:
-    """The result, in the dtype of x."""
+    """Return the result, in the dtype of x."""
     types = [(DType.from_numpy(x.dtype), x.shape)]
     (y,) = run_operator("ScaledMaskedSoftmax", [x, mask], types, attributes)
     return y

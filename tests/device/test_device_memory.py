@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 def plan(builder: ModelBuilder) -> MemoryPlan:
-    """The plan of a finished model."""
+    """Return the plan of a finished model."""
     return build_program(builder.build()).memory
 
 
 def chain(builder: ModelBuilder, op: str, start: int, length: int) -> list[int]:
-    """`length` nodes of `op` one after the other."""
+    """Return `length` nodes of `op` one after the other."""
     made = [start]
     shape = builder.tensors[start].shape
     perm = list(range(len(shape)))

@@ -17,7 +17,7 @@ SHAPE = st.lists(st.integers(1, 5), min_size=1, max_size=4)
 
 
 def longs(*values: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """An int64 vector, as ONNX takes axes and shapes."""
+    """Return an int64 vector, as ONNX takes axes and shapes."""
     return np.array(values, np.int64).reshape(len(values))
 
 

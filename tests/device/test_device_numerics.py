@@ -30,7 +30,7 @@ DTYPES = pytest.mark.parametrize("dtype", [pytest.param(d, id=d.value) for d in 
 
 
 def grid(dtype: DType) -> NDArray[np.float32]:
-    """Every value of a 16-bit float dtype, as float32."""
+    """Return every value of a 16-bit float dtype, as float32."""
     with np.errstate(invalid="ignore"):
         return np.arange(65536, dtype=np.uint16).view(dtype.numpy).astype(np.float32)
 
@@ -44,7 +44,7 @@ def assert_rounds_like_numpy(x: NDArray[np.float32], dtype: DType) -> None:
 
 
 def neighbors(x: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Each element with the float32 numbers just below and above it."""
+    """Return each element with the float32 numbers just below and above it."""
     finite = x[np.isfinite(x)]
     limit = np.float32(np.inf)
     return np.concatenate([finite, np.nextafter(finite, -limit), np.nextafter(finite, limit)])

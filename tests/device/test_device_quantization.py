@@ -62,7 +62,7 @@ PAIRS = (
 
 
 def number(value: float) -> float:
-    """A number as an attribute of type float has it in a file."""
+    """Return a number as an attribute of type float has it in a file."""
     with np.errstate(over="ignore"):
         return float(np.float32(value))
 
@@ -79,7 +79,7 @@ def quantized(x: float, scale: float, offset: float, *, squared: bool, kind: Flo
 
 
 def quantize(x: Array, **attributes: Any) -> Array:
-    """AscendQuant of `x` on the device."""
+    """Return AscendQuant of `x` on the device."""
     target = DType.parse(attributes.get("dst_type", "int8"))
     (found,) = run_operator("AscendQuant", [x], [(target, x.shape)], attributes)
     return found
@@ -210,7 +210,7 @@ def test_anti_quant_is_the_formula(
 
 
 def _same(found: Array, expected: Array) -> bool:
-    """Equal bits, but that one NaN is as good as another."""
+    """Return equal bits, but that one NaN is as good as another."""
     assert found.dtype == expected.dtype
     bits = np.dtype(f"u{found.dtype.itemsize}")
     nan = np.isnan(expected)
@@ -232,7 +232,7 @@ FACTORS = (1.0, 0.5, 0.1, 1 / 3, 1e-3, 7.0, 65504.0, 2**-14, 2**-24, 2**-20, 3 *
 
 
 def dequantized_by_half(x: int, factor: np.float16, *, squared: bool, relu: bool) -> np.float16:
-    """Y of one element, with a float16 factor."""
+    """Return y of one element, with a float16 factor."""
     y: np.float16 = np.float16(np.float32(x) * np.float32(factor))
     if relu:
         y = y if np.isnan(y) or y > 0 else np.float16(0)
@@ -240,14 +240,14 @@ def dequantized_by_half(x: int, factor: np.float16, *, squared: bool, relu: bool
 
 
 def dequantized_by_word(x: int, word: int, *, relu: bool) -> np.float16:
-    """Y of one element, with a word."""
+    """Return y of one element, with a word."""
     factor = np.array([word & 0xFFFFE000], np.uint32).view(np.float32)[0]
     y: np.float16 = np.float16(np.float32(x) * factor)
     return np.float16(0) if relu and not np.isnan(y) and not y > 0 else y
 
 
 def word_of(factor: float) -> int:
-    """The graph word of a factor alone."""
+    """Return the graph word of a factor alone."""
     return int(np.array([factor], np.float32).view(np.uint32)[0])
 
 

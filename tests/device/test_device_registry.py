@@ -26,7 +26,7 @@ def install(monkeypatch: pytest.MonkeyPatch, *points: tuple[str, str]) -> None:
 
 
 def failure(name: str) -> str:
-    """The text of the UNKNOWN_DEVICE that asking for `name` raises."""
+    """Return the text of the UNKNOWN_DEVICE that asking for `name` raises."""
     with pytest.raises(AtcError) as caught:
         find_backend(name)
     (finding,) = caught.value.diagnostics

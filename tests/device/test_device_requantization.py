@@ -56,7 +56,7 @@ OFFSETS = (0, 1, -1, 127, -128, 255, -256)
 
 
 def word_of(factor: float, offset: int = 0, shift: int = 1, above: int = 0) -> int:
-    """A hardware word, put together bit by bit; `above` are bits 63:46."""
+    """Return a hardware word, put together bit by bit; `above` are bits 63:46."""
     bits = int(np.array([factor], np.float32).view(np.uint32)[0])
     return bits | (shift - 1) << 32 | (offset % 512) << 37 | above << 46
 
@@ -67,7 +67,7 @@ def factor_of(word: int) -> float:
 
 
 def requantized(x: int, word: int, offset: int, *, relu: bool = False) -> int:
-    """One element: x and the product rounded to float32, then to the even neighbor."""
+    """Return one element: x and the product rounded to float32, then to the even neighbor."""
     product = step(SINGLE, operator.mul, SINGLE.round(x), factor_of(word))
     if relu and product < 0:
         product = 0.0
@@ -139,7 +139,7 @@ EDGES = (0, 1, -1, 2, 100, -100, 127, 128, -129, 20000, -20000, 32766, 32767, -3
 
 
 def summed(one: int, other: int) -> int:
-    """The sum of two int16, which saturates."""
+    """Return the sum of two int16, which saturates."""
     return min(max(one + other, -32768), 32767)
 
 

@@ -37,7 +37,7 @@ X = np.array([[-1.0, 2.0, -3.0], [4.0, -5.0, 6.0]], np.float16)
 
 @pytest.fixture
 def device() -> Iterator[SimBackend]:
-    """An open device."""
+    """Yield an open device."""
     backend = SimBackend()
     backend.open()
     yield backend
@@ -45,7 +45,7 @@ def device() -> Iterator[SimBackend]:
 
 
 def builder_with_input(dtype: str = "float16") -> tuple[ModelBuilder, int]:
-    """A builder with input "x"."""
+    """Return a builder with input "x"."""
     builder = ModelBuilder()
     return builder, builder.input("x", dtype, SHAPE)
 
@@ -244,7 +244,7 @@ def test_random_graphs_agree_with_plain_numpy(seed: int, length: int) -> None:
 
 
 def two_inputs() -> MemoryModel:
-    """Adds "x" and "y", both float16 2x3."""
+    """Return adds "x" and "y", both float16 2x3."""
     builder, x = builder_with_input()
     y = builder.input("y", "float16", SHAPE)
     builder.output("z", builder.node("Add", [x, y], [("float16", SHAPE)])[0])

@@ -40,7 +40,7 @@ SHAPE = (1, 3, 4, 4)
 
 
 def made(model: MemoryModel | None = None) -> DeviceMemory:
-    """Memory at the start of a run."""
+    """Return memory at the start of a run."""
     whole = stored_model(TEXT, PLACES) if model is None else model
     program = build_program(whole, moves=True)
     layouts = Layouts(program.tensors, whole.description)

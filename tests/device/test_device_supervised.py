@@ -131,7 +131,7 @@ def run(model: Model) -> np.ndarray:
 
 
 def failure(om: Path, device: str, timeout: float | None) -> str:
-    """The one finding of a run, as text."""
+    """Return the one finding of a run, as text."""
 
     def attempt() -> None:
         with atc_py.load(om, device=device, timeout=timeout) as model:
@@ -160,7 +160,7 @@ LIES = [
 
 
 def _declared(om: Path) -> str:
-    """The type of the model's output."""
+    """Return the type of the model's output."""
     with atc_py.load(om) as model:
         return model.outputs[0].dtype.value
 

@@ -19,7 +19,7 @@ SIZES = (20001, 17, 1)
 
 
 def _of_one_float(row: TargetOp) -> bool:
-    """Whether an operator is a function of one float16 whose results are rounded."""
+    """Return True if an operator is a function of one float16 whose results are rounded."""
     kernel = find_kernel(row.name)
     takes = any(column.inputs == (DType.FLOAT16,) for column in row.columns)
     rounded = kernel is not None and kernel.rounding is Rounding.BOUNDARY
@@ -30,7 +30,7 @@ FUNCTIONS = [row for row in operators() if _of_one_float(row)]
 
 
 def _node(row: TargetOp, size: int) -> NodeFacts:
-    """A node of an operator; attributes without a default are 1.5."""
+    """Return a node of an operator; attributes without a default are 1.5."""
     attributes = {
         each.name: 1.5 if each.default is None else each.default for each in row.attributes
     }

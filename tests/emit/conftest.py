@@ -89,7 +89,7 @@ def _add_node(
 
 
 def _dtypes(row: TargetOp, engine: Engine | None) -> tuple[tuple[DType, ...], tuple[DType, ...]]:
-    """The first column of the engine that is asked for; Cast has none."""
+    """Return the first column of the engine that is asked for; Cast has none."""
     if engine is Engine.AICPU and row.aicpu:
         return row.aicpu_columns[0].inputs, row.aicpu_columns[0].outputs
     if row.columns:

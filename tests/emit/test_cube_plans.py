@@ -46,7 +46,7 @@ def _plan(
     attributes: dict[str, AttrValue],
     soc: Soc,
 ) -> Plan:
-    """The plan of one node with a bias and, of int8, offsets."""
+    """Return the plan of one node with a bias and, of int8, offsets."""
     graph = Graph("plan", Phase.TYPED)
     x, w, channels, y = shapes
     fmt = Format.NCHW if len(x) == len("NCHW") else Format.ND

@@ -53,7 +53,7 @@ def compiled(spec: OpSpec, mode: str, folder: Path) -> Graph | None:
 
 
 def emptied(shapes: Sequence[Shape]) -> Iterator[tuple[Shape, ...]]:
-    """Variants of shapes: each dim alone at 0, and all dims of one extent."""
+    """Yield variants of shapes: each dim alone at 0, and all dims of one extent."""
     found = [
         tuple(
             tuple(0 if (at, axis) == place else n for axis, n in enumerate(shape))

@@ -32,7 +32,7 @@ MAP = (2, 32, 10, 12)
 
 
 def tiling_classes() -> list[type]:
-    """Every class of `atc_py.emit` whose fields become members of a kernel's `Tiling`."""
+    """Return every class of `atc_py.emit` whose fields become members of a kernel's `Tiling`."""
     modules = pkgutil.walk_packages(atc_py.emit.__path__, "atc_py.emit.")
     found = {
         name: member
@@ -107,7 +107,7 @@ def test_operands_in_blocks_choose_the_family_in_blocks(graph: Graph, add_node: 
 
 
 def listed(monkeypatch: pytest.MonkeyPatch, **modules: tuple[Family, ...]) -> Any:
-    """The register with families of these modules alone."""
+    """Return the register with families of these modules alone."""
     names = [SimpleNamespace(name=name) for name in modules]
     monkeypatch.setattr("atc_py.emit.registry.pkgutil.iter_modules", lambda _: names)
     monkeypatch.setattr(

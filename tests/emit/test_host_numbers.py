@@ -55,7 +55,7 @@ def _operands() -> NDArray[np.float32]:
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> dict[DType, NDArray[np.float32]]:
-    """(a, a + b, a * b, a / b) of each pair, in both dtypes."""
+    """Return (a, a + b, a * b, a / b) of each pair, in both dtypes."""
     folder: Path = tmp_path_factory.mktemp("numbers")
     (folder / "main.cpp").write_text(MAIN)
     with np.errstate(all="ignore"):

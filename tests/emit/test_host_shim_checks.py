@@ -405,7 +405,7 @@ def test_right_kernel_is_not_reported(said: dict[int, list[str]]) -> None:
 
 
 def _texts() -> list[str]:
-    """The first words of every fault that a header can report."""
+    """Return the first words of every fault that a header can report."""
     headers = sorted((templates_dir() / "host" / "ascendc").glob("*.h"))
     calls = re.compile(r"\b(?:Require|Fail|Note)\((?:[^;\"]*?)\"([^\"]+)\"", re.DOTALL)
     return [text for path in headers for text in calls.findall(path.read_text(encoding="utf-8"))]

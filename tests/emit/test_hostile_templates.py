@@ -30,7 +30,7 @@ def rendered(folder: Path, text: str, **context: object) -> str:
 
 
 def refusal(folder: Path, text: str, **context: object) -> str:
-    """The message with which a template is refused."""
+    """Return the message with which a template is refused."""
     with pytest.raises(AtcError) as caught:
         rendered(folder, text, **context)
     (found,) = caught.value.diagnostics

@@ -126,7 +126,7 @@ SIM = find_soc("sim")
 
 @pytest.fixture
 def own(tmp_path: Path) -> Path:
-    """A copy of the kernel templates to spoil."""
+    """Return a copy of the kernel templates to spoil."""
     folder = tmp_path / "templates"
     shutil.copytree(templates_dir() / "kernels", folder)
     return folder
@@ -168,7 +168,7 @@ def test_kernels_are_the_golden_texts(graph: Graph, add_node: AddNode) -> None:
 
 
 def _row(header: str) -> str:
-    """The numbers of a table of tilings with one row."""
+    """Return the numbers of a table of tilings with one row."""
     (row,) = re.findall(r"^    \{.*?\},\n(?=\};)", header, re.DOTALL | re.MULTILINE)
     return " ".join(row.split())
 

@@ -34,7 +34,7 @@ LAUNCHING = [row for row in operators() if row.launches_kernel]
 
 
 def _names(graph: Graph) -> list[str]:
-    """The kernel of each node, in the graph's order."""
+    """Return the kernel of each node, in the graph's order."""
     kernels = emit_kernels(graph, SIM)
     return [kernels.kernel_of[node.name] for node in graph.nodes]
 
@@ -309,12 +309,12 @@ def test_description_has_no_bare_infinity(graph: Graph, add_node: AddNode) -> No
 
 
 def _texts(kernels: KernelSet, ending: str) -> list[str]:
-    """Texts of kernels, without the files of the project that they make up."""
+    """Return texts of kernels, without the files of the project that they make up."""
     return [text for path, text in kernels.files.items() if path.endswith(ending) and "/" in path]
 
 
 def _broken(kind: str) -> Node:
-    """A node in a state that no pass may leave behind."""
+    """Return a node in a state that no pass may leave behind."""
     type_ = TensorType(F16, (2,))
     values = [Value(f"v{n}", type_) for n in range(3)]
     if kind == "operator":

@@ -26,7 +26,7 @@ def engines(row: TargetOp) -> list[Engine]:
 
 
 def opened(graph: Graph, row: TargetOp) -> Graph:
-    """`graph` with all extents of operands open but those of filters."""
+    """Return `graph` with all extents of operands open but those of filters."""
     (node,) = graph.nodes
     for position, value in enumerate((*node.present_inputs, *node.outputs)):
         if not (row.family in KNOWN_WEIGHTS and position == 1):
@@ -66,7 +66,7 @@ def _check_table(text: str, closed: str) -> None:
 
 
 def _shape_of(table: str) -> str:
-    """The table without its numbers; arrays are as long as the axes that are not merged."""
+    """Return the table without its numbers; arrays are as long as the axes that are not merged."""
     return re.sub(r"\b1(, 1\b)+", "1", re.sub(r"\d+", "1", table))
 
 

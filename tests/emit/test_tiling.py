@@ -42,7 +42,7 @@ def test_vector_tiles_cover_the_range_within_the_buffer(
 
 
 def _covered(row: VectorTiling) -> int:
-    """Elements that the cores' loops visit."""
+    """Return elements that the cores' loops visit."""
     full = (row.tile_count - 1) * row.tile_length + row.tail_length if row.tile_count else 0
     last = (row.last_tile_count - 1) * row.tile_length + row.last_tail_length
     if row.core_num > 1:

@@ -71,7 +71,7 @@ class Sweep:
                 self._stop(number, self.seconds * _BEYOND * count / max(1, instants - 1))
 
     def _convert(self, mode: str = "force_fp16") -> subprocess.Popen[str]:
-        """A conversion that has begun."""
+        """Return a conversion that has begun."""
         command = [sys.executable, "-m", "atc_py", "convert", str(self.model), "-o", "model.om"]
         command += ["--precision-mode", mode, "--kernels", "kernels", "--dump-ir", "stages"]
         return subprocess.Popen(
@@ -126,7 +126,7 @@ class Sweep:
         return faults + [f"{name} is left behind" for name in strays]
 
     def _files(self) -> dict[str, bytes]:
-        """Every file that conversions wrote, by its path."""
+        """Return every file that conversions wrote, by its path."""
         return {
             path.relative_to(self._out).as_posix(): path.read_bytes()
             for path in sorted(self._out.rglob("*"))

@@ -23,7 +23,7 @@ OPSET = 13
 def model_of(
     nodes: Sequence[onnx.NodeProto], weights: Mapping[str, npt.NDArray[Any]], shape: Sequence[int]
 ) -> onnx.ModelProto:
-    """A model from `x`, float32 of `shape`, to `y`."""
+    """Return a model from `x`, float32 of `shape`, to `y`."""
     graph = helper.make_graph(
         list(nodes),
         "faults",

@@ -38,7 +38,7 @@ def model(
     opsets: Mapping[str, int] | None = None,
     ir_version: int = 8,
 ) -> onnx.ModelProto:
-    """A model whose outputs are declared without type."""
+    """Return a model whose outputs are declared without type."""
     graph = helper.make_graph(
         list(nodes),
         "graph",
@@ -51,7 +51,7 @@ def model(
 
 
 def save(proto: onnx.ModelProto, folder: Path) -> Path:
-    """`proto` in a file of `folder`."""
+    """Return `proto` in a file of `folder`."""
     path = folder / "model.onnx"
     path.write_bytes(proto.SerializeToString())
     return path
@@ -60,12 +60,12 @@ def save(proto: onnx.ModelProto, folder: Path) -> Path:
 def source(
     proto: onnx.ModelProto, folder: Path, shapes: Mapping[str, Shape] | None = None
 ) -> SourceModel:
-    """`proto` by way of a file."""
+    """Return `proto` by way of a file."""
     return read_model(save(proto, folder)).fold(shapes or {}).to_source()
 
 
 def fails(call: Callable[[], object], *codes: Code) -> AtcError:
-    """The error that `call` raises, with findings of exactly `codes`, in that order."""
+    """Return the error that `call` raises, with findings of exactly `codes`, in that order."""
     with pytest.raises(AtcError) as caught:
         call()
     assert [finding.code.name for finding in caught.value.diagnostics] == [c.name for c in codes]

@@ -39,7 +39,7 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def pool(x: str, y: str) -> onnx.NodeProto:
-    """A pool that onnx's inference gets wrong: 4 windows where there are 3."""
+    """Return a pool that onnx's inference gets wrong: 4 windows where there are 3."""
     attributes: dict[str, Any] = {"kernel_shape": [2, 2], "strides": [3, 3], "ceil_mode": 1}
     return node("MaxPool", [x], [y], pads=[1, 1, 1, 1], **attributes)
 

@@ -94,7 +94,7 @@ def one(
     attributes: Mapping[str, Any],
     count: int,
 ) -> onnx.ModelProto:
-    """A model of one node of a foreign domain."""
+    """Return a model of one node of a foreign domain."""
     names = [f"y{position}" for position in range(count)]
     node = helper.make_node(op, [*inputs, *weights], names, "node", domain="any", **attributes)
     return onnx_files.model([node], inputs, names, weights, {"": 13, "any": 1})
@@ -132,7 +132,7 @@ def test_open_extents_stay_open_in_the_results(
 
 
 def chain() -> onnx.ModelProto:
-    """Custom operators of which each needs the type of the one before it."""
+    """Return custom operators of which each needs the type of the one before it."""
     nodes = [
         helper.make_node("Addcmul", ["x", "x", "x", "x"], ["a"], domain="any"),
         helper.make_node("Relu", ["a"], ["r"]),

@@ -35,7 +35,7 @@ except AtcError as error:
 
 
 def findings(proto: onnx.ModelProto, folder: Path) -> str:
-    """Names of the codes of what folding finds, in a process of its own."""
+    """Return names of the codes of what folding finds, in a process of its own."""
     command = [sys.executable, "-c", FOLD, str(onnx_files.save(proto, folder))]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

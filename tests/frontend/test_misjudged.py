@@ -38,7 +38,7 @@ def dims(view: SourceModel, name: str) -> tuple[int | None, ...] | None:
 
 
 def spectrum(onesided: int | None, bins: int) -> onnx.ModelProto:
-    """Transform 128 samples in frames of 16, and reshape the result to `bins` bins."""
+    """Return transform 128 samples in frames of 16, and reshape the result to `bins` bins."""
     attributes: dict[str, Any] = {} if onesided is None else {"onesided": onesided}
     nodes = [
         node("STFT", ["x", "step", "", "length"], ["s"], "stft", **attributes),

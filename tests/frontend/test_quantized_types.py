@@ -25,7 +25,7 @@ DEQUANT = node("AscendDequant", ["sum", "d"], ["y"])
 
 
 def layer(op: str, weights: tuple[int, ...], bias: int = 0, **attributes: Any) -> Any:
-    """A quantized layer, by its operator and the shape of its weights."""
+    """Return a quantized layer, by its operator and the shape of its weights."""
     names = ["q", "w", *(["b"] if bias else [])]
     consts = {"w": np.ones(weights, np.int8), "d": np.array([2**30], np.uint64)}
     if bias:

@@ -26,14 +26,14 @@ Dims = tuple[int | None, ...]
 def of_x(
     op_type: str, shape: list[int], count: int, opset: int = 13, **attributes: Any
 ) -> onnx.ModelProto:
-    """One operator on x and `count` numbers that are fed."""
+    """Return one operator on x and `count` numbers that are fed."""
     node = helper.make_node(op_type, ["x", "numbers"], ["y"], **attributes)
     inputs = {"x": (FLOAT, shape), "numbers": (INT64, [count])}
     return model([node], inputs, ["y"], opsets={"": opset})
 
 
 def result(proto: onnx.ModelProto, folder: Path) -> SourceTensor:
-    """The only output."""
+    """Return the only output."""
     (value,) = source(proto, folder).outputs
     return value
 

@@ -379,7 +379,7 @@ def test_exported_network_computes_the_same_after_folding(path: Path) -> None:
 
 
 def rebuilt(path: Path) -> onnx.ModelProto:
-    """The folded model as an ONNX model again."""
+    """Return the folded model as an ONNX model again."""
     folded = read_model(path).fold({})
     source = folded.to_source()
     ports = {value.name: (onnx_type(value.required_dtype), value.shape) for value in source.inputs}

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def model(nodes: list[NodeProto], shape: tuple[int, ...], opset: int = 11) -> onnx.ModelProto:
-    """Nodes from `x` to `y`."""
+    """Return nodes from `x` to `y`."""
     info = helper.make_tensor_value_info
     graph = helper.make_graph(
         nodes,

@@ -113,7 +113,7 @@ class Tally:
 
 
 def random_model(seed: int, number: int) -> tuple[str, onnx.ModelProto]:
-    """Case `number` of a round: its label, and the model."""
+    """Return case `number` of a round: its label, and the model."""
     rng = random.Random(f"agree:{seed}:{number}")  # noqa: S311  (to be made again, not secret)
     (name,) = rng.choices(list(_SOURCES), _SHARES)
     model = _SOURCES[name](rng)
@@ -148,7 +148,7 @@ def agreement(seed: int, numbers: Iterable[int]) -> Tally:
 
 
 def guarded_agreement(seed: int, numbers: range) -> Tally:
-    """The same in processes of their own: a case that ends one is a contradiction, too."""
+    """Return the same in processes of their own: a case that ends one is a contradiction, too."""
     tally, left = Tally(), numbers
     while left:
         ours, theirs = multiprocessing.Pipe(duplex=False)
@@ -193,7 +193,7 @@ def _opened(model: onnx.ModelProto, rng: random.Random) -> dict[str, tuple[int, 
 
 
 def _combinations(model: onnx.ModelProto, path: Path, rng: random.Random) -> list[dict[str, Any]]:
-    """Modes and SoCs that go together, now and then with a control of single nodes.
+    """Return modes and SoCs that go together, now and then with a control of single nodes.
 
     The default mode comes more often than others.
     """
@@ -211,7 +211,7 @@ def _combinations(model: onnx.ModelProto, path: Path, rng: random.Random) -> lis
 
 
 def _control(model: onnx.ModelProto, path: Path, rng: random.Random) -> dict[str, Any]:
-    """A finer control for one node, an input or an output."""
+    """Return a finer control for one node, an input or an output."""
     name = rng.choice([node.name for node in model.graph.node])
     kind = rng.choice(("keep_dtype", "customize_dtypes", "input_fp16_nodes", "output_type"))
     if kind == "input_fp16_nodes":

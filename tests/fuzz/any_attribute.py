@@ -16,7 +16,7 @@ __all__ = ["any_attribute"]
 
 
 def any_attribute(name: str, rng: random.Random) -> AttributeProto:
-    """An attribute of any type and value."""
+    """Return an attribute of any type and value."""
     few = rng.choice((0, 1, 2, 4, 5, 1000))
     graph = helper.make_graph([], "inner", [], [])
     tensor = numpy_helper.from_array(np.array(rng.choice(([], [1], [[2]])), np.float32))

@@ -14,7 +14,7 @@ _HEAD = 2048
 
 
 def mutate_bytes(data: bytes, rng: random.Random) -> bytes:
-    """`data` with up to eight places damaged, or cut short."""
+    """Return `data` with up to eight places damaged, or cut short."""
     if not data or rng.random() < 0.25:
         return data[: rng.randrange(len(data) + 1)]
     out = bytearray(data)
@@ -24,7 +24,7 @@ def mutate_bytes(data: bytes, rng: random.Random) -> bytes:
 
 
 def _place(size: int, rng: random.Random) -> int:
-    """A position, more often near the beginning or the end."""
+    """Return a position, more often near the beginning or the end."""
     near = min(size, _HEAD)
     choice = rng.randrange(4)
     if choice == 0:

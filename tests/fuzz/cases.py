@@ -34,7 +34,7 @@ class MutatedModel:
 
 
 def mutated_model(seed: int, number: int, *, shared: bool = True) -> MutatedModel:
-    """Case `number` of the round `seed`.
+    """Return case `number` of the round `seed`.
 
     Args:
         seed: the round.

@@ -39,32 +39,32 @@ class Draft:
         self._nodes: list[onnx.NodeProto] = []
 
     def fed(self, shape: Sequence[int], dtype: str = "float32") -> str:
-        """An input of the graph."""
+        """Return an input of the graph."""
         name = f"x{len(self._inputs)}"
         element = helper.np_dtype_to_tensor_dtype(DType(dtype).numpy)
         self._inputs[name] = helper.make_tensor_value_info(name, element, shape)
         return name
 
     def const(self, values: Any, dtype: str = "int64") -> str:
-        """A constant of these values."""
+        """Return a constant of these values."""
         name = f"w{len(self._weights)}"
         array: npt.NDArray[Any] = np.asarray(values).astype(DType(dtype).numpy)
         self._weights[name] = numpy_helper.from_array(array, name)
         return name
 
     def weights(self, shape: Sequence[int], dtype: str = "float32") -> str:
-        """A constant of small numbers."""
+        """Return a constant of small numbers."""
         count = int(np.prod([max(0, extent) for extent in shape]))
         numbers = np.arange(count) % 5 - 2
         return self.const(numbers.reshape([max(0, extent) for extent in shape]), dtype)
 
     def tensor(self, shape: Sequence[int], dtype: str = "float32") -> str:
-        """A constant or an input of the graph."""
+        """Return a constant or an input of the graph."""
         make = self.weights if self.rng.random() < 0.5 else self.fed
         return make(shape, dtype)
 
     def list_of(self, values: Sequence[int], dtype: str = "int64") -> str:
-        """A list of integers, now and then one that only the run knows."""
+        """Return a list of integers, now and then one that only the run knows."""
         if self.rng.random() < 0.06:
             return self.fed([len(values)], dtype)
         return self.const(list(values), dtype)
@@ -77,7 +77,7 @@ class Draft:
         domain: str = "",
         **attributes: Any,
     ) -> list[str]:
-        """A node; the names of what it gives. Attributes that are None are left out."""
+        """Return a node; the names of what it gives. Attributes that are None are left out."""
         names = [f"v{len(self.made) + position}" for position in range(outputs)]
         given = {name: value for name, value in attributes.items() if value is not None}
         inputs = list(inputs)

@@ -38,14 +38,14 @@ def mutation(function: Mutation) -> Mutation:
 
 
 def _node(model: onnx.ModelProto, rng: random.Random) -> onnx.NodeProto:
-    """Any node; a new one where there is none."""
+    """Return any node; a new one where there is none."""
     nodes = model.graph.node
     found: onnx.NodeProto = rng.choice(nodes) if nodes else nodes.add(op_type="Relu")
     return found
 
 
 def _names(model: onnx.ModelProto) -> list[str]:
-    """The values of the graph, and one that it does not have."""
+    """Return the values of the graph, and one that it does not have."""
     graph = model.graph
     names = [each.name for each in (*graph.input, *graph.initializer, *graph.output)]
     return [*names, *(name for node in graph.node for name in node.output), "nowhere"]
@@ -194,7 +194,7 @@ def a_type(model: onnx.ModelProto, rng: random.Random) -> None:
 
 
 def _tensor(model: onnx.ModelProto, rng: random.Random) -> TensorProto | None:
-    """Any initializer or tensor of an attribute."""
+    """Return any initializer or tensor of an attribute."""
     found = list(model.graph.initializer)
     found += [each.t for node in model.graph.node for each in node.attribute if each.HasField("t")]
     return rng.choice(found) if found else None

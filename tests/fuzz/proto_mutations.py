@@ -47,7 +47,7 @@ _INTEGERS = {
 
 
 def messages_of(message: Message) -> Iterator[Message]:
-    """`message` and all messages in it, as far as repeated fields are walked."""
+    """Yield `message` and all messages in it, as far as repeated fields are walked."""
     stack = [message]
     while stack:
         current = stack.pop()
@@ -76,7 +76,7 @@ def mutate_field(root: Message, rng: random.Random) -> None:
 
 
 def extreme_value(field: Any, rng: random.Random) -> Any:
-    """A value at a limit of a scalar field's type."""
+    """Return a value at a limit of a scalar field's type."""
     kind = field.cpp_type
     if kind in _INTEGERS:
         low, high = _INTEGERS[kind]
@@ -139,6 +139,6 @@ def _exchange(target: Message, messages: list[Message], rng: random.Random) -> N
 
 
 def _is_repeated(field: Any) -> bool:
-    """Whether a field is a list; the name of the property depends on protobuf's version."""
+    """Return True if a field is a list; the name of the property depends on protobuf's version."""
     repeated = getattr(field, "is_repeated", None)
     return bool(field.label == FieldDescriptor.LABEL_REPEATED if repeated is None else repeated)

@@ -25,7 +25,7 @@ _OPSETS = (8, 9, 10, 11, 11, 12, 13, 13, 13, 14, 16, 18)
 
 
 def random_form(rng: random.Random) -> onnx.ModelProto:
-    """A model of one of FORMS."""
+    """Return a model of one of FORMS."""
     draft = Draft(rng, rng.choice(_OPSETS))
     FORMS[rng.choice(sorted(FORMS))](draft)
     return draft.model()

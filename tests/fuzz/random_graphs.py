@@ -27,7 +27,7 @@ Value = tuple[str, str, list[int]]
 
 
 def random_graph(rng: random.Random) -> onnx.ModelProto:
-    """A model of two to ten nodes."""
+    """Return a model of two to ten nodes."""
     draft = Draft(rng, rng.choice(_OPSETS))
     shape = rng.choice(([1, 3, 8, 8], [2, 4, 5, 7], [1, 16, 6, 6], [2, 6], [1, 5, 8], [3, 4, 5]))
     dtype = rng.choice((*["float32"] * 8, "float16", "float16", "bfloat16", "float64", "int32"))
@@ -52,7 +52,7 @@ def _unary(draft: Draft, source: Value, _known: Sequence[Value]) -> str:
 
 
 def _binary(draft: Draft, source: Value, known: Sequence[Value]) -> str:
-    """Together with a constant that broadcasts, or with another value."""
+    """Return together with a constant that broadcasts, or with another value."""
     rng = draft.rng
     op = rng.choice(("Add", "Mul", "Sub", "Div", "Max", "Min"))
     alike = [each for each in known if each[1] == source[1] and each[2] == source[2]]
@@ -119,7 +119,7 @@ def _linear(draft: Draft, source: Value, _known: Sequence[Value]) -> str:
 
 
 def _attention(draft: Draft, source: Value, _known: Sequence[Value]) -> str:
-    """Scores, shares and their mixture."""
+    """Return scores, shares and their mixture."""
     rank = len(source[2])
     order = [*range(rank - 2), rank - 1, rank - 2]
     (turned,) = draft.node("Transpose", [source[0]], perm=order)
@@ -192,7 +192,7 @@ def _cast(draft: Draft, source: Value, _known: Sequence[Value]) -> str:
 
 
 def _by_shape(draft: Draft, source: Value, _known: Sequence[Value]) -> str:
-    """Flattened by shape arithmetic, as exporters write it."""
+    """Return flattened by shape arithmetic, as exporters write it."""
     (shape,) = draft.node("Shape", [source[0]])
     (first,) = draft.node("Gather", [shape, draft.const([0])], axis=0)
     (target,) = draft.node("Concat", [first, draft.const([-1])], axis=0)
@@ -200,7 +200,7 @@ def _by_shape(draft: Draft, source: Value, _known: Sequence[Value]) -> str:
 
 
 def _chosen(draft: Draft, source: Value, _known: Sequence[Value]) -> str:
-    """One of two branches, of which one has a node of any kind."""
+    """Return one of two branches, of which one has a node of any kind."""
     rng = draft.rng
     branches = []
     for number in range(2):
@@ -215,7 +215,7 @@ def _chosen(draft: Draft, source: Value, _known: Sequence[Value]) -> str:
 
 
 def _quantized(draft: Draft, source: Value, _known: Sequence[Value]) -> str:
-    """Quantized and back, in ONNX's form or in Ascend's."""
+    """Return quantized and back, in ONNX's form or in Ascend's."""
     rng = draft.rng
     if rng.random() < 0.5:
         (codes,) = draft.node("AscendQuant", [source[0]], domain="custom", scale=4.0, offset=1.0)

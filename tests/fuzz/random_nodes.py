@@ -29,7 +29,7 @@ _MADE = {AttributeType.INT, AttributeType.FLOAT, AttributeType.BOOL, AttributeTy
 
 
 def random_node(rng: random.Random) -> onnx.ModelProto:
-    """A model of one node of any operator."""
+    """Return a model of one node of any operator."""
     spec = rng.choice(all_specs())
     while True:
         opset = _opset(spec, rng)
@@ -51,7 +51,7 @@ def random_node(rng: random.Random) -> onnx.ModelProto:
 
 
 def _opset(spec: OpSpec, rng: random.Random) -> int:
-    """An opset, mostly one that the list has."""
+    """Return an opset, mostly one that the list has."""
     if spec.custom or not spec.opsets:
         return 13
     if rng.random() < 0.8:
@@ -78,12 +78,12 @@ class _Changed:
         self._rng.choice(kinds)()
 
     def _shape(self, name: str) -> list[int] | None:
-        """The shape of an input by now; None for an absent one."""
+        """Return the shape of an input by now; None for an absent one."""
         found = self.shapes.get(name, self._spec.example.inputs.get(name))
         return None if found is None else list(found)
 
     def _given(self) -> str | None:
-        """An input that is there."""
+        """Return an input that is there."""
         names = [row.name for row in self._spec.inputs if self._shape(row.name) is not None]
         return self._rng.choice(names) if names else None
 
@@ -183,7 +183,7 @@ class _Changed:
             self.attributes[row.name] = value
 
     def _value(self, row: Attribute) -> Any:
-        """A value of an attribute; None for one that is no number or text."""
+        """Return a value of an attribute; None for one that is no number or text."""
         rng, kind = self._rng, row.type.element
         if (self._spec.op, row.name) == ("GatherND", "batch_dims"):
             return rng.choice((0, 1, 2, 3))  # onnx's inference ends the process for negative ones
@@ -201,7 +201,7 @@ class _Changed:
         return [self._one(row, kind) for _ in range(count)]
 
     def _one(self, row: Attribute, kind: AttributeType) -> Any:
-        """A number or a word."""
+        """Return a number or a word."""
         if kind is AttributeType.STRING:
             return self._word(row)
         if kind is AttributeType.BOOL:
@@ -209,6 +209,6 @@ class _Changed:
         return self._rng.choice(_INTS if kind is AttributeType.INT else _FLOATS)
 
     def _word(self, row: Attribute) -> str:
-        """A word, mostly one that the list has."""
+        """Return a word, mostly one that the list has."""
         listed = [each for each in row.one_of or () if isinstance(each, str)]
         return self._rng.choice(listed if listed and self._rng.random() < 0.8 else _WORDS)

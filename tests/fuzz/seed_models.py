@@ -55,7 +55,7 @@ class SeedModel:
 
 @cache
 def seed_models(*, shared: bool) -> Sequence[SeedModel]:
-    """The models by name.
+    """Return the models by name.
 
     Args:
         shared: also the conformance cases and networks beside the project, where they are.

@@ -123,7 +123,7 @@ def sweep(wanted: Round) -> Tally:
 
 
 def _drive(wanted: Round, until: float | None, job: int) -> Tally:
-    """Every `jobs`th case, in as many worker processes as it takes."""
+    """Return every `jobs`th case, in as many worker processes as it takes."""
     tally = Tally()
     at, end = wanted.first + job, wanted.first + wanted.count
     while at < end and (until is None or time.monotonic() < until):
@@ -145,7 +145,7 @@ def _drive(wanted: Round, until: float | None, job: int) -> Tally:
 
 
 def _worker(wanted: Round, first: int, end: int, log: Any) -> subprocess.Popen[bytes]:
-    """A process that tries cases from `first` on."""
+    """Return a process that tries cases from `first` on."""
     command = [sys.executable, "-m", "tests.fuzz.worker", f"--seed={wanted.seed}"]
     command += [f"--first={first}", f"--end={end}", f"--step={wanted.jobs}"]
     command += [] if wanted.shared else ["--built-in"]
@@ -170,7 +170,7 @@ def _lines(process: subprocess.Popen[bytes], until: float | None) -> Iterator[st
 
 
 def _ended(seed: int, number: int, status: int, log: Any) -> str:
-    """A sentence for a case that ended its worker, with the end of what that wrote."""
+    """Return a sentence for a case that ended its worker, with the end of what that wrote."""
     log.seek(0)
     said = log.read()[-3000:].decode("utf-8", "replace")
     how = f"signal {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
@@ -178,7 +178,7 @@ def _ended(seed: int, number: int, status: int, log: Any) -> str:
 
 
 def table_lines(tally: Tally) -> Iterator[str]:
-    """The outcome in Markdown: cases by how they ended, then by code."""
+    """Yield the outcome in Markdown: cases by how they ended, then by code."""
     yield "| last command | exit status | cases |"
     yield "| --- | --- | --- |"
     for (command, status), count in sorted(tally.ends.items()):

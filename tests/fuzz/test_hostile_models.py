@@ -23,7 +23,7 @@ NAMES = ("a\nb", "\x1b[2J\x1b[31mred", "nul\x00behind", "\u202eright to left", "
 
 
 def sound() -> onnx.ModelProto:
-    """A model that converts and runs: Conv, Relu, Reshape."""
+    """Return a model that converts and runs: Conv, Relu, Reshape."""
     nodes = [
         node("Conv", ["x", "w"], ["c"], name="conv", pads=[1, 1, 1, 1]),
         node("Relu", ["c"], ["r"], name="relu"),
@@ -34,7 +34,7 @@ def sound() -> onnx.ModelProto:
 
 
 def outcome(data: bytes, folder: Path) -> tuple[str, ...]:
-    """The codes that `convert` gives; what must not be fails the test."""
+    """Return the codes that `convert` gives; what must not be fails the test."""
     path = folder / "model.onnx"
     path.write_bytes(data)
     found = try_model(path)
@@ -262,7 +262,7 @@ def test_names_command_no_terminal_and_break_no_line(
 
 
 def nested(depth: int) -> bytes:
-    """Nodes within branches of nodes, written by hand: protobuf makes only so many."""
+    """Return nodes within branches of nodes, written by hand: protobuf makes only so many."""
     from atc_py.frontend.reading.wire import bytes_field
 
     graph = bytes_field(1, bytes_field(1, b"x") + bytes_field(2, b"y") + bytes_field(4, b"Relu"))

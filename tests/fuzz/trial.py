@@ -82,7 +82,7 @@ def try_model(path: Path, number: int = 0) -> Outcome:
 
 
 def _step(*args: str) -> Step:
-    """One command; its output is read for codes and thrown away."""
+    """Return one command; its output is read for codes and thrown away."""
     command = args[0]
     try:
         with _captured() as output:

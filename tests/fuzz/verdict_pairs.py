@@ -83,7 +83,7 @@ def verdicts(path: Path, **options: Any) -> Pair:
 
 
 def _shown(verdict: Verdict) -> str:
-    """The codes and the first message."""
+    """Return the codes and the first message."""
     return f"{' '.join(sorted(verdict.codes))} ({verdict.errors[0][1][:160]})"
 
 

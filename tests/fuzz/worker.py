@@ -50,7 +50,7 @@ def main() -> None:
 
 
 def _tried(path: Path, seed: int, number: int, *, shared: bool) -> dict[str, object]:
-    """One case; how it ended and what it took."""
+    """Return one case; how it ended and what it took."""
     case = mutated_model(seed, number, shared=shared)
     path.write_bytes(case.data)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -30,13 +30,13 @@ _VALUES: tuple[Any, ...] = (
 
 
 def members_of(data: bytes) -> dict[str, bytes]:
-    """The members of an archive by name, in its order."""
+    """Return the members of an archive by name, in its order."""
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
 def sealed(members: Mapping[str, bytes], *, relist: bool = True) -> bytes:
-    """An archive of `members` with right headers, sizes and digests.
+    """Return an archive of `members` with right headers, sizes and digests.
 
     Args:
         members: data by name; `model.json` is written last, as the writer does.
@@ -61,7 +61,7 @@ def sealed(members: Mapping[str, bytes], *, relist: bool = True) -> bytes:
 
 
 def mutated(document: Any, generator: random.Random) -> Any:
-    """A copy of a JSON document with one to three places changed."""
+    """Return a copy of a JSON document with one to three places changed."""
     changed = copy.deepcopy(document)
     for _ in range(generator.choice((1, 1, 1, 2, 3))):
         changed = _changed(changed, generator)
@@ -69,7 +69,7 @@ def mutated(document: Any, generator: random.Random) -> Any:
 
 
 def _changed(document: Any, generator: random.Random) -> Any:
-    """The document with one place changed, in place where that can be."""
+    """Return the document with one place changed, in place where that can be."""
     places = list(_places(document))
     if not places:
         return generator.choice(_VALUES)
@@ -93,13 +93,13 @@ def _changed(document: Any, generator: random.Random) -> Any:
 
 
 def _picked(places: list[tuple[Any, Any]], generator: random.Random) -> tuple[Any, Any]:
-    """A place; long lists of small numbers are not all that there is."""
+    """Return a place; long lists of small numbers are not all that there is."""
     names = [place for place in places if isinstance(place[0], dict)]
     return generator.choice(names if names and generator.random() < 0.5 else places)
 
 
 def _places(document: Any) -> Iterator[tuple[Any, Any]]:
-    """Every (list or object, index or key) of a document."""
+    """Yield every (list or object, index or key) of a document."""
     if isinstance(document, list):
         yield from ((document, at) for at in range(len(document)))
     elif isinstance(document, dict):

@@ -108,7 +108,7 @@ def attempt(parse: Callable[[], object]) -> None:
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file to write over."""
+    """Return a file to write over."""
     return tmp_path_factory.mktemp("hostile") / "file"
 
 
@@ -150,7 +150,7 @@ class Header:
     data: bytes
 
     def encoded(self) -> bytes:
-        """The file."""
+        """Return the file."""
         text = self.text.encode("latin-1", "replace")
         width = 2 if self.version == (1, 0) else 4
         length = len(text) if self.claimed is None else self.claimed
@@ -208,7 +208,7 @@ def test_any_archive_of_arrays_is_read_or_refused(
 
 
 def refused_within(path: Path, most: int) -> str:
-    """With what words an archive is refused, which may take `most` bytes of memory."""
+    """Return with what words an archive is refused, which may take `most` bytes of memory."""
     tracemalloc.start()
     try:
         with pytest.raises(AtcError) as caught:

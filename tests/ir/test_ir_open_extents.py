@@ -27,7 +27,7 @@ RULES = Rules(find_operator)
 
 
 def line(statement: str) -> str:
-    """A graph with one more statement in front of the others."""
+    """Return a graph with one more statement in front of the others."""
     return TEXT.replace("  input %x", f"  {statement}\n  input %x", 1)
 
 

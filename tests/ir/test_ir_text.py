@@ -51,7 +51,7 @@ graph @"light resnet" phase typed {
 
 
 def printed_const(data: ConstData) -> str:
-    """The text after `=` in the line of a constant with that data."""
+    """Return the text after `=` in the line of a constant with that data."""
     graph = Graph()
     graph.add_output(graph.constant("c", data))
     line = print_graph(graph).splitlines()[1]
@@ -59,7 +59,7 @@ def printed_const(data: ConstData) -> str:
 
 
 def parsed_const(type_: str, data: str) -> ConstData:
-    """The data of a constant written like that."""
+    """Return the data of a constant written like that."""
     graph = parse_graph(f"graph @g phase lowered {{ const %c : {type_} = {data} output %c }}")
     const = graph.outputs[0].const
     assert const is not None
@@ -344,7 +344,7 @@ def test_thousands_of_nodes_take_a_line_each() -> None:
 
 
 def docs_example() -> str:
-    """The first fenced block of kind `ir` in the docs page."""
+    """Return the first fenced block of kind `ir` in the docs page."""
     match = re.search(r"```ir\n(.*?)```", DOCS.read_text(encoding="utf-8"), re.DOTALL)
     assert match is not None
     return match.group(1)

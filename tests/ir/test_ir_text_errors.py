@@ -12,7 +12,7 @@ HEAD = "graph @g phase lowered {\n  input %x : int8[2] ND\n"
 
 
 def parse_error(text: str, file: str | None = None) -> Diagnostic:
-    """The one diagnostic of a text that is wrong."""
+    """Return the one diagnostic of a text that is wrong."""
     with pytest.raises(AtcError) as caught:
         parse_graph(text, file)
     assert caught.value.exit_code is ExitCode.FILE

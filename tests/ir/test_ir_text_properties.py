@@ -70,7 +70,7 @@ def splats(draw: st.DrawFn) -> SplatConst:
 
 @st.composite
 def denses(draw: st.DrawFn) -> DenseConst:
-    """Arrays of any bits, so that NaN, infinities and the smallest numbers come up."""
+    """Return arrays of any bits, so that NaN, infinities and the smallest numbers come up."""
     dtype, shape = draw(st.sampled_from(DType)), draw(SHAPES)
     count = int(np.prod(shape)) * dtype.itemsize
     data = draw(st.binary(min_size=count, max_size=count)) if count <= 64 else bytes(count)

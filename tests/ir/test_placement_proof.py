@@ -14,7 +14,7 @@ X, A, B, C, Y = range(5)
 
 
 def tensor(name: str, spot: Spot, source: Home | None = None, **rest: object) -> PlacedTensor:
-    """64 bytes: one unit."""
+    """Return 64 bytes: one unit."""
     dims = rest.pop("dims", (16,))
     return PlacedTensor(name, dims, 4, spot, source, **rest)  # type: ignore[arg-type]
 
@@ -93,7 +93,7 @@ def test_broken_rule_is_named(placement: Placement, message: str) -> None:
 
 
 def in_place(**changes: object) -> Placement:
-    """The second node writes over its operand, which nobody needs afterwards."""
+    """Return the second node writes over its operand, which nobody needs afterwards."""
     node = replace(GOOD.nodes[1], **{"in_place": True, **changes})  # type: ignore[arg-type]
     nodes = (GOOD.nodes[0], node, *GOOD.nodes[2:])
     tensors = (*GOOD.tensors[:B], tensor("b", 0), tensor("c", 64), GOOD.tensors[Y])

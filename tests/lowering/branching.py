@@ -22,7 +22,7 @@ __all__ = ["agree", "parsed", "random_program", "reference"]
 
 
 def parsed(text: str, opset: int = 13) -> onnx.ModelProto:
-    """A model from ONNX's text form, without its first line."""
+    """Return a model from ONNX's text form, without its first line."""
     return onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : {opset}]>\n{text}')
 
 
@@ -76,7 +76,7 @@ class _Program:
         self._count = 0
 
     def text(self) -> str:
-        """The whole; each output is computed by a node of its own."""
+        """Return the whole; each output is computed by a node of its own."""
         lines, constants, chosen = self._body(["x", "e"], ["c", "d"], depth=3, count=3)
         names = [self._name() for _ in chosen]
         last = [f"{name} = Neg ({value})" for name, value in zip(names, chosen, strict=True)]
@@ -84,19 +84,19 @@ class _Program:
         return self._block(head, constants, ["e = Abs (x)", *lines, *last])
 
     def _name(self) -> str:
-        """A name that nothing else has."""
+        """Return a name that nothing else has."""
         self._count += 1
         return f"v{self._count}"
 
     def _block(self, head: str, constants: Sequence[str], lines: Sequence[str]) -> str:
-        """A graph of these lines."""
+        """Return a graph of these lines."""
         held = f"<{', '.join(constants)}>" if constants else ""
         return f"{head} {held} {{ {' '.join(lines)} }}"
 
     def _body(
         self, scope: Sequence[str], conditions: Sequence[str], depth: int, count: int
     ) -> tuple[list[str], list[str], list[str]]:
-        """Lines, constants, and `count` values that are handed out, perhaps one twice."""
+        """Return lines, constants, and `count` values that are handed out, perhaps one twice."""
         values, truths = list(scope), list(conditions)
         lines: list[str] = []
         constants: list[str] = []
@@ -114,7 +114,7 @@ class _Program:
         return lines, constants, [self._random.choice(values) for _ in range(count)]
 
     def _if(self, made: Sequence[str], values: list[str], truths: list[str], depth: int) -> str:
-        """An If that hands out `made`."""
+        """Return an If that hands out `made`."""
         branches = []
         for word in ("then", "else"):
             lines, constants, chosen = self._body(values, truths, depth - 1, len(made))
@@ -125,7 +125,7 @@ class _Program:
         return f"{', '.join(made)} = If ({condition}) <{', '.join(branches)}>"
 
     def _condition(self, values: list[str], truths: list[str], constants: list[str]) -> str:
-        """Whether something computed exceeds a bound."""
+        """Return True if something computed exceeds a bound."""
         whole, bound, truth = self._name(), self._name(), self._name()
         constants.append(f"float {bound} = {{{self._random.choice([-2, 0, 2])}}}")
         source = self._random.choice(values)

@@ -27,7 +27,7 @@ RELATIVE = {KEEP: 2e-5, FORCE: 4e-3}
 
 
 def normal(*shape: int, seed: int = 0) -> Array:
-    """Standard normal numbers."""
+    """Return standard normal numbers."""
     found: Array = np.random.default_rng([seed, *shape]).standard_normal(shape, dtype=np.float32)
     return found
 
@@ -41,7 +41,7 @@ def run(
     mode: str = KEEP,
     constants: Sequence[str] = (),
 ) -> list[Array]:
-    """Results of a model of one node, which states types like those of `results`."""
+    """Return results of a model of one node, which states types like those of `results`."""
     names = [name if array is not None else "" for name, array in inputs.items()]
     there = {name: array for name, array in inputs.items() if array is not None}
     outputs = [f"y{position}" for position in range(len(results))]
@@ -60,7 +60,7 @@ def run(
 
 
 def _info(name: str, array: Array) -> onnx.ValueInfoProto:
-    """The declaration of a value like `array`."""
+    """Return the declaration of a value like `array`."""
     element = helper.np_dtype_to_tensor_dtype(array.dtype)
     return helper.make_tensor_value_info(name, element, array.shape)
 

@@ -43,7 +43,7 @@ def listed_forms(op_type: str, position: int = 0) -> tuple[tuple[int, DType], ..
 
 
 def _types_at(op_type: str, opset: int, position: int) -> frozenset[str]:
-    """The types that ONNX gives an input at `opset`; none where it lacks the operator."""
+    """Return the types that ONNX gives an input at `opset`; none where it lacks the operator."""
     try:
         schema = onnx.defs.get_schema(op_type, opset, "")
     except onnx.defs.SchemaError:
@@ -92,7 +92,7 @@ def values(
 
 @st.composite
 def broadcast_shapes_of(draw: st.DrawFn, count: int) -> list[tuple[int, ...]]:
-    """Shapes that broadcast together, of ranks that may differ."""
+    """Return shapes that broadcast together, of ranks that may differ."""
     whole = draw(SHAPES)
     shapes = []
     for _ in range(count):

@@ -88,13 +88,13 @@ def same_elements(found: Array, expected: Array) -> None:
 
 
 def _as_floats(array: Array) -> Array:
-    """The bits of `array` in floats of 32 or 64 bits."""
+    """Return the bits of `array` in floats of 32 or 64 bits."""
     width = array.dtype.itemsize
     bits = array.view(f"u{width}")
     return bits.astype(np.uint32).view(np.float32) if width < 8 else bits.view(np.float64)
 
 
 def _from_floats(array: Array, dtype: np.dtype[Any]) -> Array:
-    """The array of `dtype` whose bits `array` has."""
+    """Return the array of `dtype` whose bits `array` has."""
     bits = array.view(np.uint32).astype(f"u{dtype.itemsize}") if dtype.itemsize < 8 else array
     return bits.view(dtype)

@@ -72,13 +72,13 @@ class Opened:
         self._constants: list[onnx.TensorProto] = []
 
     def fed(self, name: str, dtype: npt.DTypeLike, shape: Sequence[int]) -> str:
-        """An input of known extents."""
+        """Return an input of known extents."""
         element = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
         self._inputs.append(helper.make_tensor_value_info(name, element, list(shape)))
         return name
 
     def open(self, name: str, rank: int, dtype: npt.DTypeLike = np.float32) -> str:
-        """An operand all extents of which are open; `cut` makes what is fed for it."""
+        """Return an operand all extents of which are open; `cut` makes what is fed for it."""
         table = self.fed(f"{name}_table", dtype, (LONGEST,) * rank)
         ends = self.fed(f"{name}_shape", np.int64, (rank,))
         return self.op("Slice", table, self.const([0] * rank, np.int64), ends)
@@ -88,21 +88,21 @@ class Opened:
         return self.op("Cast", self.open(name, rank, np.int32), to=onnx.TensorProto.INT64)
 
     def const(self, values: Any, dtype: npt.DTypeLike | None = None) -> str:
-        """An initializer."""
+        """Return an initializer."""
         name = f"const_{len(self._constants)}"
         self._constants.append(numpy_helper.from_array(np.array(values, dtype), name))
         return name
 
     def longs(self, *values: int) -> str:
-        """A vector of int64."""
+        """Return a vector of int64."""
         return self.const(list(values), np.int64)
 
     def op(self, op_type: str, *inputs: str, **attributes: Any) -> str:
-        """A node with one output."""
+        """Return a node with one output."""
         return self.ops(op_type, *inputs, count=1, **attributes)[0]
 
     def ops(self, op_type: str, *inputs: str, count: int, **attributes: Any) -> list[str]:
-        """A node with `count` outputs."""
+        """Return a node with `count` outputs."""
         label = f"{op_type}_{len(self._nodes)}"
         outputs = [f"{label}_{position}" for position in range(count)]
         self._nodes.append(helper.make_node(op_type, inputs, outputs, name=label, **attributes))
@@ -113,7 +113,7 @@ class Opened:
         self._outputs += [onnx.ValueInfoProto(name=value) for value in values]
 
     def model(self) -> onnx.ModelProto:
-        """The whole; ranks of outputs are as they are inferred."""
+        """Return the whole; ranks of outputs are as they are inferred."""
         graph = helper.make_graph(
             self._nodes, "opened", self._inputs, self._outputs, self._constants
         )
@@ -154,7 +154,7 @@ class Loaded:
         return found
 
     def _rounded(self, array: Array) -> Array:
-        """An operand as the mode computes with it."""
+        """Return an operand as the mode computes with it."""
         if self._mode == KEEP or array.dtype != np.float32:
             return array
         return array.astype(np.float16).astype(np.float32)
@@ -203,7 +203,7 @@ def loaded(
 
 
 def drawn_numbers(data: st.DataObject, shape: Sequence[int], dtype: Any = np.float32) -> Array:
-    """Multiples of 1/64, which float16 holds; both truth values."""
+    """Return multiples of 1/64, which float16 holds; both truth values."""
     generator = np.random.default_rng(data.draw(SEED))
     kind = np.dtype(dtype).kind
     if kind in "bu":
@@ -213,7 +213,7 @@ def drawn_numbers(data: st.DataObject, shape: Sequence[int], dtype: Any = np.flo
 
 
 def drawn_shape(data: st.DataObject, rank: int, extent: st.SearchStrategy[int]) -> tuple[int, ...]:
-    """A shape of `rank` axes."""
+    """Return a shape of `rank` axes."""
     return tuple(data.draw(extent) for _ in range(rank))
 
 

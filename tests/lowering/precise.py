@@ -37,7 +37,7 @@ _NARROWED = {DType.FLOAT32, DType.BFLOAT16, DType.FLOAT16}
 
 
 def compiled(model: onnx.ModelProto, feeds: Feeds, mode: str = KEEP) -> dict[str, Array]:
-    """The model's outputs by way of the compiler, also beyond what the list allows."""
+    """Return the model's outputs by way of the compiler, also beyond what the list allows."""
     with tempfile.TemporaryDirectory() as folder:
         specs = relaxed_specs(model)
         return run_with_atc_py(model, feeds, Path(folder), precision_mode=mode, op_specs=specs)
@@ -78,7 +78,7 @@ def agree(
 
 
 def numbers(seed: int, shape: Sequence[int], dtype: str = "float32", scale: float = 1.0) -> Array:
-    """Normal numbers, or integers of a few hundreds, of either sign where there is one."""
+    """Return normal numbers, or integers of a few hundreds, of either sign where there is one."""
     generator = np.random.default_rng([seed, *shape])
     kind = DType(dtype)
     if kind.is_integer:
@@ -97,7 +97,7 @@ def _rounded(array: Array, mode: str) -> Array:
 
 
 def _dtype(element: int) -> DType:
-    """The dtype behind ONNX's number."""
+    """Return the dtype behind ONNX's number."""
     from onnx import helper
 
     return DType.from_numpy(np.dtype(helper.tensor_dtype_to_np_dtype(element)))

@@ -37,7 +37,7 @@ _RELATIVE = 2e-5
 
 
 def run_in_mode(model: onnx.ModelProto, feeds: Mapping[str, Array], mode: str) -> Array:
-    """The only output of `model`, under the built-in specifications."""
+    """Return the only output of `model`, under the built-in specifications."""
     with tempfile.TemporaryDirectory() as folder:
         (found,) = run_with_atc_py(model, feeds, Path(folder), precision_mode=mode).values()
     return found
@@ -72,7 +72,7 @@ def agree_with_onnxruntime(model: onnx.ModelProto, feeds: Mapping[str, Array]) -
 
 
 def _operand(array: Array, mode: str) -> Array:
-    """An operand as `mode` computes with it: floats in double, the rest as it is."""
+    """Return an operand as `mode` computes with it: floats in double, the rest as it is."""
     dtype = DType.from_numpy(array.dtype)
     if not dtype.is_float:
         return array

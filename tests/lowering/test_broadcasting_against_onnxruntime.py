@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def _div(a: Array, b: Array) -> Array:
-    """Floats in double; integers as Python has them, toward 0."""
+    """Return floats in double; integers as Python has them, toward 0."""
     if a.dtype.kind == "f":
         return np.asarray(a / b)
     wide, by = a.astype(object), b.astype(object)
@@ -57,7 +57,7 @@ VARIADIC: dict[str, Callable[..., Any]] = {
 
 
 def _operands(data: st.DataObject, dtype: DType, count: int = 2, **drawn: Any) -> dict[str, Array]:
-    """Tensors that broadcast together."""
+    """Return tensors that broadcast together."""
     shapes = data.draw(broadcast_shapes_of(count))
     return {f"x{i}": data.draw(values(dtype, shape, **drawn)) for i, shape in enumerate(shapes)}
 

@@ -22,7 +22,7 @@ LINE = np.array([-INF, -7e4, -65504.0, -1.0, -0.0, 1.0, 65504.0, 7e4, INF, NAN])
 
 
 def clipped(opset: int, dtype: DType, low: float | None, high: float | None, mode: str) -> Array:
-    """`LINE`, clipped by bounds that may be absent."""
+    """Return `LINE`, clipped by bounds that may be absent."""
     with np.errstate(over="ignore"):
         x = LINE.astype(dtype.numpy)
     given: dict[str, Any] = {name: n for name, n in (("min", low), ("max", high)) if n is not None}

@@ -47,7 +47,7 @@ def numbers(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
 
 
 def run(model: onnx.ModelProto, feeds: Mapping[str, Array], folder: Path) -> dict[str, Array]:
-    """The outputs, under the built-in specifications."""
+    """Return the outputs, under the built-in specifications."""
     path = folder / "model.onnx"
     onnx.save(model, path)
     atc_py.convert(path, folder / "model.om", precision_mode=KEEP)
@@ -56,7 +56,7 @@ def run(model: onnx.ModelProto, feeds: Mapping[str, Array], folder: Path) -> dic
 
 
 def of_constants(model: onnx.ModelProto, feeds: Mapping[str, Array]) -> onnx.ModelProto:
-    """The model with what is fed inside it."""
+    """Return the model with what is fed inside it."""
     folded = onnx.ModelProto()
     folded.CopyFrom(model)
     del folded.graph.input[:]

@@ -152,7 +152,7 @@ def test_batch_mat_mul(
 
 
 def reduced(rows: Array, mode: str) -> Array:
-    """The rows of a bag as one; zeros for none."""
+    """Return the rows of a bag as one; zeros for none."""
     if len(rows) == 0:
         return np.zeros(rows.shape[1])
     if mode == "max":

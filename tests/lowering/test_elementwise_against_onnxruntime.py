@@ -162,7 +162,7 @@ def test_blocks_of_large_tensors_are_all_computed(op_type: str) -> None:
 
 
 def _clip(x: Array, low: float | None, high: float | None) -> Array:
-    """First the lower bound, then the upper one, which wins."""
+    """Return first the lower bound, then the upper one, which wins."""
     raised = x if low is None else np.maximum(x, x.dtype.type(low))
     return np.asarray(raised if high is None else np.minimum(raised, x.dtype.type(high)))
 
@@ -207,7 +207,7 @@ def test_cast_agrees_with_numpy_from_every_dtype_to_every_other(data: st.DataObj
 
 
 def _cast_targets() -> list[tuple[int, DType]]:
-    """(opset, dtype) that ONNX casts to."""
+    """Return (opset, dtype) that ONNX casts to."""
     forms = listed_forms("Cast")
     return [(opset, dtype) for opset, dtype in forms if dtype is not DType.BFLOAT16 or opset > 12]
 
@@ -245,7 +245,7 @@ def test_operator_of_empty_tensors_gives_an_empty_one(op_type: str) -> None:
 
 
 def _sliced_to_nothing(node: onnx.NodeProto, dtype: DType, opset: int) -> onnx.ModelProto:
-    """`node` behind the first 0 rows of x, called e, and of the bools b, called c."""
+    """Return `node` behind the first 0 rows of x, called e, and of the bools b, called c."""
     helper = onnx.helper
     element = helper.np_dtype_to_tensor_dtype(dtype.numpy)
     names = ["starts", "ends"]

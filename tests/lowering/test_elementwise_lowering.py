@@ -26,7 +26,7 @@ ROW = np.zeros(5, F32)
 
 
 def _became(model: onnx.ModelProto, folder: Path) -> dict[str, int]:
-    """The target operators of the compiled model, by name."""
+    """Return the target operators of the compiled model, by name."""
     path = folder / "model.onnx"
     onnx.save(model, path)
     made = atc_py.convert(path, folder / "m.om", precision_mode="must_keep_origin_dtype")

@@ -15,12 +15,12 @@ NONE, ROWS, MAPS = ((0,), (0, 3), (2, 0, 3))
 
 
 def longs(*numbers: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """An int64 vector."""
+    """Return an int64 vector."""
     return np.array(numbers, np.int64).reshape(len(numbers))
 
 
 def at(*shape: int) -> np.ndarray[tuple[Any, ...], np.dtype[np.int64]]:
-    """Indices that are all 0."""
+    """Return indices that are all 0."""
     return np.zeros(shape, np.int64)
 
 

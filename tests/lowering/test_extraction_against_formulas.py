@@ -29,7 +29,7 @@ MODES = st.sampled_from([KEEP, FORCE])
 
 
 def sample(plane: Array, y: float, x: float) -> float:
-    """The map between its pixels; 0 more than one pixel beyond its edge."""
+    """Return the map between its pixels; 0 more than one pixel beyond its edge."""
     height, width = plane.shape
     if not (-1 <= y <= height and -1 <= x <= width):
         return 0.0
@@ -43,7 +43,7 @@ def sample(plane: Array, y: float, x: float) -> float:
 
 
 def extracted(maps: list[Array], roi: Array, a: Mapping[str, Any]) -> Array:
-    """The cells of one region [channels, rows, columns]."""
+    """Return the cells of one region [channels, rows, columns]."""
     image, (x1, y1, x2, y2) = int(roi[0]), roi[1:]
     side = math.sqrt(abs((x2 - x1) * (y2 - y1)))
     level = math.floor(math.log2(side / a["finest_scale"] + 1e-6))
@@ -76,7 +76,7 @@ def extracted(maps: list[Array], roi: Array, a: Mapping[str, Any]) -> Array:
 
 @st.composite
 def extractions(draw: st.DrawFn) -> tuple[list[Array], Array, dict[str, Any]]:
-    """Maps, regions with corners in quarters of a pixel, and attributes."""
+    """Return maps, regions with corners in quarters of a pixel, and attributes."""
     levels, images = draw(st.integers(1, 3)), draw(st.integers(1, 2))
     maps = [normal(images, 2, 8 >> at, 10 >> at, seed=at) for at in range(levels)]
     count = draw(st.integers(1, 4))
@@ -112,7 +112,7 @@ def test_roi_extractor(given_: tuple[list[Array], Array, dict[str, Any]], mode: 
 
 
 def overlap(a: Array, b: Array) -> float:
-    """Shared area over the area of both together."""
+    """Return shared area over the area of both together."""
     sides = [max(0.0, min(a[2 + s], b[2 + s]) - max(a[s], b[s])) for s in (0, 1)]
     shared = sides[0] * sides[1]
     areas = [(box[2] - box[0]) * (box[3] - box[1]) for box in (a, b)]
@@ -122,7 +122,7 @@ def overlap(a: Array, b: Array) -> float:
 def best_boxes(
     boxes: Array, scores: Array, window: Array | None, a: Mapping[str, Any]
 ) -> list[tuple[float, int, Array]]:
-    """Score, class and box of those that are left of one image, best first."""
+    """Return score, class and box of those that are left of one image, best first."""
     found: list[tuple[float, int, Array]] = []
     for kind in range(scores.shape[1]):
         kept: list[tuple[float, int, Array]] = []
@@ -142,7 +142,7 @@ def best_boxes(
 
 @st.composite
 def suppressions(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Boxes on a coarse grid, scores of which many are equal, and attributes."""
+    """Return boxes on a coarse grid, scores of which many are equal, and attributes."""
     images, count, classes = (draw(st.integers(1, most)) for most in (2, 6, 3))
     shared = draw(st.booleans())
     generator = np.random.default_rng(draw(st.integers(0, 10**6)))

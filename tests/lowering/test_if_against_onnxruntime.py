@@ -22,7 +22,7 @@ FLAGS = (True, False)
 
 
 def small(*shape: int, seed: int = 0) -> Array:
-    """Multiples of 1/16 between -2 and 2."""
+    """Return multiples of 1/16 between -2 and 2."""
     generator = np.random.default_rng([seed, *shape])
     return np.asarray(generator.integers(-32, 33, shape) / 16).astype(np.float32)
 
@@ -30,7 +30,7 @@ def small(*shape: int, seed: int = 0) -> Array:
 def both_ways(
     turns: tuple[bool, ...] = (True, False, True, False), x: Array | None = None, **others: Array
 ) -> list[dict[str, Array]]:
-    """Runs that take turns; x differs from run to run where it is not given."""
+    """Return runs that take turns; x differs from run to run where it is not given."""
     return [
         {"x": small(2, 3, seed=n) if x is None else x, "c": np.array(turn), **others}
         for n, turn in enumerate(turns)
@@ -44,7 +44,7 @@ SQUARE = "then_branch = t () => (float[2,3] a) { a = Mul (x, x) }"
 
 
 def chosen(then: str, otherwise: str, after: str = "", outputs: str = "y") -> str:
-    """A model that takes one of two branches by its input c."""
+    """Return a model that takes one of two branches by its input c."""
     taken = f"{outputs} = If (c) <then_branch = {then}, else_branch = {otherwise}>"
     results = "z" if after else outputs
     return f"g (float[2,3] x, bool c) => ({results}) {{ u = Exp (x) {taken} {after} }}"

@@ -23,7 +23,7 @@ SCAN = """r = Scan <num_scan_inputs = 1, body = w (float[3] v) => (float[3] o)
 
 
 def taken(branches: str, outputs: str = "y") -> str:
-    """A model of one If."""
+    """Return a model of one If."""
     head = f"g (float[2,3] x, bool c, int64 n) => ({outputs})"
     return f"{head} {{ {outputs} = If (c) <{branches}> }}"
 

@@ -29,7 +29,7 @@ CONSTANT = st.booleans()
 
 
 def form_of(op_type: str, position: int = 0) -> st.SearchStrategy[tuple[int, DType]]:
-    """(opset, dtype) that are listed."""
+    """Return (opset, dtype) that are listed."""
     return st.sampled_from(listed_forms(op_type, position))
 
 
@@ -37,7 +37,7 @@ def form_of(op_type: str, position: int = 0) -> st.SearchStrategy[tuple[int, DTy
 def indices_into(
     draw: st.DrawFn, shape: Sequence[int], extents: int | Sequence[int], opset: int
 ) -> Array:
-    """int32 or int64 indices, from opset 11 on also from the end."""
+    """Return int32 or int64 indices, from opset 11 on also from the end."""
     generator = np.random.default_rng(draw(st.integers(0, 2**16)))
     limits = np.broadcast_to(np.asarray(extents), shape)
     found = generator.integers(-limits if opset >= 11 else 0, limits, shape)
@@ -45,7 +45,7 @@ def indices_into(
 
 
 def given_as(indices: Array, name: str, *, constant: bool) -> dict[str, Any]:
-    """Indices as a constant or as a further input."""
+    """Return indices as a constant or as a further input."""
     return {"constants" if constant else "others": {name: indices}}
 
 
@@ -126,7 +126,7 @@ def test_scatter_nd_keeps_the_last_of_equal_tuples() -> None:
 
 
 def _one_hot(indices: Array, depth: int, values: Array, axis: int) -> Array:
-    """ONNX's definition: whole numbers count, from either end."""
+    """Return oNNX's definition: whole numbers count, from either end."""
     whole = indices.astype(np.int64) if indices.dtype.kind == "f" else indices.astype(object)
     counted = np.where((whole < 0) & (whole >= -depth), whole + depth, whole)
     axis = axis % (indices.ndim + 1)

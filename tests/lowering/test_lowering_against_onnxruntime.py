@@ -46,12 +46,12 @@ def agree(model: onnx.ModelProto, feeds: dict[str, Array], **options: Any) -> No
 
 
 def normal(*shape: int, seed: int = 0) -> npt.NDArray[np.float32]:
-    """Standard normal numbers."""
+    """Return standard normal numbers."""
     return np.random.default_rng([seed, *shape]).standard_normal(shape, dtype=np.float32)
 
 
 def distinct(*shape: int) -> npt.NDArray[np.float32]:
-    """Numbers that are all different, in no order."""
+    """Return numbers that are all different, in no order."""
     count = int(np.prod(shape))
     order = np.random.default_rng(count).permutation(count)
     return (order.reshape(shape) - count / 2).astype(np.float32)
@@ -63,7 +63,7 @@ PAIR = st.tuples(st.integers(1, 3), st.integers(1, 3))
 
 @st.composite
 def windows(draw: st.DrawFn, *, dilations: bool) -> dict[str, Any]:
-    """kernel_shape, strides, dilations and padding in one of ONNX's forms."""
+    """Return kernel_shape, strides, dilations and padding in one of ONNX's forms."""
     kernel = draw(PAIR)
     chosen: dict[str, Any] = {"kernel_shape": kernel, "strides": draw(PAIR)}
     auto_pad = draw(AUTO_PADS)

@@ -28,7 +28,7 @@ OPSETS = st.sampled_from([8, 9, 13])
 
 @st.composite
 def stacks(draw: st.DrawFn) -> tuple[list[int], list[int]]:
-    """Shapes of two operands: vectors, matrices, or stacks of them that broadcast."""
+    """Return shapes of two operands: vectors, matrices, or stacks of them that broadcast."""
     rows, inner, columns = draw(st.tuples(*[st.integers(1, 4)] * 3))
     above = draw(st.lists(st.integers(1, 3), max_size=4))
     shapes = []

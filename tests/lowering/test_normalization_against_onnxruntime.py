@@ -28,7 +28,7 @@ OPSETS = st.sampled_from([8, 10, 11, 12, 13])
 
 @st.composite
 def forms(draw: st.DrawFn) -> tuple[list[int], int, dict[str, Any]]:
-    """Shape, opset, and an axis, given or left out where the default exists."""
+    """Return shape, opset, and an axis, given or left out where the default exists."""
     shape, opset = draw(SHAPE), draw(OPSETS)
     default = opset >= 13 or len(shape) > 1
     if default and draw(st.booleans()):
@@ -94,7 +94,7 @@ def test_norm_beyond_float16_does_not_overflow_between() -> None:
 
 
 def _mean_variance(x: Array, axes: Sequence[int]) -> Array:
-    """(x - mean) / (sqrt(mean of (x - mean)^2) + 1e-9), in double."""
+    """Return (x - mean) / (sqrt(mean of (x - mean)^2) + 1e-9), in double."""
     wide = x.astype(np.float64)
     centered = wide - wide.mean(axis=tuple(axes), keepdims=True)
     deviation = np.sqrt((centered * centered).mean(axis=tuple(axes), keepdims=True))

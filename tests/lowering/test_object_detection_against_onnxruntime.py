@@ -48,14 +48,14 @@ def agree(
 
 
 def maps(draw: st.DrawFn) -> Array:
-    """Feature maps."""
+    """Return feature maps."""
     shape = tuple(draw(st.integers(1, most)) for most in (2, 3, 9, 9))
     found: Array = np.random.default_rng(shape).standard_normal(shape, dtype=np.float32)
     return found
 
 
 def corners(draw: st.DrawFn, count: int) -> Array:
-    """x1, y1, x2, y2 of regions, within, around and beyond maps, also turned inside out."""
+    """Return x1, y1, x2, y2 of regions, within, around and beyond maps, also turned inside out."""
     quarters = st.integers(-16, 60)
     listed = draw(st.lists(st.tuples(*[quarters] * 4), min_size=count, max_size=count))
     found: Array = np.array(listed, np.float32).reshape(count, 4) / np.float32(4)
@@ -64,7 +64,7 @@ def corners(draw: st.DrawFn, count: int) -> Array:
 
 @st.composite
 def regions(draw: st.DrawFn) -> tuple[Array, Array, Array]:
-    """Maps, corners and the image of each region."""
+    """Return maps, corners and the image of each region."""
     x, count = maps(draw), draw(st.integers(1, 4))
     images = draw(st.lists(st.integers(0, len(x) - 1), min_size=count, max_size=count))
     return x, corners(draw, count), np.array(images, np.int64)
@@ -103,7 +103,7 @@ def test_roi_align_of_opset_16_as_it_was_before() -> None:
 
 @st.composite
 def rectangles(draw: st.DrawFn) -> tuple[Array, Array]:
-    """Maps, and regions with the image of each in front."""
+    """Return maps, and regions with the image of each in front."""
     x, count = maps(draw), draw(st.integers(1, 4))
     images = draw(st.lists(st.integers(0, len(x) - 1), min_size=count, max_size=count))
     return x, np.column_stack([np.array(images, np.float32), corners(draw, count)])
@@ -151,7 +151,7 @@ def test_a_region_in_an_image_that_is_not_there_stops_the_run(op: str) -> None:
 
 @st.composite
 def scored_boxes(draw: st.DrawFn) -> dict[str, Array]:
-    """Boxes on a coarse grid, so that many overlap, and scores of which many are equal."""
+    """Return boxes on a coarse grid, so that many overlap, and scores of which many are equal."""
     images, classes, count = (draw(st.integers(1, most)) for most in (2, 3, 8))
     numbers = st.lists(st.integers(-4, 8), min_size=4 * images * count, max_size=4 * images * count)
     boxes = np.array(draw(numbers), np.float32).reshape(images, count, 4) / np.float32(4)

@@ -40,7 +40,7 @@ INTEGERS = st.sampled_from([np.int32, np.int64])
 
 
 def indices_into(data: st.DataObject, shape: Sequence[int], extents: Any) -> Array:
-    """int32 indices of a shape, from either end."""
+    """Return int32 indices of a shape, from either end."""
     generator = np.random.default_rng(data.draw(SEED))
     limits = np.broadcast_to(np.asarray(extents), shape)
     return generator.integers(-limits, limits).astype(np.int32)

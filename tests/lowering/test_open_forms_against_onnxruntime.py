@@ -31,13 +31,13 @@ STACKS = ((2, 3, 4), (4, 1, 2), (0, 3, 2), (2, 3, 0))
 
 
 def small(*shape: int, seed: int = 0) -> Array:
-    """Multiples of 1/16 between -2 and 2."""
+    """Return multiples of 1/16 between -2 and 2."""
     generator = np.random.default_rng([seed, *shape])
     return np.asarray(generator.integers(-32, 33, shape) / 16).astype(np.float32)
 
 
 def on_x(op_type: str, rank: int, *constants: Array, **attributes: Any) -> Build:
-    """One operator on an open x and constants."""
+    """Return one operator on an open x and constants."""
 
     def build(net: Opened) -> str:
         return net.op(op_type, net.open("x", rank), *map(net.const, constants), **attributes)
@@ -46,12 +46,12 @@ def on_x(op_type: str, rank: int, *constants: Array, **attributes: Any) -> Build
 
 
 def same_padding(op_type: str, how: str, *constants: Array, **attributes: Any) -> Build:
-    """A window whose padding does not depend on the extents."""
+    """Return a window whose padding does not depend on the extents."""
     return on_x(op_type, 4, *constants, auto_pad=how, **attributes)
 
 
 def as_many_as_first(net: Opened) -> str:
-    """A view of x: its first extent, and one axis for the rest."""
+    """Return a view of x: its first extent, and one axis for the rest."""
     x = net.open("x", 3)
     first = net.op("Gather", net.op("Shape", x), net.const(np.array(0)))
     extent = net.op("Unsqueeze", first, net.longs(0))
@@ -59,14 +59,14 @@ def as_many_as_first(net: Opened) -> str:
 
 
 def as_one_row(net: Opened) -> str:
-    """A view of x with as many columns as it has elements."""
+    """Return a view of x with as many columns as it has elements."""
     x = net.open("x", 3)
     size = net.op("Unsqueeze", net.op("Size", x), net.longs(0))
     return net.op("Reshape", x, net.op("Concat", net.longs(1), size, axis=0))
 
 
 def filled_like(value: Array) -> Build:
-    """One value in the shape of x."""
+    """Return one value in the shape of x."""
 
     def build(net: Opened) -> str:
         shape = net.op("Shape", net.open("x", 3))
@@ -76,7 +76,7 @@ def filled_like(value: Array) -> Build:
 
 
 def normalized(net: Opened) -> str:
-    """Conv, BatchNormalization and Relu, of which a pass makes two."""
+    """Return conv, BatchNormalization and Relu, of which a pass makes two."""
     vectors = [net.const(np.array(v, np.float32)) for v in ([1, 2], [0, 1], [0.5, 0], [1, 4])]
     y = net.op("Conv", net.open("x", 4), net.const(small(2, 3, 3, 3)), pads=[1] * 4)
     return net.op("Relu", net.op("BatchNormalization", y, *vectors))
@@ -180,7 +180,7 @@ def test_sum_of_nothing_is_zero(keepdims: int, shape: tuple[int, ...]) -> None:
 
 
 def computed(op_type: str, *others: tuple[Any, ...], rank: int = 2, **attributes: Any) -> Build:
-    """One operator on an open x and inputs (dtype, shape) that are fed."""
+    """Return one operator on an open x and inputs (dtype, shape) that are fed."""
 
     def build(net: Opened) -> str:
         fed = [net.fed(f"in{at}", *other) for at, other in enumerate(others)]

@@ -54,7 +54,7 @@ def test_unary(op_type: str, rank: int, mode: str, data: st.DataObject) -> None:
 
 @st.composite
 def operands(draw: st.DrawFn, ranks: Sequence[int]) -> list[tuple[int, ...]]:
-    """Shapes of these ranks that broadcast together."""
+    """Return shapes of these ranks that broadcast together."""
     whole = [draw(EXTENT) for _ in range(max(ranks))]
     shapes = []
     for rank in ranks:

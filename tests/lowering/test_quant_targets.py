@@ -54,7 +54,7 @@ CONSUMERS: Mapping[str, dict[str, Any]] = {
 
 
 def quant_model(element: int, stated: int, **attributes: Any) -> onnx.ModelProto:
-    """AscendQuant of `x`, of a float type, with `y` stated as another type."""
+    """Return AscendQuant of `x`, of a float type, with `y` stated as another type."""
     node = helper.make_node("AscendQuant", ["x"], ["y"], name="quant", **attributes)
     x = helper.make_tensor_value_info("x", element, VALUES.shape)
     y = helper.make_tensor_value_info("y", stated, VALUES.shape)

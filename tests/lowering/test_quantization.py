@@ -40,7 +40,7 @@ def model_of(
     attributes: Mapping[str, Any],
     domain: str = "",
 ) -> onnx.ModelProto:
-    """A model of one node; inputs with a capital letter are initializers."""
+    """Return a model of one node; inputs with a capital letter are initializers."""
     there = {name: array for name, array in inputs.items() if array is not None}
     shape = next(iter(there.values())).shape
     outputs = [f"y{at}" if dtype else "" for at, dtype in enumerate(results)]
@@ -57,7 +57,7 @@ def model_of(
 
 
 def _info(name: str, dtype: np.dtype[Any], shape: Sequence[int]) -> onnx.ValueInfoProto:
-    """The declaration of a value."""
+    """Return the declaration of a value."""
     return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(dtype), shape)
 
 
@@ -97,7 +97,7 @@ def refused(
 
 
 def word(scale: float, offset: int = 0, shift: int = 1) -> int:
-    """A hardware word."""
+    """Return a hardware word."""
     bits = int(np.array([scale], F32).view(np.uint32)[0])
     return bits | (shift - 1) << 32 | (offset % 512) << 37
 

@@ -35,7 +35,7 @@ OPSETS = st.sampled_from([8, 9, 11, 12, 13])
 
 @st.composite
 def reductions(draw: st.DrawFn) -> tuple[list[int], int, dict[str, Any]]:
-    """Shape, opset, and the attributes axes and keepdims, each given or left out."""
+    """Return shape, opset, and the attributes axes and keepdims, each given or left out."""
     shape, opset = draw(SHAPE), draw(OPSETS)
     attributes: dict[str, Any] = {}
     if draw(st.booleans()):
@@ -49,7 +49,7 @@ def reductions(draw: st.DrawFn) -> tuple[list[int], int, dict[str, Any]]:
 
 
 def in_the_form_of(op_type: str, opset: int, attributes: dict[str, Any]) -> dict[str, Any]:
-    """The options of a node: ReduceSum has its axes as an input from opset 13 on."""
+    """Return the options of a node: ReduceSum has its axes as an input from opset 13 on."""
     options = dict(attributes)
     if op_type == "ReduceSum" and opset >= 13 and "axes" in options:
         options["constants"] = {"axes": np.array(options.pop("axes"), np.int64)}

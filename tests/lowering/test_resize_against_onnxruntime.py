@@ -58,14 +58,14 @@ def agree(x: Array, opset: int, constants: dict[str, Array], **attributes: Any) 
 
 
 def picture(*shape: int) -> Array:
-    """Numbers on float16's grid."""
+    """Return numbers on float16's grid."""
     generator = np.random.default_rng(list(shape))
     return generator.standard_normal(shape).astype(np.float16).astype(np.float32)
 
 
 @st.composite
 def targets(draw: st.DrawFn, shape: tuple[int, ...]) -> dict[str, Array]:
-    """Scales or sizes for the last axes of `shape`, and the roi that goes before them."""
+    """Return scales or sizes for the last axes of `shape`, and the roi that goes before them."""
     kept = len(shape) - 2
     if draw(st.booleans()):
         scales = [1.0] * kept + [draw(SCALE) for _ in range(2)]

@@ -72,7 +72,7 @@ class Layer:
 
 
 def normal(*shape: int, seed: int = 0, scale: float = 1.0) -> Array:
-    """Normal numbers of a standard deviation."""
+    """Return normal numbers of a standard deviation."""
     generator = np.random.default_rng([seed, *shape])
     numbers: Array = np.float32(scale) * generator.standard_normal(shape, dtype=np.float32)
     return numbers
@@ -99,7 +99,7 @@ def compare(found: dict[str, Array], expected: dict[str, Array], relative: float
 
 @st.composite
 def layers(draw: st.DrawFn, op: str) -> Layer:
-    """Sizes, operands and attributes of every kind."""
+    """Return sizes, operands and attributes of every kind."""
     steps, batch, width, hidden = (draw(st.integers(1, most)) for most in (5, 3, 4, 4))
     direction = draw(st.sampled_from(["forward", "reverse", "bidirectional"]))
     count, wide = 1 + (direction == "bidirectional"), GATES[op] * hidden
@@ -241,7 +241,7 @@ def sigmoid(x: Array) -> Array:
 
 
 def lstm_in_float64(o: dict[str, Array], *, reverse: bool) -> tuple[Array, ...]:
-    """ONNX's definition for one direction without options: Y, Y_h and Y_c."""
+    """Return oNNX's definition for one direction without options: Y, Y_h and Y_c."""
     w, r, b = o["w"][0], o["r"][0], o["b"][0]
     h, c = o["h"][0], o["c"][0]
     y = np.zeros((len(o["x"]), *h.shape))
@@ -254,7 +254,7 @@ def lstm_in_float64(o: dict[str, Array], *, reverse: bool) -> tuple[Array, ...]:
 
 
 def gru_in_float64(o: dict[str, Array], *, reverse: bool) -> tuple[Array, ...]:
-    """ONNX's definition for one direction without options: Y and Y_h."""
+    """Return oNNX's definition for one direction without options: Y and Y_h."""
     (wz, wr, wh), (rz, rr, rh) = np.split(o["w"][0], 3), np.split(o["r"][0], 3)
     bz, br, bh, cz, cr, ch = np.split(o["b"][0], 6)
     h = o["h"][0]
@@ -269,7 +269,7 @@ def gru_in_float64(o: dict[str, Array], *, reverse: bool) -> tuple[Array, ...]:
 
 
 def _typed(op: str, dtype: type[Any]) -> dict[str, Array]:
-    """Operands of a layer of one direction, but for lengths and peepholes."""
+    """Return operands of a layer of one direction, but for lengths and peepholes."""
     g = GATES[op] * 3
     shapes = {"x": (4, 2, 5), "w": (1, g, 5), "r": (1, g, 3), "b": (1, 2 * g), "h": (1, 2, 3)}
     if op == "LSTM":

@@ -43,7 +43,7 @@ _NARROW, _WIDE = 4e-3, 1e-5
 
 
 def forms(spec: OpSpec) -> Iterator[onnx.ModelProto]:
-    """The example with one input, or all of them, as scalars; axes are named in every way."""
+    """Yield the example with one input, or all of them, as scalars; axes are named in every way."""
     opset = CUSTOM_OPSET if spec.custom else spec.opsets[-1]
     names, given = [*spec.example.inputs], spec.example.values
     attributes: list[dict[str, Any]] = [{}]
@@ -57,7 +57,7 @@ def forms(spec: OpSpec) -> Iterator[onnx.ModelProto]:
 
 
 def fed(model: onnx.ModelProto) -> dict[str, Array]:
-    """Numbers between 1 and 2 for every input."""
+    """Return numbers between 1 and 2 for every input."""
     generator, feeds = np.random.default_rng(0), {}
     for each in model.graph.input:
         kind = each.type.tensor_type

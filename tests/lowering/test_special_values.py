@@ -51,7 +51,7 @@ _RELATIVE = {F64: 1e-6, F32: 1e-4, F16: 2.0**-9, BF16: 2.0**-6}
 
 
 def specials(dtype: DType) -> Array:
-    """Ends and corners of a float dtype, of both signs, and what functions turn at."""
+    """Return ends and corners of a float dtype, of both signs, and what functions turn at."""
     info = ml_dtypes.finfo(dtype.numpy)  # type: ignore[no-untyped-call]
     least, normal, most = (
         float(n) for n in (info.smallest_subnormal, info.smallest_normal, info.max)

@@ -24,17 +24,17 @@ SOLID = st.lists(st.integers(1, 4), min_size=1, max_size=5)
 
 
 def longs(*numbers: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """An int64 vector."""
+    """Return an int64 vector."""
     return np.array(numbers, np.int64).reshape(len(numbers))
 
 
 def form_of(op_type: str) -> st.SearchStrategy[tuple[int, DType]]:
-    """(opset, dtype) that are listed."""
+    """Return (opset, dtype) that are listed."""
     return st.sampled_from(listed_forms(op_type))
 
 
 def axis_in(rank: int, opset: int) -> st.SearchStrategy[int]:
-    """An axis, which may count from the end from opset 11 on."""
+    """Return an axis, which may count from the end from opset 11 on."""
     return st.integers(-rank if opset >= 11 else 0, rank - 1)
 
 

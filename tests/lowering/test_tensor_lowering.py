@@ -29,14 +29,14 @@ NOTHING = np.array([], np.float32)
 
 
 def longs(*numbers: int) -> Array:
-    """An int64 vector."""
+    """Return an int64 vector."""
     return np.array(numbers, np.int64).reshape(len(numbers))
 
 
 def target_nodes(
     folder: Path, op_type: str, feeds: Mapping[str, Array], opset: int = 11, **options: Any
 ) -> list[str]:
-    """The target operators that a node becomes, with the dtypes of their first inputs."""
+    """Return the target operators that a node becomes, with the dtypes of their first inputs."""
     model = one_node_model(op_type, feeds, opset, **options)
     onnx.save(model, folder / "model.onnx")
     mode = "must_keep_origin_dtype"
@@ -170,7 +170,7 @@ def test_what_needs_no_kernel_takes_every_dtype_as_it_is(dtype: DType, tmp_path:
 
 
 def refused(folder: Path, model: onnx.ModelProto) -> Diagnostic:
-    """The one finding of a conversion, the list's own limits apart."""
+    """Return the one finding of a conversion, the list's own limits apart."""
     onnx.save(model, folder / "model.onnx")
     with pytest.raises(AtcError) as caught:
         atc_py.convert(folder / "model.onnx", folder / "model.om", op_specs=relaxed_specs(model))

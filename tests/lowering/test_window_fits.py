@@ -25,14 +25,14 @@ POOLS = ("AveragePool", "MaxPool")
 
 
 def pool(op: str, size: int, opset: int = 11, **attributes: Any) -> onnx.ModelProto:
-    """A pool of a square map of two channels."""
+    """Return a pool of a square map of two channels."""
     node = helper.make_node(op, ["x"], ["y"], "pool", **attributes)
     inputs: onnx_files.Ports = {"x": (FLOAT, [1, 2, size, size])}
     return onnx_files.model([node], inputs, ["y"], None, {"": opset})
 
 
 def convolution(size: int, **attributes: Any) -> onnx.ModelProto:
-    """A convolution 5 x 5 of a square map."""
+    """Return a convolution 5 x 5 of a square map."""
     node = helper.make_node("Conv", ["x", "w"], ["y"], "conv", **attributes)
     weights = {"w": np.ones((3, 2, 5, 5), np.float32)}
     return onnx_files.model([node], {"x": (FLOAT, [1, 2, size, size])}, ["y"], weights)

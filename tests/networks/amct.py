@@ -44,7 +44,7 @@ class _Steps:
         self.offset = int(-128 - np.rint(low / self.scale))
 
     def rounded(self, data: Array) -> Array:
-        """The data rounded to their steps."""
+        """Return the data rounded to their steps."""
         codes = np.clip(np.rint(data / self.scale) + self.offset, -128, 127)
         found: Array = (codes - self.offset) * self.scale
         return found
@@ -75,15 +75,15 @@ class Network:
         return found.astype(np.float32)
 
     def floats(self, data: Array) -> Array:
-        """The network on floats."""
+        """Return the network on floats."""
         return np.asarray(self._run(_Runner(self), data))
 
     def twin(self, data: Array) -> Array:
-        """The fake-quant network."""
+        """Return the fake-quant network."""
         return np.asarray(self._run(_Runner(self, rounds=True), data))
 
     def deploy(self) -> onnx.ModelProto:
-        """The deploy form."""
+        """Return the deploy form."""
         writer = _Writer(self)
         y = self._run(writer, "x")
         return writer.model(y)
@@ -99,11 +99,11 @@ class Network:
         return self._weights[name]
 
     def steps(self, name: str) -> _Steps:
-        """The steps of the data of a layer."""
+        """Return the steps of the data of a layer."""
         return self._steps.setdefault(name, _Steps())
 
     def _run(self, on: Any, x: Any) -> Any:
-        """The network, in numbers or as nodes."""
+        """Return the network, in numbers or as nodes."""
         x = on.conv("stem", x, self.weights("stem", 24, 20, 3, 3), self.weights("stem.b", 24))
         x = on.relu(x)
         depth = on.conv("depth", x, self.weights("depth", 24, 1, 3, 3), None, group=24)
@@ -121,7 +121,7 @@ class Network:
 
 
 def _convolved(x: Array, w: Array, group: int, pads: int) -> Array:
-    """A convolution."""
+    """Return a convolution."""
     x = np.pad(x, ((0, 0), (0, 0), (pads,) * 2, (pads,) * 2))
     taps = np.lib.stride_tricks.sliding_window_view(x, w.shape[2:], (2, 3))
     parts = zip(np.split(taps, group, 1), np.split(w, group, 0), strict=True)
@@ -129,7 +129,7 @@ def _convolved(x: Array, w: Array, group: int, pads: int) -> Array:
 
 
 def _channel_scale(w: Array, axis: int) -> Array:
-    """The scale of each output channel."""
+    """Return the scale of each output channel."""
     others = tuple(at for at in range(w.ndim) if at != axis)
     found: Array = np.abs(w).max(axis=others, keepdims=True) / 127
     return found.astype(np.float32)
@@ -211,7 +211,7 @@ class _Writer:
         self._steps_of: dict[str, _Steps] = {}
 
     def model(self, y: str) -> onnx.ModelProto:
-        """The model."""
+        """Return the model."""
         port = helper.make_tensor_value_info
         graph = helper.make_graph(
             self._nodes,

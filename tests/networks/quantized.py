@@ -86,7 +86,7 @@ class Session:
         self._session = ort.InferenceSession(source, options, providers=["CPUExecutionProvider"])
 
     def run(self, feeds: dict[str, Array]) -> dict[str, Array]:
-        """The outputs by name."""
+        """Return the outputs by name."""
         names = [output.name for output in self._session.get_outputs()]
         return dict(zip(names, self._session.run(names, feeds), strict=True))
 
@@ -99,7 +99,7 @@ class Session:
 
 
 def feeds_for(path: Path, count: int, seed: int) -> list[dict[str, Array]]:
-    """Normal numbers for the inputs of a model, open extents 1."""
+    """Return normal numbers for the inputs of a model, open extents 1."""
     generator = np.random.default_rng(seed)
     inputs = onnx.load(path, load_external_data=False).graph.input
     shapes = {
@@ -159,7 +159,7 @@ class _Calibration(CalibrationDataReader):  # type: ignore[misc]  # onnxruntime 
         self._feeds = iter(feeds)
 
     def get_next(self) -> dict[str, Array] | None:
-        """The next feeds, or None at the end."""
+        """Return the next feeds, or None at the end."""
         return next(self._feeds, None)
 
 
@@ -188,7 +188,7 @@ class Layer:
 
 
 def layers_of(model: onnx.ModelProto) -> Iterator[Layer]:
-    """The layers of a QDQ network whose data and results are quantized."""
+    """Yield the layers of a QDQ network whose data and results are quantized."""
     producers = {name: node for node in model.graph.node for name in node.output}
     readers: dict[str, list[onnx.NodeProto]] = {}
     for node in model.graph.node:
@@ -208,7 +208,7 @@ def layers_of(model: onnx.ModelProto) -> Iterator[Layer]:
 
 
 def watched(model: onnx.ModelProto, names: Sequence[str]) -> onnx.ModelProto:
-    """A model that hands out some more of its values."""
+    """Return a model that hands out some more of its values."""
     more = onnx.ModelProto()
     more.CopyFrom(model)
     outputs = {value.name for value in more.graph.output}
@@ -219,7 +219,7 @@ def watched(model: onnx.ModelProto, names: Sequence[str]) -> onnx.ModelProto:
 
 
 def _quantized_result(node: onnx.NodeProto, readers: dict[str, list[onnx.NodeProto]]) -> str | None:
-    """The quantized result of a layer, behind its activation."""
+    """Return the quantized result of a layer, behind its activation."""
     following = readers.get(node.output[0], [])
     if len(following) == 1 and following[0].op_type in _ACTIVATIONS:
         following = readers.get(following[0].output[0], [])
@@ -229,7 +229,7 @@ def _quantized_result(node: onnx.NodeProto, readers: dict[str, list[onnx.NodePro
 
 
 def _cut_out(model: onnx.ModelProto, data: Sequence[str], result: str) -> onnx.ModelProto:
-    """The part of a model between some values and a result."""
+    """Return the part of a model between some values and a result."""
     typed = onnx.shape_inference.infer_shapes(model)
     kinds = {tensor.name: tensor.data_type for tensor in model.graph.initializer}
     rounding = (node for node in model.graph.node if node.op_type == "QuantizeLinear")

@@ -55,7 +55,7 @@ def rounded_model(model: onnx.ModelProto, mode: str) -> onnx.ModelProto:
 def rounding_errors(
     model: onnx.ModelProto, feeds: Mapping[str, Array], mode: str, draws: int
 ) -> Array:
-    """Errors [draws, *output] of the first output in draws of weights and inputs.
+    """Return errors [draws, *output] of the first output in draws of weights and inputs.
 
     In each draw weights and inputs are moved by at most half a unit of float16. That changes
     the network's results next to nothing and decides every rounding anew, so the draws tell how
@@ -81,7 +81,7 @@ class _Rounder:
         self._rounded: dict[str, str] = {}
 
     def gives_floats(self, node: onnx.NodeProto) -> bool:
-        """Whether the node's first output is a float."""
+        """Return True if the node's first output is a float."""
         return node.output[0] in self._floats
 
     def add_rounded(self, node: onnx.NodeProto) -> None:
@@ -98,7 +98,7 @@ class _Rounder:
             self._add_casts(f"{name}/exact", name)
 
     def _rounded_input(self, name: str) -> str:
-        """The name of a value's rounded twin."""
+        """Return the name of a value's rounded twin."""
         if name not in self._rounded:
             self._rounded[name] = f"{name}/rounded"
             self._add_casts(name, self._rounded[name])
@@ -112,7 +112,7 @@ class _Rounder:
 
 
 def _float_values(model: onnx.ModelProto) -> frozenset[str]:
-    """Names of float32 values, constants among them."""
+    """Return names of float32 values, constants among them."""
     graph = onnx.shape_inference.infer_shapes(model).graph
     declared = (*graph.input, *graph.output, *graph.value_info)
     names = {v.name for v in declared if v.type.tensor_type.elem_type == TensorProto.FLOAT}
@@ -122,7 +122,7 @@ def _float_values(model: onnx.ModelProto) -> frozenset[str]:
 
 
 def _moved_model(model: onnx.ModelProto, random: np.random.Generator) -> onnx.ModelProto:
-    """The model with its initializers moved."""
+    """Return the model with its initializers moved."""
     found = onnx.ModelProto()
     found.CopyFrom(model)
     for weight in found.graph.initializer:
@@ -132,7 +132,7 @@ def _moved_model(model: onnx.ModelProto, random: np.random.Generator) -> onnx.Mo
 
 
 def _moved(array: Array, random: np.random.Generator) -> Array:
-    """Floats moved by at most half a unit of float16; others as they are."""
+    """Return floats moved by at most half a unit of float16; others as they are."""
     if array.dtype != np.float32:
         return array
     moved: Array = array * (1 + random.uniform(-HALF_UNIT, HALF_UNIT, array.shape))

@@ -22,7 +22,7 @@ SOCS = ["sim", "Ascend310P3", "Ascend310", "Ascend910_95"]
 
 
 def off(found: Array, wanted: Array) -> float:
-    """The root mean square of what differs, of what is wanted."""
+    """Return the root mean square of what differs, of what is wanted."""
     return float(np.sqrt(np.mean((found - wanted) ** 2) / np.mean(wanted**2)))
 
 

@@ -37,7 +37,7 @@ SOC = "Ascend910B3"
 
 
 def wasted(model: OmModel) -> list[str]:
-    """The casts that change nothing, alone or with the one before them."""
+    """Return the casts that change nothing, alone or with the one before them."""
     producer = {output: node for node in model.nodes for output in node.outputs}
     return [
         node.name
@@ -47,7 +47,7 @@ def wasted(model: OmModel) -> list[str]:
 
 
 def _changes_nothing(model: OmModel, node: OmNode, producer: dict[int, OmNode]) -> bool:
-    """Whether what a Cast gives is what it reads, or what the Cast before it reads."""
+    """Return True if what a Cast gives is what it reads, or what the Cast before it reads."""
     source, result = (DType(model.tensors[t].dtype) for t in (node.inputs[0], node.outputs[0]))
     if source is result:
         return True
@@ -59,7 +59,7 @@ def _changes_nothing(model: OmModel, node: OmNode, producer: dict[int, OmNode]) 
 
 
 def _returns(first: DType, through: DType) -> bool:
-    """Whether ends and neighbors of one survive the way through another and back."""
+    """Return True if ends and neighbors of one survive the way through another and back."""
     values = np.array([1, 0], first.numpy)
     if first.is_float:
         facts = ml_dtypes.finfo(first.numpy)  # type: ignore[no-untyped-call]
@@ -73,7 +73,7 @@ def _returns(first: DType, through: DType) -> bool:
 
 
 def compiled(path: Path, mode: str, om: Path) -> OmModel:
-    """The description of a network; skips what the operator list refuses in this mode."""
+    """Return the description of a network; skips what the operator list refuses in this mode."""
     try:
         atc_py.convert(path, om, precision_mode=mode, soc=SOC)
     except AtcError as error:

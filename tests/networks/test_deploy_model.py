@@ -30,7 +30,7 @@ STEPS = 255
 
 
 def convolved(x: Array, w: Array, b: Array, stride: int) -> Array:
-    """A 3 x 3 convolution with a border of one zero."""
+    """Return a 3 x 3 convolution with a border of one zero."""
     padded = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
     windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (2, 3))
     result: Array = np.einsum("nchwij,ocij->nohw", windows[:, :, ::stride, ::stride], w)
@@ -68,7 +68,7 @@ class Layer:
         return (self.weight_scale.reshape(-1) * self.scale).astype(np.float32)
 
     def integer_bias(self, *, folded: bool) -> Array:
-        """The bias in sums; with `folded` less what the data's offset adds to them."""
+        """Return the bias in sums; with `folded` less what the data's offset adds to them."""
         sums = self.integers.reshape(len(self.bias), -1).sum(axis=1, dtype=np.int64)
         bias: Array = np.rint(self.bias / self.factors) - (self.offset * sums if folded else 0)
         return bias.astype(np.int32)
@@ -102,11 +102,11 @@ class Network:
         self._run(self.data)
 
     def twin(self, x: Array, *, half: bool) -> Array:
-        """The float network with every quantized tensor rounded to its grid."""
+        """Return the float network with every quantized tensor rounded to its grid."""
         return self._run(x, quantize=True, half=half)
 
     def _run(self, x: Array, *, quantize: bool = False, half: bool = False) -> Array:
-        """One run; without quantization it calibrates."""
+        """Return one run; without quantization it calibrates."""
 
         def into(layer: Layer, data: Array) -> Array:
             if quantize:
@@ -129,7 +129,7 @@ class Network:
         return result
 
     def deploy(self, *, folded: bool = False) -> onnx.ModelProto:
-        """The deploy model: integer layers between AscendQuant and AscendDequant."""
+        """Return the deploy model: integer layers between AscendQuant and AscendDequant."""
         stem, block, down, head = self.layers
         consts: dict[str, Array] = {}
 

@@ -60,7 +60,7 @@ def margins(model: onnx.ModelProto, fed: dict[str, Array]) -> tuple[float, float
 
 
 def overlaps(boxes: Array) -> Array:
-    """Intersection over union of each two boxes of corners."""
+    """Return intersection over union of each two boxes of corners."""
     low = np.maximum(boxes[:, None, :2], boxes[None, :, :2])
     high = np.minimum(boxes[:, None, 2:], boxes[None, :, 2:])
     common = np.clip(high - low, 0, None).prod(axis=-1)

@@ -79,7 +79,7 @@ OFF = [row.name for row in PIPELINE if row.optional and "fusion" in row.__module
 
 
 def _model(name: str) -> onnx.ModelProto:
-    """The model of a case."""
+    """Return the model of a case."""
     opset, given, made, body, _ = CASES[name]
     text = f'<ir_version: 8, opset_import: ["": {opset}]> g ({given}) => ({made}) {{ {body} }}'
     model = parser.parse_model(text)
@@ -93,7 +93,7 @@ def _model(name: str) -> onnx.ModelProto:
 def _run(
     folder: Path, feeds: dict[str, Array], mode: str, off: list[str]
 ) -> tuple[Array, set[str]]:
-    """The result, and the target operators but for conversions."""
+    """Return the result, and the target operators but for conversions."""
     done = atc_py.convert(
         folder / "m.onnx", folder / "m.om", precision_mode=mode, disable_pass=off, verify=True
     )

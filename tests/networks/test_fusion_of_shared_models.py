@@ -31,7 +31,7 @@ OFF = [
 
 
 def _stated() -> dict[str, list[int]]:
-    """Launches before and after, by network."""
+    """Return launches before and after, by network."""
     text = (ROOT / "docs" / "fusion.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (\w+).*? \| (\d+) \| (\d+) \|", text, re.MULTILINE)
     return {name: [int(before), int(after)] for name, before, after in rows}

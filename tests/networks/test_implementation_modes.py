@@ -65,12 +65,12 @@ STEPS: dict[str, list[tuple[str, list[str], str]]] = {
 
 
 def float16(array: Array) -> Array:
-    """float32 values on float16's grid."""
+    """Return float32 values on float16's grid."""
     return array.astype(np.float16).astype(np.float32)
 
 
 def one_step(op: str, operands: list[Array]) -> Array:
-    """One operator on float32; reductions go along the last axis."""
+    """Return one operator on float32; reductions go along the last axis."""
     if op == "Log1p":
         found: Array = np.log1p(operands[0])
         return found
@@ -85,7 +85,7 @@ def one_step(op: str, operands: list[Array]) -> Array:
 
 
 def emulated(op: str, x: Array, *, each_step: bool) -> Array:
-    """The operator on float16 data, rounded after each step or once at the end."""
+    """Return the operator on float16 data, rounded after each step or once at the end."""
     values = {"x": float16(x), "one": np.ones(1, np.float32)}
     for step, inputs, output in STEPS[op]:
         made = one_step(step, [values[name] for name in inputs])
@@ -109,7 +109,7 @@ def converted(op: str, text: str, folder: Path, **options: Any) -> Path:
 
 
 def data() -> Array:
-    """Values between -9 and 9."""
+    """Return values between -9 and 9."""
     return np.random.default_rng(2).uniform(-9, 9, SHAPE).astype(np.float32)
 
 

@@ -27,13 +27,13 @@ TARGETS = [("sim", "allow_fp32_to_fp16"), ("Ascend310P3", "force_fp16")]
 
 
 def counted(names: Iterable[str]) -> str:
-    """`Reshape 3, TransposeD 2`, the most frequent first."""
+    """Return `Reshape 3, TransposeD 2`, the most frequent first."""
     ranked = sorted(Counter(names).items(), key=lambda item: (-item[1], item[0]))
     return ", ".join(f"{name} {count}" for name, count in ranked)
 
 
 def stated_row(name: str, soc: str, om: Path) -> str:
-    """A network's row of the table in docs/layout.md."""
+    """Return a network's row of the table in docs/layout.md."""
     model = MODELS / name / "model.onnx"
     rows = atc_py.convert(model, om, soc=soc, disable_pass=LAYOUT).facts
     facts = atc_py.convert(model, om, soc=soc, verify=True).facts

@@ -41,13 +41,13 @@ SHAPE = (1, 3, 224, 224)
 
 
 def ramp() -> npt.NDArray[np.float32]:
-    """The input for which onnx ships outputs."""
+    """Return the input for which onnx ships outputs."""
     count = int(np.prod(SHAPE))
     return (np.arange(count).reshape(SHAPE) / count).astype(np.float32)
 
 
 def shipped_output(name: str) -> npt.NDArray[Any]:
-    """The output that onnx ships beside the network."""
+    """Return the output that onnx ships beside the network."""
     data = (LIGHT / f"light_{name}_output_0.pb").read_bytes()
     return numpy_helper.to_array(onnx.TensorProto.FromString(data))
 
@@ -104,7 +104,7 @@ def test_light_network_in_float16_gives_its_shipped_output_unless_it_overflows(
 
 
 def largest_activation(path: Path) -> float:
-    """The largest magnitude that any convolution, matrix product or sum gives in float32."""
+    """Return the largest magnitude that any convolution, matrix product or sum gives in float32."""
     model = onnx.load(path)
     wanted = {"Conv", "Gemm", "Sum", "BatchNormalization"}
     names = [node.output[0] for node in model.graph.node if node.op_type in wanted]
@@ -114,7 +114,7 @@ def largest_activation(path: Path) -> float:
 
 
 def image_of(model: onnx.ModelProto) -> str:
-    """The only input that is no weight."""
+    """Return the only input that is no weight."""
     fixed = {weight.name for weight in model.graph.initializer}
     (image,) = (value.name for value in model.graph.input if value.name not in fixed)
     return str(image)

@@ -80,7 +80,7 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str]]] = {
 
 
 def network() -> onnx.ModelProto:
-    """The nodes as a model."""
+    """Return the nodes as a model."""
     nodes = [
         helper.make_node(op, inputs, [output], name=name)
         for name, (op, inputs, output) in NODES.items()
@@ -92,13 +92,13 @@ def network() -> onnx.ModelProto:
 
 
 def rounded(array: Array, dtype: str) -> Array:
-    """float32 values on the grid of `dtype`."""
+    """Return float32 values on the grid of `dtype`."""
     with np.errstate(over="ignore"):
         return array.astype(GRIDS[dtype]).astype(np.float32) if dtype in GRIDS else array
 
 
 def emulated(feeds: Mapping[str, Array], dtypes: Mapping[str, str]) -> dict[str, Array]:
-    """Every value of the network, each node computed in its dtype."""
+    """Return every value of the network, each node computed in its dtype."""
     values = dict(feeds)
     for name, (op, inputs, output) in NODES.items():
         model = one_node(op, len(inputs))
@@ -110,7 +110,7 @@ def emulated(feeds: Mapping[str, Array], dtypes: Mapping[str, str]) -> dict[str,
 
 
 def one_node(op: str, count: int) -> onnx.ModelProto:
-    """A model of one elementwise operator."""
+    """Return a model of one elementwise operator."""
     names = [f"x{n}" for n in range(count)]
     inputs = [helper.make_tensor_value_info(x, TensorProto.FLOAT, SHAPE) for x in names]
     output = helper.make_tensor_value_info("y", TensorProto.FLOAT, SHAPE)

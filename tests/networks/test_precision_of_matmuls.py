@@ -98,7 +98,7 @@ SHAPES = {"MatMulV2": ([24, TERMS], [TERMS, 20]), "BatchMatMulV2": ([3, 24, TERM
 
 
 def product(op: str, weights: Array, kind: int) -> onnx.ModelProto:
-    """A product with constant weights, and a Relu behind it; both are handed out."""
+    """Return a product with constant weights, and a Relu behind it; both are handed out."""
     x, _ = SHAPES[op]
     nodes = [
         helper.make_node("MatMul", ["x", "w"], ["s"], name="product"),
@@ -112,19 +112,19 @@ def product(op: str, weights: Array, kind: int) -> onnx.ModelProto:
 
 
 def on_grid(array: Array, dtype: np.dtype[Any]) -> Array:
-    """float64 values on the grid of `dtype`; from float32, as the device has them."""
+    """Return float64 values on the grid of `dtype`; from float32, as the device has them."""
     return array.astype(np.float32).astype(dtype).astype(np.float64)
 
 
 def operands(op: str, given: np.dtype[Any]) -> tuple[Array, Array]:
-    """Data and weights."""
+    """Return data and weights."""
     random = np.random.default_rng(11)
     x, w = (random.standard_normal(shape).astype(given) for shape in SHAPES[op])
     return x, w
 
 
 def convert_product(case: Case, op: str, folder: Path) -> Path:
-    """The product compiled in the case's mode."""
+    """Return the product compiled in the case's mode."""
     _, w = operands(op, case.given)
     onnx.save(product(op, w, KINDS[case.given]), folder / "net.onnx")
     modes: dict[str, Any] = {case.option: case.name}
@@ -134,14 +134,14 @@ def convert_product(case: Case, op: str, folder: Path) -> Path:
 
 
 def emulated(op: str, x: Array, w: Array) -> Array:
-    """The product in float64, by ONNX's evaluator."""
+    """Return the product in float64, by ONNX's evaluator."""
     model = product(op, w, TensorProto.DOUBLE)
     (found,) = ReferenceEvaluator(model).run(["s"], {"x": x})
     return np.asarray(found)
 
 
 def unit(values: Array, dtype: np.dtype[Any]) -> Array:
-    """One unit in the last place of `dtype` at each of `values`."""
+    """Return one unit in the last place of `dtype` at each of `values`."""
     exponents = np.floor(np.log2(np.maximum(np.abs(values), 2.0 ** LEAST[dtype])))
     found: Array = np.exp2(exponents - BITS[dtype])
     return found

@@ -45,7 +45,7 @@ X, W = [1, 16, 9, 9], [8, 16, 3, 3]
 
 
 def convolution(weights: Array, bias: Array, kind: int = TensorProto.FLOAT) -> onnx.ModelProto:
-    """A convolution with a bias."""
+    """Return a convolution with a bias."""
     x = helper.make_tensor_value_info("x", kind, X)
     y = helper.make_tensor_value_info("y", kind, [1, 8, 7, 7])
     held = [numpy_helper.from_array(weights, "w"), numpy_helper.from_array(bias, "b")]
@@ -55,7 +55,7 @@ def convolution(weights: Array, bias: Array, kind: int = TensorProto.FLOAT) -> o
 
 
 def on_grid(array: Array, dtype: np.dtype[Any]) -> Array:
-    """float64 values on the grid of `dtype`."""
+    """Return float64 values on the grid of `dtype`."""
     return array.astype(dtype).astype(np.float64)
 
 
@@ -90,7 +90,7 @@ def test_convolution_is_that_of_the_rounded_operands(
 
 
 def exponent(values: Array) -> Array:
-    """The exponents of `values`, those below 2^-14 as 2^-14."""
+    """Return the exponents of `values`, those below 2^-14 as 2^-14."""
     return np.log2(np.maximum(np.abs(values), 2.0**-14))
 
 

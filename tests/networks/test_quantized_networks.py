@@ -68,7 +68,7 @@ ALWAYS = dict(zip(NETWORKS, ("", "int8", "uint8-weights", "uint8", "none"), stri
 
 
 def _sampled(cases: list[tuple[str, Scheme]]) -> list[Any]:
-    """All schemes of the smallest network, and one of each other."""
+    """Return all schemes of the smallest network, and one of each other."""
     kept = [(name, scheme) for name, scheme in cases if ALWAYS[name] in {"", scheme.name}]
     return sampled(kept, (case for case in cases if case not in kept))
 
@@ -93,7 +93,7 @@ def integer_layers(description: OmModel) -> dict[str, int]:
 
 
 def last_scales(model: onnx.ModelProto) -> dict[str, float]:
-    """The step of each output that a DequantizeLinear gives."""
+    """Return the step of each output that a DequantizeLinear gives."""
     values = {tensor.name: tensor for tensor in model.graph.initializer}
     outputs = {value.name for value in model.graph.output}
     return {
@@ -104,14 +104,14 @@ def last_scales(model: onnx.ModelProto) -> dict[str, float]:
 
 
 def compiled(path: Path, **options: Any) -> atc_py.Model:
-    """An ONNX file compiled and loaded."""
+    """Return an ONNX file compiled and loaded."""
     om = path.with_suffix(".om")
     atc_py.convert(path, om, **options)
     return atc_py.load(om)
 
 
 def made(name: str, scheme: Scheme, folder: Path) -> tuple[Path, Path]:
-    """A network in floats and quantized."""
+    """Return a network in floats and quantized."""
     source, target = folder / "float.onnx", folder / "quantized.onnx"
     prepared(MODELS / name / "model.onnx", source, even=name.startswith("mobilenet"))
     quantized(source, target, scheme)
@@ -142,7 +142,7 @@ def test_layers_of_networks_run_in_integers_and_agree(
 def deviation(
     found: list[dict[str, Array]], expected: list[dict[str, Array]], step: float
 ) -> float:
-    """Root mean square of what differs, in steps of the last quantization."""
+    """Return root mean square of what differs, in steps of the last quantization."""
     pairs = zip(found, expected, strict=True)
     steps = [(mine[name] - theirs[name]) / step for mine, theirs in pairs for name in theirs]
     return float(np.sqrt(np.mean(np.concatenate([each.ravel() for each in steps]) ** 2)))

@@ -28,7 +28,7 @@ DEVIATIONS = 4
 
 
 def stored(name: str) -> tuple[onnx.ModelProto, dict[str, Array], Array]:
-    """The model, its inputs, and onnxruntime's one output in float32."""
+    """Return the model, its inputs, and onnxruntime's one output in float32."""
     folder = MODELS / name
     if not folder.is_dir():
         pytest.skip("the shared models are not here")
@@ -38,7 +38,7 @@ def stored(name: str) -> tuple[onnx.ModelProto, dict[str, Array], Array]:
 
 
 def compiled(model: onnx.ModelProto, feeds: dict[str, Array], mode: str, folder: Path) -> Any:
-    """All outputs on the simulated device."""
+    """Return all outputs on the simulated device."""
     onnx.save(model, folder / "model.onnx")
     atc_py.convert(folder / "model.onnx", folder / "model.om", precision_mode=mode)
     with atc_py.load(folder / "model.om") as loaded:

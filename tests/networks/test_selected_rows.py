@@ -33,13 +33,13 @@ class Selection(Net):
         self.rows = self.op("Gather", self.x, self.at, axis=0)
 
     def boxes(self) -> str:
-        """The rows as corners within a map of 8 by 8."""
+        """Return the rows as corners within a map of 8 by 8."""
         corners = self.op("Slice", self.rows, self.longs(0), self.longs(4), self.longs(1))
         near = self.op("Clip", self.op("Abs", corners), self.const(0.0), self.const(2.0))
         return self.op("Mul", near, self.const([1.0, 1.0, 3.0, 3.0]))
 
     def roi_align(self) -> str:
-        """Features of a region for each row, all of them in the first map."""
+        """Return features of a region for each row, all of them in the first map."""
         maps = self.weights(1, 2, 8, 8)
         first = self.op("Mul", self.op("Cast", self.at, to=6), self.const(0, np.int32))
         image = self.op("Cast", first, to=7)
@@ -52,19 +52,19 @@ class Selection(Net):
         return self.op("Flatten", self.op("GlobalAveragePool", features))
 
     def sorted_rows(self) -> str:
-        """The rows by their largest elements: as many as there are."""
+        """Return the rows by their largest elements: as many as there are."""
         largest = self.op("ReduceMax", self.rows, axes=[1], keepdims=0)
         count = self.op("Reshape", self.op("Shape", self.at), self.longs(1))
         _, order = self.ops("TopK", largest, count, count=2, axis=0)
         return self.op("Gather", self.rows, order, axis=0)
 
     def self_attention(self) -> str:
-        """Softmax of the products of all rows with each other, times the rows."""
+        """Return softmax of the products of all rows with each other, times the rows."""
         products = self.op("MatMul", self.rows, self.op("Transpose", self.rows, perm=[1, 0]))
         return self.op("MatMul", self.op("Softmax", products, axis=1), self.rows)
 
     def branches(self) -> str:
-        """The rows through a layer where there are more than two, else the whole table."""
+        """Return the rows through a layer where there are more than two, else the whole table."""
         count = self.squeeze(self.op("Cast", self.op("Shape", self.at), to=1), 0)
         many, few = self.branch("many"), self.branch("few")
         many.output("many_rows", many.linear(self.rows, WIDTH, WIDTH), np.float32, ["n", WIDTH])
@@ -104,7 +104,7 @@ FLOAT_FORMS: dict[str, tuple[Callable[[Selection], str], list[int | str]]] = {
 
 
 def feeds(count: int) -> dict[str, Array]:
-    """A table, and `count` rows of it to keep.
+    """Return a table, and `count` rows of it to keep.
 
     Numbers are multiples of 1/64, so that float16 holds the regions that are made of them.
     """

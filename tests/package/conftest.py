@@ -37,7 +37,7 @@ class Seal(Protocol):
 
 @pytest.fixture
 def contents() -> PackageContents:
-    """Kernels, a report and options."""
+    """Return kernels, a report and options."""
     return PackageContents(
         producer="atc-py 0.0",
         soc="sim",
@@ -50,7 +50,7 @@ def contents() -> PackageContents:
 
 @pytest.fixture
 def graph() -> Graph:
-    """Two nodes, two constants, an absent input, every kind of attribute, two outputs."""
+    """Return two nodes, two constants, an absent input, every kind of attribute, two outputs."""
     graph = Graph("net")
     kind = TensorType(DType.FLOAT16, (2, 3), Format.NCHW)
     x = graph.add_input("x", kind)
@@ -78,7 +78,7 @@ def graph() -> Graph:
 
 @pytest.fixture
 def om(graph: Graph, contents: PackageContents, tmp_path: Path) -> Path:
-    """A sound offline model."""
+    """Return a sound offline model."""
     return write_model(graph, tmp_path / "model.om", contents).path
 
 
@@ -111,7 +111,7 @@ def seal(om: Path, tmp_path: Path) -> Seal:
 
 
 def _data(path: Path, name: str) -> bytes:
-    """A member as another program reads it."""
+    """Return a member as another program reads it."""
     import zipfile
 
     with zipfile.ZipFile(path) as archive:

@@ -85,7 +85,7 @@ def command(*args: str) -> tuple[Diagnostic, ...]:
 
 
 def refusal(path: Path, data: bytes) -> tuple[Code, str]:
-    """Code and message with which a file is refused."""
+    """Return code and message with which a file is refused."""
     path.write_bytes(data)
     with pytest.raises(AtcError) as caught:
         open_model(path)
@@ -94,7 +94,7 @@ def refusal(path: Path, data: bytes) -> tuple[Code, str]:
 
 
 def described(sound: bytes, change: Callable[[Any], object], member: str = "model.json") -> bytes:
-    """The model with one of its documents changed."""
+    """Return the model with one of its documents changed."""
     members = members_of(sound)
     document = json.loads(members[member])
     change(document)
@@ -151,7 +151,7 @@ def test_compressed_members_are_refused(sound: bytes, tmp_path: Path) -> None:
 
 
 def _set(*path: str | int, to: object) -> Callable[[Any], None]:
-    """A change of one place of a document."""
+    """Return a change of one place of a document."""
 
     def change(document: Any) -> None:
         for key in path[:-1]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def many_sizes() -> Graph:
-    """Constants whose sizes leave every remainder by the alignment."""
+    """Return constants whose sizes leave every remainder by the alignment."""
     graph = Graph()
     for size in range(70):
         name = "w" * (size % 7 + 1)

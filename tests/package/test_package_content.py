@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def refusal(path: Path) -> tuple[Code, str]:
-    """Code and messages with which a file is refused."""
+    """Return code and messages with which a file is refused."""
     with pytest.raises(AtcError) as caught:
         open_model(path)
     assert all(finding.help and finding.place for finding in caught.value.diagnostics)
@@ -31,7 +31,7 @@ def refusal(path: Path) -> tuple[Code, str]:
 
 
 def described(om: Path) -> dict[str, Any]:
-    """The description as plain data."""
+    """Return the description as plain data."""
     with open_model(om) as model:
         data: dict[str, Any] = msgspec.json.decode(model.text("model.json"))
     return data
@@ -188,7 +188,7 @@ def test_archive_without_report_is_refused(seal: Seal) -> None:
 
 
 def raw_archive(path: Path, names: list[str], monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An archive with any names, as no writer of ours would make it."""
+    """Return an archive with any names, as no writer of ours would make it."""
     monkeypatch.setattr(archive_module, "is_safe_member", lambda _: True)
     with path.open("wb") as file:
         writer = ArchiveWriter(file)

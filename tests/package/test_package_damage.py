@@ -17,7 +17,7 @@ from atc_py.package.records import Entry, directory_offset, parse_directory
 
 
 def refusal(path: Path) -> tuple[Code, list[str | None]]:
-    """The code with which a file is refused, and the places named."""
+    """Return the code with which a file is refused, and the places named."""
     with pytest.raises(AtcError) as caught:
         open_model(path)
     findings = caught.value.diagnostics
@@ -30,7 +30,7 @@ def refusal(path: Path) -> tuple[Code, list[str | None]]:
 
 
 def entries_of(om: Path) -> list[Entry]:
-    """The members of a sound file."""
+    """Return the members of a sound file."""
     raw = om.read_bytes()
     return parse_directory(raw[directory_offset(raw) :])
 

@@ -23,7 +23,7 @@ MIB = 1 << 20
 
 
 def written_peak(consts: list[ConstData], path: Path) -> int:
-    """Bytes allocated at the worst moment while constants are written."""
+    """Return bytes allocated at the worst moment while constants are written."""
     graph = Graph()
     for const in consts:
         graph.add_output(graph.constant("w", const))
@@ -37,7 +37,7 @@ def written_peak(consts: list[ConstData], path: Path) -> int:
 
 
 def deferred(transposed: bool) -> ConstData:
-    """8 MiB that are made when they are asked for."""
+    """Return 8 MiB that are made when they are asked for."""
 
     def compute() -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
         array = np.ones((2048, 1024), np.float32)

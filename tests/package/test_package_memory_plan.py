@@ -39,7 +39,7 @@ PLAN = {"alignment": 512, "arena": 1024, "lower_bound": 1024, "reuse": True, "wo
 
 @pytest.fixture
 def graph() -> Graph:
-    """A graph with a plan; the fixtures `om` and `seal` write it."""
+    """Return a graph with a plan; the fixtures `om` and `seal` write it."""
     graph = parse_graph(TEXT)
     graph.memory = plan_memory(graph, 512)
     graph.phase = Phase.PLACED
@@ -47,7 +47,7 @@ def graph() -> Graph:
 
 
 def described(om: Path) -> dict[str, Any]:
-    """The description as plain data."""
+    """Return the description as plain data."""
     with open_model(om) as model:
         data: dict[str, Any] = msgspec.json.decode(model.text("model.json"))
     return data

@@ -25,7 +25,7 @@ NOTHING = PackageContents(producer="test", soc="sim")
 
 @pytest.fixture
 def graph() -> Graph:
-    """An input, a constant, and what a node makes of both; the node's result is open."""
+    """Return an input, a constant, and what a node makes of both; the node's result is open."""
     graph = Graph("net")
     x = graph.add_input("x", TensorType(DType.FLOAT16, (2, 3)))
     weight = graph.constant("w", DenseConst(np.array([[1], [2]], np.float16)))
@@ -36,7 +36,7 @@ def graph() -> Graph:
 
 
 def tensors(om: Path) -> list[dict[str, Any]]:
-    """The tensors of the description as plain data."""
+    """Return the tensors of the description as plain data."""
     with open_model(om) as model:
         described: dict[str, Any] = msgspec.json.decode(model.text("model.json"))
     found: list[dict[str, Any]] = described["tensors"]

@@ -26,7 +26,7 @@ NOTHING = PackageContents(producer="test", soc="sim")
 
 
 def constants_graph(*arrays: npt.NDArray[np.generic], name: str = "w") -> Graph:
-    """A graph that hands out constants."""
+    """Return a graph that hands out constants."""
     graph = Graph("constants")
     for array in arrays:
         graph.add_output(graph.constant(name, DenseConst(array)))
@@ -34,7 +34,7 @@ def constants_graph(*arrays: npt.NDArray[np.generic], name: str = "w") -> Graph:
 
 
 def read_back(path: Path, graph: Graph) -> list[npt.NDArray[np.generic]]:
-    """The constants of a graph after a round trip, in the order of its outputs."""
+    """Return the constants of a graph after a round trip, in the order of its outputs."""
     write_model(graph, path, NOTHING)
     with open_model(path) as model:
         tensors = [model.description.tensors[port.tensor] for port in model.description.outputs]

@@ -50,14 +50,14 @@ def graph() -> Graph:
 
 
 def described(om: Path) -> dict[str, Any]:
-    """The description as plain data."""
+    """Return the description as plain data."""
     with open_model(om) as model:
         data: dict[str, Any] = msgspec.json.decode(model.text("model.json"))
     return data
 
 
 def refusals(path: Path) -> list[tuple[str | None, str]]:
-    """Field and message of every finding with which a file is refused."""
+    """Return field and message of every finding with which a file is refused."""
     with pytest.raises(AtcError) as caught:
         open_model(path)
     assert {found.code for found in caught.value.diagnostics} == {OM_CONTENT}

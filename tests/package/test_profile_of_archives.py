@@ -25,14 +25,14 @@ Nodes = list[dict[str, Any]]
 
 @pytest.fixture
 def om(tmp_path: Path) -> Path:
-    """A compiled model."""
+    """Return a compiled model."""
     onnx.save(chain(), tmp_path / "net.onnx")
     atc_py.convert(tmp_path / "net.onnx", tmp_path / "net.om")
     return tmp_path / "net.om"
 
 
 def nodes_of(om: Path) -> Nodes:
-    """The nodes of a description as plain data."""
+    """Return the nodes of a description as plain data."""
     with open_model(om) as model:
         nodes: Nodes = msgspec.json.decode(model.text("model.json"))["nodes"]
     return nodes

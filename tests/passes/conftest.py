@@ -34,7 +34,7 @@ class RunPass(Protocol):
 
 @pytest.fixture
 def run_pass() -> RunPass:
-    """The graph after one pass, and how many changes the pass reported."""
+    """Return the graph after one pass, and how many changes the pass reported."""
 
     def run(
         step: type[Pass],

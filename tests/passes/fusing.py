@@ -28,7 +28,7 @@ def fuse(
     keep: frozenset[str] = frozenset(),
     custom: Mapping[str, Custom] | None = None,
 ) -> tuple[Graph, PassFusions]:
-    """The verified graph after one pass, and its record; the text is verified before.
+    """Return the verified graph after one pass, and its record; the text is verified before.
 
     Args:
         step: the pass.
@@ -50,7 +50,7 @@ def fuse(
 
 
 def changed(text: str, changes: Mapping[str, str]) -> str:
-    """`text` with parts replaced, all of which must be there."""
+    """Return `text` with parts replaced, all of which must be there."""
     for old, new in changes.items():
         assert old in text, old
         text = text.replace(old, new)

@@ -36,7 +36,7 @@ def laid_out(
     mode: str = "force_fp16",
     steps: Sequence[type[Pass]] = STEPS,
 ) -> Graph:
-    """A lowered graph with dtypes, formats and what `steps` make of its storage."""
+    """Return a lowered graph with dtypes, formats and what `steps` make of its storage."""
     graph = parse_graph(text)
     row = find_soc(soc)
     context = PassContext(row, PrecisionMode(mode), "model.onnx")
@@ -50,7 +50,7 @@ def laid_out(
 
 
 def placed(graph: Graph, soc: str = "Ascend310P3") -> Graph:
-    """The graph with a memory plan; every promise of the last phase is held."""
+    """Return the graph with a memory plan; every promise of the last phase is held."""
     row = find_soc(soc)
     PlanMemoryPass().run(graph, PassContext(row, PrecisionMode.FORCE_FP16, "model.onnx"))
     graph.phase = Phase.PLACED
@@ -59,7 +59,7 @@ def placed(graph: Graph, soc: str = "Ascend310P3") -> Graph:
 
 
 def conversions(graph: Graph) -> list[str]:
-    """TransData as `x: NCHW > NC1HWC0`, by the name of what they convert."""
+    """Return TransData as `x: NCHW > NC1HWC0`, by the name of what they convert."""
     return sorted(
         f"{node.present_inputs[0].name}: "
         f"{node.attributes['src_format']} > {node.attributes['dst_format']}"
@@ -69,7 +69,7 @@ def conversions(graph: Graph) -> list[str]:
 
 
 def storages(graph: Graph) -> dict[str, str]:
-    """Storage of what nodes compute and of constants, ND for row by row."""
+    """Return storage of what nodes compute and of constants, ND for row by row."""
     return {
         value.name: str(value.type.storage or "ND")
         for value in graph.values()

@@ -56,13 +56,13 @@ def results_of_typed(
 
 
 def node_of(graph: Graph, op: str) -> Node:
-    """The one node of an operator."""
+    """Return the one node of an operator."""
     (found,) = [node for node in graph.nodes if node.op == op]
     return found
 
 
 def constant(node: Node, position: int) -> Array:
-    """The constant at an input of a node."""
+    """Return the constant at an input of a node."""
     value = node.input(position)
     assert value is not None
     assert value.const is not None
@@ -70,13 +70,13 @@ def constant(node: Node, position: int) -> Array:
 
 
 def words(*scales: float, shift: int = 0, offset_w: int = 0) -> list[int]:
-    """Graph words, put together bit by bit."""
+    """Return graph words, put together bit by bit."""
     bits = np.array(scales, np.float32).view(np.uint32)
     return [int(each) | shift << 32 | (offset_w % 256) << 40 for each in bits]
 
 
 def literal(name: str, array: Any, dtype: str) -> str:
-    """A constant's line in the text form."""
+    """Return a constant's line in the text form."""
     made = np.asarray(array)
     extents = ",".join(map(str, made.shape))
     elements = ", ".join(map(str, made.reshape(-1).tolist()))

@@ -20,7 +20,7 @@ __all__ = ["first_fit", "replay"]
 
 
 def replay(graph: Graph) -> list[str]:
-    """Reads of `graph` that do not find their value, and writes beside the arena."""
+    """Return reads of `graph` that do not find their value, and writes beside the arena."""
     run = _Replay(graph)
     for launch in _launches(graph):
         run.read(launch)
@@ -71,13 +71,13 @@ class _Replay:
             self._memory[extent] = self._number[value]
 
     def _extent(self, value: Value) -> slice | None:
-        """The bytes of a value in the arena, or None where it lies elsewhere."""
+        """Return the bytes of a value in the arena, or None where it lies elsewhere."""
         spot = self._spots[value]
         return slice(spot, spot + value.type.nbytes) if isinstance(spot, int) else None
 
 
 def _launches(graph: Graph) -> list[list[Node]]:
-    """The nodes of each launch, at the place of its last node."""
+    """Return the nodes of each launch, at the place of its last node."""
     last = {node.scope: node for node in graph.nodes if node.scope}
     found = []
     for node in graph.nodes:
@@ -94,7 +94,7 @@ def _is_view(node: Node) -> bool:
 
 
 def _stays_inside(value: Value, launch: list[Node]) -> bool:
-    """Whether a value and its views are read by nodes of one launch alone."""
+    """Return True if a value and its views are read by nodes of one launch alone."""
     return all(
         node in launch
         and (not _is_view(node) or all(_stays_inside(v, launch) for v in node.outputs))
@@ -103,7 +103,7 @@ def _stays_inside(value: Value, launch: list[Node]) -> bool:
 
 
 def first_fit(graph: Graph, alignment: int) -> int:
-    """Bytes of the arena by first-fit in the order of nodes.
+    """Return bytes of the arena by first-fit in the order of nodes.
 
     Every value gets the lowest free address when it is made, which is free again after the last
     launch that reads it or a view of it.

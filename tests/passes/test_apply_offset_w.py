@@ -57,7 +57,7 @@ ROWS = np.random.default_rng(1).integers(-128, 128, (10, 4)).astype(np.int8)
 
 
 def dequantized(sums: np.ndarray, factors: np.ndarray) -> np.ndarray:
-    """int32 times float32 factors, as float16 numbers in float32."""
+    """Return int32 times float32 factors, as float16 numbers in float32."""
     found: np.ndarray = (sums.astype(np.float32) * factors).astype(np.float16).astype(np.float32)
     return found
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def pair(first: str, second: str) -> str:
-    """A graph that casts from `first` to `second` and back."""
+    """Return a graph that casts from `first` to `second` and back."""
     return f"""
 graph @g phase typed {{
   input %x : {first}[2] ND

@@ -24,7 +24,7 @@ X = np.array([[0, 3], [1, -7], [-2047, 2047], [60000, -60000], [70000, -70000]],
 
 
 def dequant(scales: Sequence[float], relu: str = "false") -> str:
-    """An AscendDequant with words."""
+    """Return an AscendDequant with words."""
     return f"""
 graph @g phase lowered {{
   input %x : int32[5,2] ND
@@ -36,7 +36,7 @@ graph @g phase lowered {{
 
 
 def quant(scale: float, more: str = "") -> str:
-    """An AscendQuant."""
+    """Return an AscendQuant."""
     return f"""
 graph @g phase lowered {{
   input %x : float32[6] ND
@@ -47,7 +47,7 @@ graph @g phase lowered {{
 
 
 def scaled(factors: npt.NDArray[np.float16]) -> npt.NDArray[np.float16]:
-    """Sums times float16 factors, converted once."""
+    """Return sums times float16 factors, converted once."""
     product = X.astype(np.float32) * factors.astype(np.float32)
     return product.astype(np.float16)
 

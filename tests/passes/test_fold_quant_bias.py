@@ -31,7 +31,7 @@ ZERO = -20
 
 
 def weights(*shape: int) -> str:
-    """int8 weights, as a constant's line."""
+    """Return int8 weights, as a constant's line."""
     return literal("w", RANDOM.integers(-100, 101, shape), "int8")
 
 
@@ -136,7 +136,7 @@ def fed(graph: Graph) -> dict[str, np.ndarray]:
 def compiled(
     text: str, convention: QuantBias = QuantBias.UNFOLDED, sink: Sink | None = None
 ) -> Graph:
-    """The graph after the passes on offsets."""
+    """Return the graph after the passes on offsets."""
     graph = parse_graph(text)
     mode = PrecisionMode.FORCE_FP16
     sink = sink or Sink()
@@ -190,7 +190,7 @@ def test_layers_that_share_weights_and_bias_get_biases_of_their_own() -> None:
 
 
 def hardware(offset: int) -> str:
-    """A hardware word with that offset, as a constant's line."""
+    """Return a hardware word with that offset, as a constant's line."""
     parts = HardwareWords(
         np.ones(1, np.float32),
         shift=np.ones(1, np.int64),

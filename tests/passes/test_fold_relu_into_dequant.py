@@ -30,7 +30,7 @@ graph @g phase lowered {{
 
 
 def halves(*factors: float) -> str:
-    """The same with float16 factors and sqrt_mode."""
+    """Return the same with float16 factors and sqrt_mode."""
     text = TEXT.replace(WORDS, literal("s", np.array(factors, np.float16), "float16"))
     return text.replace("{dtype=float32}", "{dtype=float32, sqrt_mode=true}")
 

@@ -122,7 +122,7 @@ def test_factor_beyond_float16_is_multiplied_before_it_is_rounded(run_pass: RunP
 
 
 def _data(graph: Graph, position: int) -> np.ndarray:
-    """The constant at an input of the first node."""
+    """Return the constant at an input of the first node."""
     value = graph.nodes[0].inputs[position]
     assert value is not None
     assert value.const is not None

@@ -55,7 +55,7 @@ INFINITE = {FILL: "dense [-inf]"}
 
 
 def fixed(mask: Array) -> dict[str, str]:
-    """The mask as a constant."""
+    """Return the mask as a constant."""
     extents, elements = ",".join(map(str, mask.shape)), ", ".join(map(str, mask.reshape(-1)))
     return {MASK: f"const %k : bool[{extents}] ND = dense [{elements.lower()}]"}
 
@@ -119,7 +119,7 @@ REFUSALS = {
 
 
 def feeds(text: str) -> dict[str, Array]:
-    """Scores and a mask with rows that go as a whole, that stay as a whole, and others."""
+    """Return scores and a mask with rows that go as a whole, that stay as a whole, and others."""
     random = np.random.default_rng(8)
     made: dict[str, Array] = {"x": (random.normal(size=(2, 3, 5, 8)) * 4).astype(np.float32)}
     if "input %k" in text:
@@ -266,7 +266,7 @@ def test_scores_that_are_no_numbers_keep_their_effect(name: str, mode: str) -> N
 
 
 def listed(extents: list[int]) -> str:
-    """Extents in the text form."""
+    """Return extents in the text form."""
     return ",".join(map(str, extents))
 
 

@@ -41,7 +41,7 @@ MODES = ("force_fp16", "allow_fp32_to_fp16", "must_keep_origin_dtype")
 def requantized(
     x: np.ndarray, scale: np.float32, offset: int, factors: np.ndarray, *, relu: bool = False
 ) -> np.ndarray:
-    """saturate(round(x * cut(d * s)) + offset), from the bits of float32 numbers."""
+    """Return saturate(round(x * cut(d * s)) + offset), from the bits of float32 numbers."""
     product = (factors.astype(np.float32) * scale).astype(np.float32)
     cut = (product.view(np.uint32) & np.uint32(0xFFFFE000)).view(np.float32)
     values = x.astype(np.float32) * cut
@@ -56,7 +56,7 @@ CHANNELS = np.array(FACTORS, np.float32)[:, None, None]
 
 
 def fused(run_pass: RunPass, text: str) -> Graph:
-    """The graph with its one chain fused and nothing of it left."""
+    """Return the graph with its one chain fused and nothing of it left."""
     graph, changes = run_pass(FuseRequantPass, text)
     assert changes == 1
     assert not {"AscendDequant", "AscendQuant", "Relu"} & {node.op for node in graph.nodes}
@@ -166,7 +166,7 @@ def test_floats_that_are_handed_out_stay(run_pass: RunPass) -> None:
 
 
 def moved(relu: str = "%f") -> str:
-    """The chain with data movement and a Relu in it."""
+    """Return the chain with data movement and a Relu in it."""
     lines = f"""  %t = TransposeD(%d) {{perm=[0,2,1,3]}} : float32[2,4,3,8] ND from [7 "t" Transpose]
   %f = Flatten(%t) : float32[2,96] ND
   %r = Relu(%f) : float32[2,96] ND

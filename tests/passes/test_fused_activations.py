@@ -156,5 +156,5 @@ def test_numbers_stay(form: str, mode: str) -> None:
 
 
 def _operators(graph: Graph) -> set[str]:
-    """The operators of a graph."""
+    """Return the operators of a graph."""
     return {node.op for node in graph.nodes}

@@ -19,7 +19,7 @@ RANDOM = np.random.default_rng(21)
 
 
 def _conv(lines: str, shape: tuple[int, ...], op: str = "Conv2D") -> str:
-    """A convolution of 2 channels to 3 with a bias, and what follows, with constant `c`."""
+    """Return a convolution of 2 channels to 3 with a bias, and what follows, with constant `c`."""
     turned = op == "Conv2DTransposeD"
     filter_ = RANDOM.normal(size=(2, 3, 3, 3) if turned else (3, 2, 3, 3)).round(3)
     size = "input_size=[1,3,4,4], " if turned else ""
@@ -37,7 +37,7 @@ graph @g phase lowered {{
 
 
 def _product(flag: str = "") -> str:
-    """A product with a bias, and a factor per column behind it."""
+    """Return a product with a bias, and a factor per column behind it."""
     weights = RANDOM.normal(size=(3, 2) if flag else (2, 3)).round(3)
     return f"""
 graph @g phase lowered {{

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def _graph(head: str, body: str) -> str:
-    """A lowered graph that hands out `y`, of lines without their indentation."""
+    """Return a lowered graph that hands out `y`, of lines without their indentation."""
     lines = [line.strip() for line in (head + body).strip().splitlines()]
     return "\n".join(["graph @g phase lowered {", *lines, "output %y", "}"])
 

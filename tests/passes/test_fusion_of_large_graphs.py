@@ -27,7 +27,7 @@ TYPE = TensorType(DType.FLOAT32, (4, 4))
 
 
 def _graph(phase: Phase = Phase.LOWERED) -> tuple[Graph, Value, PassContext]:
-    """A graph with one input, and what passes know."""
+    """Return a graph with one input, and what passes know."""
     graph = Graph("large", phase)
     context = PassContext(find_soc("sim"), PrecisionMode.FORCE_FP16, "model.onnx")
     return graph, graph.add_input("x", TYPE), context

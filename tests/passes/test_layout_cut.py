@@ -23,14 +23,14 @@ MOST = 6
 
 
 def sides(count: int) -> Iterator[frozenset[int]]:
-    """Every side that the points can form."""
+    """Yield every side that the points can form."""
     sizes = (combinations(range(count), size) for size in range(count + 1))
     return map(frozenset, chain.from_iterable(sizes))
 
 
 @st.composite
 def problems(draw: st.DrawFn) -> tuple[int, list[Edge]]:
-    """A few points and edges of one to four of them."""
+    """Return a few points and edges of one to four of them."""
     count = draw(st.integers(1, MOST))
     point = st.integers(SINK, count - 1)
     edge = st.tuples(st.integers(0, 9), st.frozensets(point, min_size=1, max_size=4))

@@ -56,7 +56,7 @@ def test_names_of_atc_are_known(seen: list[str]) -> None:
 
 @pytest.fixture
 def seen() -> list[str]:
-    """Names of passes, in the order in which they ran."""
+    """Return names of passes, in the order in which they ran."""
     return []
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def free_runs(units: list[bool]) -> list[tuple[int, int]]:
-    """(start, length) of every run of free units."""
+    """Return (start, length) of every run of free units."""
     runs: list[tuple[int, int]] = []
     for at, taken in enumerate([*units, True]):
         if not taken and runs and sum(runs[-1]) == at:

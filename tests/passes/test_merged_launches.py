@@ -88,7 +88,7 @@ APART: dict[str, tuple[str, dict[str, str], str, str]] = {
 
 
 def _compiled(text: str, mode: str, *, merged: bool) -> tuple[Graph, Fusions]:
-    """A lowered graph with dtypes and formats, and launches merged where that is wanted."""
+    """Return a lowered graph with dtypes and formats, and launches merged where that is wanted."""
     graph = parse_graph(text)
     context = PassContext(find_soc("sim"), PrecisionMode(mode), "model.onnx")
     steps = [AssignPrecisionPass(), AssignFormatsPass()]
@@ -100,7 +100,7 @@ def _compiled(text: str, mode: str, *, merged: bool) -> tuple[Graph, Fusions]:
 
 
 def _feeds(graph: Graph) -> dict[str, np.ndarray]:
-    """Numbers for every input, some of them large."""
+    """Return numbers for every input, some of them large."""
     made = np.random.default_rng(9)
     return {
         value.name: (made.normal(size=value.type.shape) * 3).astype(np.float32)

@@ -28,7 +28,7 @@ F16 = "float16[1,256] ND"
 
 
 def placed(*statements: str, reuse: bool = True) -> Graph:
-    """A graph with its plan, which a replay and the verifier find sound."""
+    """Return a graph with its plan, which a replay and the verifier find sound."""
     text = "\n".join(["graph @g phase laid_out {", f"input %x : {F16}", *statements, "}"])
     graph = parse_graph(text)
     graph.memory = plan_memory(graph, 512, reuse=reuse)
@@ -52,7 +52,7 @@ def unary(result: str, operand: str, op: str = "Relu", rest: str = "") -> str:
 
 
 def softmax(result: str, operand: str) -> str:
-    """A node that may not work in place."""
+    """Return a node that may not work in place."""
     return f"%{result} = SoftmaxV2(%{operand}) {{axes=[-1]}} : {F16} engine=aicore"
 
 

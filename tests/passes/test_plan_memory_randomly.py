@@ -28,7 +28,7 @@ EXTENTS = (0, 1, 200, 256, 700, 1024, 5000)
 
 @st.composite
 def graphs(draw: st.DrawFn) -> Graph:
-    """Kernels that may and may not work in place, views, launches of two nodes, joins."""
+    """Return kernels that may and may not work in place, views, launches of two nodes, joins."""
     graph = Graph("random", Phase.LAID_OUT)
     extent = draw(st.sampled_from(EXTENTS))
     values = [graph.add_input("x", TensorType(DType.FLOAT16, (1, extent)))]
@@ -91,7 +91,7 @@ def test_plan_of_a_random_graph_is_sound(graph: Graph, reuse: bool) -> None:
 
 @st.composite
 def spans(draw: st.DrawFn) -> list[Span]:
-    """Blocks of any size and life."""
+    """Return blocks of any size and life."""
     made = []
     for _ in range(draw(st.integers(0, 40))):
         first = draw(st.integers(0, 30))
@@ -101,7 +101,7 @@ def spans(draw: st.DrawFn) -> list[Span]:
 
 
 def simple_first_fit(blocks: list[Span]) -> int:
-    """The peak of first-fit in order of time, each against all that are placed."""
+    """Return the peak of first-fit in order of time, each against all that are placed."""
     placed: list[tuple[int, Span]] = []
     for block in sorted(blocks, key=lambda each: each.first):
         near = sorted(
@@ -152,5 +152,5 @@ def test_wide_and_long_lived_blocks_are_packed_without_looking_at_all_pairs(coun
 
 
 def simple_peak(blocks: list[Span]) -> int:
-    """The sum of all blocks."""
+    """Return the sum of all blocks."""
     return sum(block.size for block in blocks)

@@ -56,7 +56,7 @@ FILE_NODES = [("product", ["m"]), ("relu", ["r"]), ("sum", ["s"]), ("folded", ["
 
 
 def names() -> ModelNames:
-    """The names of NET; one of the file's nodes was folded."""
+    """Return the names of NET; one of the file's nodes was folded."""
     nodes = tuple(node_view(name, op) for name, op in (("product", "MatMul"), ("relu", "Relu")))
     x = SourceTensor("x", "float32", (2, 2))
     view = SourceModel(Path("net.onnx"), "g", {"": 13}, (x,), (), nodes, 4)
@@ -64,19 +64,19 @@ def names() -> ModelNames:
 
 
 def node_view(name: str, op: str) -> SourceNode:
-    """A node as folding leaves it."""
+    """Return a node as folding leaves it."""
     return SourceNode(0, name, op, "", 13, 13, (), ())
 
 
 def read(options: PrecisionOptions, mode: str = "force_fp16") -> Controls:
-    """The controls that `options` give for NET."""
+    """Return the controls that `options` give for NET."""
     return read_controls(options, PrecisionMode(mode), names())
 
 
 def compiled(
     controls: Controls, mode: str = "force_fp16", soc: str = "sim"
 ) -> tuple[Graph, PassContext]:
-    """NET after the precision pass."""
+    """Return NET after the precision pass."""
     graph = parse_graph(NET)
     context = PassContext(find_soc(soc), PrecisionMode(mode), "model.onnx", controls=controls)
     AssignPrecisionPass().run(graph, context)
@@ -85,12 +85,12 @@ def compiled(
 
 
 def results(graph: Graph) -> dict[str, DType]:
-    """The dtype of each node's result by the name of its origin."""
+    """Return the dtype of each node's result by the name of its origin."""
     return {n.origins[0].name: n.output.type.dtype for n in graph.nodes if n.op != "Cast"}
 
 
 def fault(options: PrecisionOptions, code: Code, mode: str = "force_fp16") -> str:
-    """The message and help of the one finding about `options`."""
+    """Return the message and help of the one finding about `options`."""
     with pytest.raises(AtcError) as caught:
         read(options, mode)
     (found,) = caught.value.diagnostics
@@ -99,7 +99,7 @@ def fault(options: PrecisionOptions, code: Code, mode: str = "force_fp16") -> st
 
 
 def written(folder: Path, text: str) -> Path:
-    """A file with `text`."""
+    """Return a file with `text`."""
     path = folder / "controls.txt"
     path.write_text(text, encoding="utf-8")
     return path
@@ -212,7 +212,7 @@ def test_malformed_customised_dtypes_are_refused(tmp_path: Path, text: str, mess
 
 
 def mixlist(folder: Path, **lists: dict[str, list[str]]) -> PrecisionOptions:
-    """A --modify-mixlist file."""
+    """Return a --modify-mixlist file."""
     document = {f"{name}-list": moves for name, moves in lists.items()}
     return PrecisionOptions(modify_mixlist=written(folder, json.dumps(document)))
 

@@ -44,7 +44,7 @@ def compiled(
 
 
 def said(context: PassContext) -> list[str]:
-    """The warnings on implementations."""
+    """Return the warnings on implementations."""
     assert {each.code for each in context.sink.diagnostics} <= {NO_SUCH_IMPLEMENTATION}
     return [each.message for each in context.sink.diagnostics]
 

@@ -132,7 +132,7 @@ BODIES = {
 
 
 def one_node(op: str, dtype: str) -> str:
-    """A graph of one operator on data of one dtype."""
+    """Return a graph of one operator on data of one dtype."""
     x, body, y = BODIES[op]
     result = DTYPES[RESULTS.get((op, dtype), dtype)].value
     lengths = "  const %n : int64[2] ND = splat 2\n" if "%n" in body else ""
@@ -146,7 +146,7 @@ graph @g phase lowered {{
 
 
 def typed(graph: Graph, op: str) -> Node:
-    """The one node of operator `op`."""
+    """Return the one node of operator `op`."""
     (node,) = [node for node in graph.nodes if node.op == op]
     return node
 

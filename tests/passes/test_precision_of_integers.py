@@ -32,7 +32,7 @@ MODES = [mode.value for mode in PrecisionMode]
 
 
 def layer(op: str, operands: str = ", %b", weights: str = "int8", bias: str = "int32") -> str:
-    """A graph of one layer between int8 data and an int32 result."""
+    """Return a graph of one layer between int8 data and an int32 result."""
     x, w, y, attributes = LAYERS[op]
     channels = w.split(",")[0 if op in {"Conv2D", "DepthwiseConv2D"} else 1]
     return f"""

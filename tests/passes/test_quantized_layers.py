@@ -52,7 +52,7 @@ MODES = ("force_fp16", "allow_fp32_to_fp16", "must_keep_origin_dtype")
 
 
 def compiled(soc: str, mode: str, *disabled: str) -> Graph:
-    """The layers after all passes, verified after each."""
+    """Return the layers after all passes, verified after each."""
     graph = parse_graph(TEXT)
     context = PassContext(find_soc(soc), PrecisionMode(mode), "model.onnx")
     run_passes(graph, context, disabled=frozenset(disabled), verify=True)
@@ -61,7 +61,7 @@ def compiled(soc: str, mode: str, *disabled: str) -> Graph:
 
 
 def convolved(x: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """A 3x3 convolution that pads with real zeros."""
+    """Return a 3x3 convolution that pads with real zeros."""
     padded = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
     taps = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (2, 3))
     return np.asarray(np.einsum("nchwij,ocij->nohw", taps, weights))

@@ -21,7 +21,7 @@ RANDOM = np.random.default_rng(11)
 
 
 def _line(name: str, *shape: int, least: float = -1.0) -> str:
-    """A constant of random numbers up to 2."""
+    """Return a constant of random numbers up to 2."""
     return literal(name, RANDOM.uniform(least, 2, shape).round(3), "float32")
 
 

@@ -45,7 +45,7 @@ def written_tests(source: str) -> Iterator[tuple[str, set[str]]]:
 
 
 def _defined(statement: ast.stmt) -> list[str]:
-    """The names that a statement of a module gives a meaning."""
+    """Return the names that a statement of a module gives a meaning."""
     if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
         return [statement.name]
     targets = statement.targets if isinstance(statement, ast.Assign) else []

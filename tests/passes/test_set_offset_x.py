@@ -33,12 +33,12 @@ X = np.random.default_rng(0).standard_normal((1, 2, 4, 4)).astype(np.float32)
 
 
 def between(lines: str, data: str = "%m") -> str:
-    """The graph with nodes between quantization and convolution."""
+    """Return the graph with nodes between quantization and convolution."""
     return TEXT.replace("  %y =", f"{lines}\n  %y =").replace("Conv2D(%q", f"Conv2D({data}")
 
 
 def words(offsets: Sequence[int], scale: float = 0.5) -> str:
-    """Hardware words with these offsets, as a constant's line."""
+    """Return hardware words with these offsets, as a constant's line."""
     shape = (len(offsets),)
     parts = HardwareWords(
         scale=np.full(shape, scale, np.float32),

@@ -48,7 +48,7 @@ MAKERS = {
 
 @st.composite
 def graphs(draw: st.DrawFn) -> str:
-    """A text with a few nodes over images and matrices of the same size."""
+    """Return a text with a few nodes over images and matrices of the same size."""
     values = {"image": True, "matrix": False}
     lines = []
     for at in range(draw(st.integers(2, 9))):
@@ -72,7 +72,7 @@ def graphs(draw: st.DrawFn) -> str:
 
 
 def moved(graph: Graph, ways: dict[Node, StorageChoice], soc: Soc) -> float:
-    """Cost of a choice, as docs/layout.md states it."""
+    """Return cost of a choice, as docs/layout.md states it."""
     launch = int(LAUNCH_SECONDS * soc.gm_read * soc.aicores * soc.mhz * 1e6)
     total = 0
     for value in (*graph.inputs, *(v for node in graph.nodes for v in node.outputs)):
@@ -89,7 +89,7 @@ def moved(graph: Graph, ways: dict[Node, StorageChoice], soc: Soc) -> float:
 
 
 def _through(held: Storage | None, wanted: set[Storage | None]) -> set[Storage]:
-    """The blocked storages of the conversions: from rows or to rows, each once."""
+    """Return the blocked storages of the conversions: from rows or to rows, each once."""
     if wanted <= {held}:
         return set()
     blocked = {each for each in wanted if each is not None and each != held}
@@ -97,7 +97,7 @@ def _through(held: Storage | None, wanted: set[Storage | None]) -> set[Storage]:
 
 
 def _inside(value: Value) -> bool:
-    """Whether the one reader of a value could be in its maker's launch."""
+    """Return True if the one reader of a value could be in its maker's launch."""
     users = value.consumers
     makers = {"Conv2D", "MatMulV2", "Tanh", "Add", "Reshape"}
     if value.producer is None or len(users) != 1:

@@ -19,7 +19,7 @@ UB = {row.name for row in PIPELINE if row.ub_fusion}
 
 
 def _off(path: Path, text: str) -> set[str]:
-    """The passes that a file with `text` switches off."""
+    """Return the passes that a file with `text` switches off."""
     file = path / "switch.cfg"
     file.write_text(text, encoding="utf-8")
     return set(read_switches(file, PIPELINE).disabled)

@@ -37,7 +37,7 @@ FLOAT, INT64 = onnx_files.FLOAT, onnx_files.INT64
 
 
 def halved(times: int) -> list[onnx.NodeProto]:
-    """Chain windows of stride 2, and add a skip around them that must fit again."""
+    """Return chain windows of stride 2, and add a skip around them that must fit again."""
     names = ["x", *(f"h{at}" for at in range(times))]
     window: dict[str, Any] = {"kernel_shape": [2, 2], "strides": [2, 2]}
     pools = [node("MaxPool", [one], [two], **window) for one, two in pairwise(names)]

@@ -88,14 +88,14 @@ UNLISTED = Finding(
 
 
 def at(finding: Finding, node: int, name: str, observed: str | None = None) -> Finding:
-    """The finding at another node, perhaps with another value."""
+    """Return the finding at another node, perhaps with another value."""
     place = replace(finding.place, node=node, node_name=name)
     words = finding.observed if observed is None else Words.same(observed)
     return replace(finding, place=place, observed=words)
 
 
 def model_check(*findings: Finding, **changes: object) -> ModelCheck:
-    """A model of 71 nodes with these findings; operators and rows follow from them."""
+    """Return a model of 71 nodes with these findings; operators and rows follow from them."""
     rows = tuple(
         NodeRow(
             finding.place.node or 0,
@@ -125,12 +125,12 @@ def model_check(*findings: Finding, **changes: object) -> ModelCheck:
 
 
 def report(*models: ModelCheck) -> CheckReport:
-    """A report of these models, or of one that has findings of many kinds."""
+    """Return a report of these models, or of one that has findings of many kinds."""
     return CheckReport(models or (mixed(),), "force_fp16", "sim")
 
 
 def mixed() -> ModelCheck:
-    """One model with findings of many kinds."""
+    """Return one model with findings of many kinds."""
     return model_check(
         UNDECIDED,
         RESTATED,
@@ -144,7 +144,7 @@ def mixed() -> ModelCheck:
 
 
 def hostile() -> ModelCheck:
-    """A model whose every text is hostile."""
+    """Return a model whose every text is hostile."""
     text = Words.same(HOSTILE)
     place = Place(f"{HOSTILE}.onnx", 1, HOSTILE, HOSTILE, HOSTILE)
     finding = replace(
@@ -160,13 +160,13 @@ def hostile() -> ModelCheck:
 
 
 def unreadable(path: str = "gone.onnx") -> ModelCheck:
-    """A model that cannot be read."""
+    """Return a model that cannot be read."""
     fault = FILE_NOT_FOUND.diagnostic(f"there is no {path}", place=Place(path))
     return ModelCheck(path, "", {}, 0, 0, (), (fault,))
 
 
 def faulty() -> ModelCheck:
-    """A model that breaks ONNX's own rules at one node."""
+    """Return a model that breaks ONNX's own rules at one node."""
     place = Place("bad.onnx", 2, "cat", "Concat")
     fault = BAD_MODEL.diagnostic("extents 3 and 4 disagree", place=place, help="mend the exporter")
     return model_check(STRIDES, path="bad.onnx", faults=(fault,))

@@ -65,7 +65,7 @@ class Page(HTMLParser):
             self.texts.append(data)
 
     def all(self, name: str) -> list[dict[str, str | None]]:
-        """Attributes of all elements of one name."""
+        """Return attributes of all elements of one name."""
         return [attributes for tag, attributes in self.elements if tag == name]
 
 
@@ -181,7 +181,7 @@ def test_template_that_is_missing_or_broken_is_told(
 
 
 def contrast(one: str, other: str) -> float:
-    """Ratio of two colors' luminances, as WCAG 2 has it."""
+    """Return ratio of two colors' luminances, as WCAG 2 has it."""
     lights = []
     for color in (one, other):
         parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]

@@ -37,7 +37,7 @@ def run_of(*models: ModelCheck, baseline: Baseline | None = None, language: str 
 
 
 def unknown_properties(part: object) -> set[str]:
-    """Names that SARIF's model does not have, anywhere below `part`."""
+    """Return names that SARIF's model does not have, anywhere below `part`."""
     if isinstance(part, list):
         return set().union(*(unknown_properties(each) for each in part))
     if not isinstance(part, BaseModel):

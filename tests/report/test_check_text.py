@@ -33,7 +33,7 @@ def text_of(*models: ModelCheck, language: str = "en", verbose: bool = False) ->
 
 
 def block(text: str, start: str) -> list[str]:
-    """The lines of the part that begins with `start`."""
+    """Return the lines of the part that begins with `start`."""
     part = next(part for part in text.split("\n\n") if part.startswith(start))
     return part.splitlines()
 

@@ -26,7 +26,7 @@ EXPECTED = np.linspace(-2, 2, 50, dtype=np.float32).reshape(5, 10)
 
 
 def chain(*ops: str, dtype: str = "float16") -> OmModel:
-    """A description of operators in a row."""
+    """Return a description of operators in a row."""
     tensors = [OmTensor(f"t{i}", dtype, [1], "ND") for i in range(len(ops) + 1)]
     nodes = [
         OmNode(
@@ -125,7 +125,7 @@ def test_no_chain_lets_two_percent_pass() -> None:
 
 
 def described(op: str, held: str, output: str) -> OmModel:
-    """One kernel with results of dtype `held`, and a Cast to the output's dtype."""
+    """Return one kernel with results of dtype `held`, and a Cast to the output's dtype."""
     made = chain("Conv2D", op, "Cast")
     dtypes = ("float16", "float16", held, output)
     tensors = [OmTensor(f"t{at}", dtype, [1], "ND") for at, dtype in enumerate(dtypes)]

@@ -21,7 +21,7 @@ from atc_py.tensor.dtypes import DType
 
 
 def record(source: str = "conv") -> LayerComparison:
-    """A comparison of one layer with one lost value."""
+    """Return a comparison of one layer with one lost value."""
     measure = Measure(DType.FLOAT16)
     measure.add(np.array([1.0, np.inf]), np.array([1.0, 1e6]))
     layer = Layer(

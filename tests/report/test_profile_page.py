@@ -46,7 +46,7 @@ class Tags(HTMLParser):
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The page of a model with a nasty name, on two SoCs."""
+    """Return the page of a model with a nasty name, on two SoCs."""
     model = chain()
     model.graph.node[0].name = NASTY
     path = tmp_path_factory.mktemp("page") / "net.onnx"
@@ -93,7 +93,7 @@ def test_browser_opens_the_page_without_an_error(page: str, width: int, tmp_path
 
 
 def in_browser(page: str, width: int, folder: Path) -> tuple[str, str]:
-    """(what the browser logs, the page as it stands after its script) of a page."""
+    """Return (what the browser logs, the page as it stands after its script) of a page."""
     file = folder / "page.html"
     file.write_text(page, encoding="utf-8")
     done = subprocess.run(

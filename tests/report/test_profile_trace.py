@@ -28,13 +28,13 @@ TRACK = {"pid": WHOLE, "tid": WHOLE, "name": NAME}
 
 
 def event(kind: str, fields: dict[str, Any], arguments: dict[str, Any]) -> dict[str, Any]:
-    """The schema of events of one kind, which have these fields and no others."""
+    """Return the schema of events of one kind, which have these fields and no others."""
     known = {"ph": {"const": kind}, **TRACK, **fields, "args": {"type": "object", **arguments}}
     return {"properties": known, "required": list(known), "additionalProperties": False}
 
 
 def named(what: str, argument: str, schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema of a metadata event."""
+    """Return the schema of a metadata event."""
     arguments = {"properties": {argument: schema}, "required": [argument]}
     return event("M", {"name": {"const": what}}, arguments)
 
@@ -68,7 +68,7 @@ def refused(constant: str) -> None:
 
 
 def trace_of(path: Path) -> dict[str, Any]:
-    """The trace of a model on the SoC `sim`, which must be of the schema."""
+    """Return the trace of a model on the SoC `sim`, which must be of the schema."""
     (cost,) = profile_model(path, ["sim"]).costs
     document: dict[str, Any] = json.loads(trace_json(cost), parse_constant=refused)
     jsonschema.validate(document, SCHEMA)

@@ -40,7 +40,7 @@ def operator_json(name: str) -> dict[str, object]:
 
 
 def flowing(name: str, language: str = "en") -> str:
-    """The page as one line, so that it does not matter where lines end."""
+    """Return the page as one line, so that it does not matter where lines end."""
     return "".join(" ".join(operator_lines(name, language)).split())
 
 

@@ -52,7 +52,7 @@ def build(
     attributes: Attributes | None = None,
     dtypes: Elements | None = None,
 ) -> onnx.ModelProto:
-    """A model of one node: the example of `spec` in the form of `opset`.
+    """Return a model of one node: the example of `spec` in the form of `opset`.
 
     Inputs and attributes that the operator does not have at `opset` are left out, from the example
     and from the changes alike. So is an input that the list does not support, unless ONNX demands
@@ -103,7 +103,7 @@ class _Node:
     weights: list[onnx.TensorProto] = field(default_factory=list)
 
     def model(self) -> onnx.ModelProto:
-        """The model."""
+        """Return the model."""
         for operand in (*self.shapes, *self.values):
             _must_exist(self.spec, operand, self.spec.operand(operand))
         node = helper.make_node(self.spec.op, self._given(), self._asked(), name="node")
@@ -117,7 +117,7 @@ class _Node:
         return self._wrapped(node)
 
     def _given(self) -> list[str]:
-        """The node's inputs by position, each put into the graph."""
+        """Return the node's inputs by position, each put into the graph."""
         elements = self._elements()
         names: list[str] = []
         for row in _present(self.spec.inputs, self.opset):
@@ -153,7 +153,7 @@ class _Node:
         self.weights.append(helper.make_tensor(name, element, _closed(shape), raw, raw=True))
 
     def _asked(self) -> list[str]:
-        """The node's outputs: those that are not optional, or all where every one is.
+        """Return the node's outputs: those that are not optional, or all where every one is.
 
         Optional ones that something is said about are asked for, too.
         """
@@ -169,7 +169,7 @@ class _Node:
         return names
 
     def _elements(self) -> dict[str, int]:
-        """The element type of each input, in ONNX's numbers.
+        """Return the element type of each input, in ONNX's numbers.
 
         Inputs share one where the list says same_as and where ONNX gives them one type variable;
         it is the first that all of them admit, or the one asked for.
@@ -192,7 +192,7 @@ class _Node:
         return found
 
     def _first_common(self, group: Sequence[str], formal: Mapping[str, Any]) -> int:
-        """The first dtype that list and ONNX admit for every input of the group."""
+        """Return the first dtype that list and ONNX admit for every input of the group."""
         first, *others = [self._listed(name) for name in group]
         admitted = [set(formal[name].types) for name in group if name in formal]
         for dtype in first:
@@ -202,13 +202,13 @@ class _Node:
         raise LookupError(f"{self.spec.op} at opset {self.opset}: no dtype is left for {group}")
 
     def _listed(self, name: str) -> tuple[DType, ...]:
-        """The dtypes that the list has for an input; float32 first where it takes any."""
+        """Return the dtypes that the list has for an input; float32 first where it takes any."""
         row = self.spec.operand(name)
         listed = None if row is None else self.spec.dtypes_of(row)
         return listed or (DType.FLOAT32, *DType)
 
     def _wrapped(self, node: onnx.NodeProto) -> onnx.ModelProto:
-        """The node in a graph whose outputs have their dtypes."""
+        """Return the node in a graph whose outputs have their dtypes."""
         outputs = [self._declared(name) for name in node.output if name]
         graph = helper.make_graph([node], "one_node", self.inputs, outputs, self.weights)
         imports = [helper.make_opsetid("", self.opset)]
@@ -249,43 +249,43 @@ def _must_exist(spec: OpSpec, name: str, row: object) -> None:
 
 
 def _present(rows: Sequence[Operand], opset: int) -> list[Operand]:
-    """The operands that the opset has."""
+    """Return the operands that the opset has."""
     return [row for row in rows if row.exists_at(opset)]
 
 
 def _formal(spec: OpSpec, opset: int) -> dict[str, Any]:
-    """ONNX's inputs by name; none where it does not define the operator."""
+    """Return oNNX's inputs by name; none where it does not define the operator."""
     if spec.custom or not onnx.defs.has(spec.op, opset):
         return {}
     return {formal.name: formal for formal in onnx.defs.get_schema(spec.op, opset).inputs}
 
 
 def _tensor_names(row: Operand, taken: Sequence[str]) -> list[str]:
-    """Names of the tensors of an operand."""
+    """Return names of the tensors of an operand."""
     name = f"{row.name}_out" if row.name in taken else row.name
     more = range(1, _VARIADIC if row.variadic else 1)
     return [name, *(f"{name}_{position}" for position in more)]
 
 
 def _typed(name: str, element: int, shape: Sequence[int | str | None]) -> onnx.ValueInfoProto:
-    """A value of that type."""
+    """Return a value of that type."""
     extents = None if tuple(shape) == OPEN_RANK else shape
     return helper.make_tensor_value_info(name, element, extents)
 
 
 def _number(dtype: DType | str) -> int:
-    """ONNX's number of a dtype."""
+    """Return oNNX's number of a dtype."""
     name = dtype.value if isinstance(dtype, DType) else dtype
     return int(TensorProto.DataType.Value(_ONNX_NAMES.get(name, name).upper()))
 
 
 def _closed(shape: Sequence[int | str | None]) -> list[int]:
-    """The extents of data, which cannot be open."""
+    """Return the extents of data, which cannot be open."""
     return [int(extent) for extent in shape if extent is not None]
 
 
 def _attribute(row: Attribute, value: Any) -> onnx.AttributeProto:
-    """A value as an attribute; booleans are integers in files."""
+    """Return a value as an attribute; booleans are integers in files."""
     if isinstance(value, bool):
         value = int(value)
     if row.type.element is AttributeType.FLOAT:
@@ -336,7 +336,7 @@ def _signature(model: onnx.ModelProto) -> dict[str, int]:
 
 
 def _without_literals(spec: OpSpec) -> Attributes:
-    """Tensors and graphs that the node must have."""
+    """Return tensors and graphs that the node must have."""
     if spec.op == "Constant":
         return {"value": _ones("value")}
     if spec.op == "If":
@@ -345,12 +345,12 @@ def _without_literals(spec: OpSpec) -> Attributes:
 
 
 def _ones(name: str) -> onnx.TensorProto:
-    """A small constant."""
+    """Return a small constant."""
     return helper.make_tensor(name, TensorProto.FLOAT, [2, 3], [1.0] * 6)
 
 
 def _branch(spec: OpSpec, name: str) -> onnx.GraphProto:
-    """A subgraph that yields a constant for each output of the node."""
+    """Return a subgraph that yields a constant for each output of the node."""
     outer = [tensor for row in spec.outputs for tensor in _tensor_names(row, ())]
     inner = [f"{name}_{tensor}" for tensor in outer]
     nodes = [helper.make_node("Constant", [], [each], value=_ones(each)) for each in inner]

@@ -31,7 +31,7 @@ SILENT = {"Conv", "If"}
 
 @cache
 def _sections() -> dict[str, list[str]]:
-    """Lines of each operator's section, without escapes and blank lines."""
+    """Return lines of each operator's section, without escapes and blank lines."""
     sections: dict[str, list[str]] = {}
     name = ""
     for line in LIST.read_text(encoding="utf-8").splitlines():
@@ -44,7 +44,7 @@ def _sections() -> dict[str, list[str]]:
 
 
 def _part(lines: list[str], title: str) -> list[str]:
-    """The lines under 【title】, up to the next title."""
+    """Return the lines under 【title】, up to the next title."""
     titles = (i for i, line in enumerate(lines) if line.startswith(f"【{title}"))
     start = next(titles, len(lines)) + 1
     end = next((i for i in range(start, len(lines)) if lines[i][0] in "【#"), len(lines))
@@ -111,5 +111,5 @@ def _same_numbers(spec: OpSpec) -> None:
 
 
 def spec_text(spec: OpSpec) -> str:
-    """The specification's file."""
+    """Return the specification's file."""
     return Path(spec.path).read_text(encoding="utf-8")

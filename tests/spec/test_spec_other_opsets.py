@@ -23,7 +23,7 @@ MEANINGS = {
 
 
 def _later(spec: OpSpec) -> Iterator[Any]:
-    """ONNX's definitions of an operator after the last listed opset."""
+    """Yield oNNX's definitions of an operator after the last listed opset."""
     opset = max(spec.opsets)
     for later in range(opset + 1, onnx.defs.onnx_opset_version() + 1):
         schema = onnx.defs.get_schema(spec.op, later)
@@ -44,7 +44,7 @@ def _cases() -> Iterator[Any]:
 
 
 def _rows() -> Iterator[tuple[OpSpec, Attribute]]:
-    """Attributes that none of the listed opsets has."""
+    """Yield attributes that none of the listed opsets has."""
     for spec in all_specs():
         for row in spec.attributes:
             if not spec.custom and not any(row.exists_at(opset) for opset in spec.opsets):

@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def refusal(path: Path, data: bytes = b"new") -> str:
-    """The message with which writing is refused."""
+    """Return the message with which writing is refused."""
     with pytest.raises(AtcError) as caught, atomic_write(path) as file:
         file.write(data)
     (finding,) = caught.value.diagnostics
@@ -138,7 +138,7 @@ def test_folder_that_takes_no_files_is_refused() -> None:
 
 
 def fail_with(number: int) -> Callable[..., NoReturn]:
-    """A function that fails as the system does."""
+    """Return a function that fails as the system does."""
 
     def fail(*_: object, **__: object) -> NoReturn:
         raise OSError(number, os.strerror(number))
@@ -181,7 +181,7 @@ def test_failing_end_is_refused_and_keeps_the_old_file(
 
 
 def script(body: str, path: Path) -> subprocess.Popen[str]:
-    """Another process that writes to `path`."""
+    """Return another process that writes to `path`."""
     head = "import resource, sys\nfrom pathlib import Path\nfrom atc_py.system.atomic_files import atomic_write\n"
     return subprocess.Popen(
         [sys.executable, "-c", f"{head}path = Path(sys.argv[1])\n{body}", str(path)],

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def refusal(path: Path, most: int = 1000) -> Diagnostic:
-    """With what a file is refused."""
+    """Return with what a file is refused."""
     with pytest.raises(AtcError) as caught:
         read_text(path, most)
     (found,) = caught.value.diagnostics

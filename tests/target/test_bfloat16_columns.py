@@ -23,7 +23,7 @@ def test_operator_with_both_floats_has_bfloat16(op: str, has: bool) -> None:
 
 
 def row_of(*columns: Column) -> TargetOp:
-    """An operator with `columns`."""
+    """Return an operator with `columns`."""
     return TargetOp("Made", (Operand("x"),), (Operand("y"),), Unit.VECTOR, "", columns=columns)
 
 

@@ -51,7 +51,7 @@ CASES = [
 
 
 def numbered(shape: tuple[int, ...], dtype: DType) -> NDArray[Any]:
-    """Elements that are nowhere zero, different as far as the dtype has so many."""
+    """Return elements that are nowhere zero, different as far as the dtype has so many."""
     bits = np.arange(1, 1 + int(np.prod(shape))).reshape(shape)
     if dtype is DType.BOOL:
         return np.ones(shape, np.bool_)
@@ -97,7 +97,7 @@ def test_unpacking_gives_back_what_was_packed(
 
 @st.composite
 def tensors(draw: st.DrawFn) -> tuple[NDArray[Any], Format, Storage]:
-    """A tensor of any bits with a storage that it can have."""
+    """Return a tensor of any bits with a storage that it can have."""
     dtype = draw(st.sampled_from([d for d in DType if d not in {DType.BOOL, DType.INT4}]))
     extent = st.integers(0, 4) | st.integers(15, 34)
     small = st.integers(1, 3)

@@ -17,7 +17,7 @@ __all__ = ["read_attributes"]
 
 
 def read_attributes(row: TargetOp, found: Mapping[str, OmAttribute]) -> dict[str, AttributeValue]:
-    """The attributes that `row` declares, from `found` or by default.
+    """Return the attributes that `row` declares, from `found` or by default.
 
     Raises:
         NodeError: one is not declared, is missing, or has the wrong type.
@@ -29,7 +29,7 @@ def read_attributes(row: TargetOp, found: Mapping[str, OmAttribute]) -> dict[str
 
 
 def _read(declared: Attribute, found: Mapping[str, OmAttribute]) -> AttributeValue:
-    """One attribute's value."""
+    """Return one attribute's value."""
     if declared.name in found:
         return _typed(declared, found[declared.name])
     if declared.default is None:
@@ -38,7 +38,7 @@ def _read(declared: Attribute, found: Mapping[str, OmAttribute]) -> AttributeVal
 
 
 def _typed(declared: Attribute, value: OmAttribute) -> AttributeValue:
-    """`value` in the type that the row declares."""
+    """Return `value` in the type that the row declares."""
     if isinstance(value, list):
         return _typed_list(declared, value)
     kind = declared.type
@@ -52,7 +52,7 @@ def _typed(declared: Attribute, value: OmAttribute) -> AttributeValue:
 
 
 def _typed_list(declared: Attribute, values: list[int | float]) -> AttributeValue:
-    """A list as a tuple of the declared type."""
+    """Return a list as a tuple of the declared type."""
     if declared.type == "ints" and all(type(value) is int for value in values):
         return tuple(int(value) for value in values)
     if declared.type == "floats":
@@ -61,7 +61,7 @@ def _typed_list(declared: Attribute, values: list[int | float]) -> AttributeValu
 
 
 def _dtype(name: str, text: str) -> DType:
-    """The dtype called `text`."""
+    """Return the dtype called `text`."""
     try:
         return DType.parse(text)
     except UnknownDTypeError as error:
@@ -69,5 +69,5 @@ def _dtype(name: str, text: str) -> DType:
 
 
 def _wrong_type(declared: Attribute, value: OmAttribute) -> NodeError:
-    """The error for a value of another type than the row declares."""
+    """Return the error for a value of another type than the row declares."""
     return NodeError(f"attribute {declared.name} must be {declared.type}, found {value!r}")

@@ -61,7 +61,7 @@ class SimBackend:
     def run(
         self, handle: DeviceModel, inputs: Mapping[str, NDArray[Any]]
     ) -> dict[str, NDArray[Any]]:
-        """The outputs for `inputs`, by name.
+        """Return the outputs for `inputs`, by name.
 
         Raises:
             AtcError: MISSING_RUN_INPUT, BAD_RUN_INPUT or DEVICE_FAILED.
@@ -69,7 +69,7 @@ class SimBackend:
         return self._own(handle).run(inputs)
 
     def profile(self, handle: DeviceModel) -> tuple[NodeProfile, ...]:
-        """The nodes of the last complete run in their order; empty before the first.
+        """Return the nodes of the last complete run in their order; empty before the first.
 
         Raises:
             AtcError: DEVICE_FAILED when the model is not loaded.
@@ -89,7 +89,7 @@ class SimBackend:
             raise DEVICE_FAILED.error("device 'sim' is not open", help="call open() first")
 
     def _own(self, handle: DeviceModel) -> SimModel | ExactModel:
-        """`handle` as one of the models that are loaded here."""
+        """Return `handle` as one of the models that are loaded here."""
         self._require_open()
         for model in self._models:
             if model is handle:

@@ -88,7 +88,7 @@ class Workspace(threading.local):
             raise MemoryError(f"{what} would take {format_size(nbytes)}, the limit is {limit}")
 
     def take(self, name: str, shape: Shape, dtype: DTypeLike) -> NDArray[Any]:
-        """An array with undefined contents, valid until this thread takes `name` again.
+        """Return an array with undefined contents, valid until this thread takes `name` again.
 
         Raises:
             MemoryError: it would be larger than the limit, or the system has no more.
@@ -173,14 +173,14 @@ class Call:
         return self.outputs[0]
 
     def input(self, position: int) -> NDArray[Any]:
-        """The input at `position`, which the type rule has found present."""
+        """Return the input at `position`, which the type rule has found present."""
         array = self.inputs[position]
         if array is None:
             raise ValueError(f"input {position} is absent")
         return array
 
     def optional(self, position: int) -> NDArray[Any] | None:
-        """The input at `position`, or None when it is absent."""
+        """Return the input at `position`, or None when it is absent."""
         return self.inputs[position] if position < len(self.inputs) else None
 
     @property
@@ -257,7 +257,7 @@ _GAP = 16
 
 
 def falls_together(length: int, dtype: DTypeLike) -> bool:
-    """Whether arrays of lines of `length` elements fall on the same places of a cache."""
+    """Return True if arrays of lines of `length` elements fall on the same places of a cache."""
     return length * np.dtype(dtype).itemsize % _PAGE == 0
 
 
@@ -321,13 +321,13 @@ def kernel(
 
 
 def kernels() -> Mapping[str, Kernel]:
-    """Every kernel, by operator."""
+    """Return every kernel, by operator."""
     _import_groups()
     return _KERNELS
 
 
 def find_kernel(op: str) -> Kernel | None:
-    """The kernel of `op`, or None."""
+    """Return the kernel of `op`, or None."""
     return kernels().get(op)
 
 

@@ -44,7 +44,7 @@ class TensorFacts:
 
     @property
     def is_open(self) -> bool:
-        """Whether only the run knows all extents."""
+        """True if only the run knows all extents."""
         return None in self.dims
 
     @property
@@ -66,7 +66,7 @@ class TensorFacts:
         return f"{self.dtype.value} {format_shape(self.dims)}"
 
     def may_be(self, other: TensorFacts) -> bool:
-        """Whether nothing that is known of both differs."""
+        """Return True if nothing that is known of both differs."""
         return (
             self.dtype is other.dtype
             and self.rank == other.rank
@@ -77,7 +77,7 @@ class TensorFacts:
         )
 
     def admits(self, other: TensorFacts) -> bool:
-        """Whether `other` has this dtype and, where they are known, these extents."""
+        """Return True if `other` has this dtype and, where they are known, these extents."""
         return (
             self.dtype is other.dtype
             and self.rank == other.rank
@@ -131,7 +131,7 @@ class NodeFacts:
         return facts
 
     def numbers_of(self, position: int, name: str) -> NDArray[Any]:
-        """Data of the input at `position`, which the operator reads as numbers.
+        """Return data of the input at `position`, which the operator reads as numbers.
 
         Raises:
             NodeError: it is absent.
@@ -147,27 +147,27 @@ class NodeFacts:
         return tuple(facts for facts in self.inputs if facts is not None)
 
     def integer(self, name: str) -> int:
-        """An attribute of type int."""
+        """Return an attribute of type int."""
         return cast("int", self.attributes[name])
 
     def number(self, name: str) -> float:
-        """An attribute of type float."""
+        """Return an attribute of type float."""
         return cast("float", self.attributes[name])
 
     def flag(self, name: str) -> bool:
-        """An attribute of type bool."""
+        """Return an attribute of type bool."""
         return cast("bool", self.attributes[name])
 
     def text(self, name: str) -> str:
-        """An attribute of type string."""
+        """Return an attribute of type string."""
         return cast("str", self.attributes[name])
 
     def dtype(self, name: str) -> DType:
-        """An attribute of type dtype."""
+        """Return an attribute of type dtype."""
         return cast("DType", self.attributes[name])
 
     def integers(self, name: str, count: int | None = None) -> tuple[int, ...]:
-        """An attribute of type ints, `count` long where that is given.
+        """Return an attribute of type ints, `count` long where that is given.
 
         Raises:
             NodeError: it has another length.

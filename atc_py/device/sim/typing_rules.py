@@ -23,18 +23,18 @@ __all__ = [
 
 
 def same_as_x(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """The output is as the first input."""
+    """Return the output is as the first input."""
     return (node.x,)
 
 
 def same_float_as_x(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """The output is as the first input, which must be of a float dtype."""
+    """Return the output is as the first input, which must be of a float dtype."""
     require_float(node.x)
     return (node.x,)
 
 
 def broadcast(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Two inputs of one dtype, broadcast against each other."""
+    """Return two inputs of one dtype, broadcast against each other."""
     one_dtype(node.present)
     try:
         shape = broadcast_shapes(node.required(0).shape, node.required(1).shape)
@@ -85,7 +85,7 @@ def require_rank(facts: TensorFacts, rank: int, name: str) -> None:
 
 
 def axes_of(axes: Iterable[int], rank: int) -> tuple[int, ...]:
-    """`axes` counted from the front.
+    """Return `axes` counted from the front.
 
     Raises:
         NodeError: one lies outside the rank, or two are the same.

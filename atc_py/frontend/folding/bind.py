@@ -56,7 +56,7 @@ def observe_inputs(
     shapes: Mapping[str, Shape],
     suggest: Callable[[], ShapeAdvice] | None = None,
 ) -> dict[str, ValueType]:
-    """Types of `inputs` as far as they are known, with the extents of `shapes`.
+    """Return types of `inputs` as far as they are known, with the extents of `shapes`.
 
     Args are those of `bind_inputs`.
 
@@ -119,7 +119,7 @@ class _Binder:
         self._advice: ShapeAdvice | None = None
 
     def bind(self, declared: DeclaredInput) -> ValueType:
-        """The type of one input; findings go to the sink."""
+        """Return the type of one input; findings go to the sink."""
         self.look_at(declared)
         if declared.kind:
             return ValueType(0, None)
@@ -235,7 +235,7 @@ class _Binder:
         return f'give --input-shape "{advice.text}" ({note})'
 
     def _suggestion(self) -> dict[str, Shape]:
-        """Shapes that fit the model, for all inputs that need one or were given one."""
+        """Return shapes that fit the model, for all inputs that need one or were given one."""
         wanted: dict[str, Shape] = {}
         for declared in self._inputs:
             dims = declared.dims

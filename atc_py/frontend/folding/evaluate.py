@@ -86,14 +86,14 @@ def can_evaluate(node: WorkNode) -> bool:
 
 
 def is_slow(node: WorkNode) -> bool:
-    """Whether the reference takes long for the node on more than SLOW_LIMIT bytes."""
+    """Return True if the reference takes long for the node on more than SLOW_LIMIT bytes."""
     return node.op_type in _SLOW
 
 
 def evaluate(
     node: WorkNode, arrays: Mapping[str, npt.NDArray[Any]], opsets: Mapping[str, int]
 ) -> dict[str, npt.NDArray[Any]] | None:
-    """The node's outputs by name; None where the reference cannot work them out.
+    """Return the node's outputs by name; None where the reference cannot work them out.
 
     Floats of 16 bits are float32 here: what is worked out of them step by step is rounded once, at
     its end, by whoever asks.
@@ -117,7 +117,7 @@ def evaluate(
 
 
 def _is_right_of(node: WorkNode, arrays: Mapping[str, npt.NDArray[Any]]) -> bool:
-    """Whether the reference works the node out as the device does, for these operands."""
+    """Return True if the reference works the node out as the device does, for these operands."""
     if node.op_type == "Cast":
         return _fits(node, arrays)
     if node.op_type == "ReduceL2":  # squares of integers wrap around in it, and so do their sums
@@ -128,12 +128,12 @@ def _is_right_of(node: WorkNode, arrays: Mapping[str, npt.NDArray[Any]]) -> bool
 
 
 def _is_float(array: npt.NDArray[Any]) -> bool:
-    """Whether `array` holds floats, numpy's own or others."""
+    """Return True if `array` holds floats, numpy's own or others."""
     return DType.from_numpy(array.dtype).is_float
 
 
 def _widened(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Floats of 16 bits as float32; other arrays as they are."""
+    """Return floats of 16 bits as float32; other arrays as they are."""
     is_half = _is_float(array) and array.dtype.itemsize == np.dtype(np.float16).itemsize
     return array.astype(np.float32) if is_half else array
 
@@ -170,7 +170,7 @@ def _run_reference(
 
 
 def _gather_elements(node: WorkNode, arrays: Mapping[str, npt.NDArray[Any]]) -> Sequence[object]:
-    """GatherElements, which the reference refuses for some shapes that ONNX allows.
+    """Return GatherElements, which the reference refuses for some shapes that ONNX allows.
 
     Raises:
         ValueError: the node breaks the rules of the operator.
@@ -187,7 +187,7 @@ def _gather_elements(node: WorkNode, arrays: Mapping[str, npt.NDArray[Any]]) -> 
 
 
 def _tensors(names: list[str], results: Sequence[object]) -> dict[str, npt.NDArray[Any]] | None:
-    """`results` by name where all of them are tensors that this compiler can hold."""
+    """Return `results` by name where all of them are tensors that this compiler can hold."""
     found: dict[str, npt.NDArray[Any]] = {}
     for name, result in zip(names, results, strict=True):
         if not isinstance(result, (np.ndarray, np.generic)):

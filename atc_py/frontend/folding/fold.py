@@ -121,7 +121,7 @@ class _Folder:
         self._too_large: dict[WorkNode, AtcError] = {}
 
     def fold(self) -> bool:
-        """One walk over the nodes; whether anything folded."""
+        """Return one walk over the nodes; whether anything folded."""
         graph = self._graph
         changed = False
         for node in graph.nodes:
@@ -135,7 +135,7 @@ class _Folder:
         return changed or inlined
 
     def fold_leniently(self) -> list[Diagnostic]:
-        """One walk over the nodes; what is wrong with branches that would be taken."""
+        """Return one walk over the nodes; what is wrong with branches that would be taken."""
         try:
             self.fold()
         except AtcError as error:
@@ -152,7 +152,7 @@ class _Folder:
         return sink.errors
 
     def _try(self, node: WorkNode) -> dict[str, ConstData] | None:
-        """The node's outputs as constants, or None."""
+        """Return the node's outputs as constants, or None."""
         if node.domain or node in self._given_up or node in self._graph.unsound:
             return None
         if node.op_type in self._held:
@@ -175,7 +175,7 @@ class _Folder:
         return results
 
     def _fold(self, node: WorkNode) -> dict[str, ConstData] | None:
-        """The outputs of a node whose inputs are all constants."""
+        """Return the outputs of a node whose inputs are all constants."""
         name = next(node.writes, "")
         if node.op_type == "Constant":
             const = self._constant(node)
@@ -207,7 +207,7 @@ class _Folder:
             )
 
     def _fold_shape(self, node: WorkNode) -> dict[str, ConstData] | None:
-        """Shape or Size of a value whose shape is known, whether or not its data is."""
+        """Return shape or Size of a value whose shape is known, whether or not its data is."""
         shape = self._graph.static_shape(node.inputs[0]) if node.inputs else None
         if shape is None:
             return None
@@ -238,7 +238,7 @@ class _Folder:
         return None
 
     def _constant_of_shape(self, node: WorkNode) -> ConstData | None:
-        """One value over the shape that the input gives, however large."""
+        """Return one value over the shape that the input gives, however large."""
         shape = ints_of(self._graph.consts.get(node.inputs[0]) if node.inputs else None)
         if shape is None or len(shape) > MAX_RANK or any(extent < 0 for extent in shape):
             return None
@@ -255,7 +255,7 @@ class _Folder:
         return SplatConst(bool(value) if dtype is DType.BOOL else value, dtype, shape)
 
     def _by_reference(self, node: WorkNode) -> dict[str, ConstData] | None:
-        """The node's outputs as ONNX's reference works them out."""
+        """Return the node's outputs as ONNX's reference works them out."""
         consts = {name: self._graph.consts[name] for name in node.reads}
         size = sum(element_count(c.shape) * c.dtype.itemsize for c in consts.values())
         if size > self._limit or not can_evaluate(node):
@@ -311,7 +311,7 @@ _VALUE_ATTRIBUTES = {
 
 
 def _bytes_of(types: Mapping[str, ValueType]) -> int:
-    """Bytes of the largest of some values, as far as their types are known."""
+    """Return bytes of the largest of some values, as far as their types are known."""
     known = ((dtype_of_element(each.element), each.shape) for each in types.values())
     return max(
         (element_count(shape) * dtype.itemsize for dtype, shape in known if dtype and shape),
@@ -320,7 +320,7 @@ def _bytes_of(types: Mapping[str, ValueType]) -> int:
 
 
 def _bytes_held(const: ConstData) -> int:
-    """Bytes that a constant takes; those that stay in a file take none."""
+    """Return bytes that a constant takes; those that stay in a file take none."""
     if not isinstance(const, DenseConst | SplatConst):
         return 0
     return element_count(const.shape) * const.dtype.itemsize
@@ -336,7 +336,7 @@ def _in_promised_half(array: npt.NDArray[Any], known: ValueType | None) -> npt.N
 
 
 def _agrees(const: ConstData, known: ValueType | None) -> bool:
-    """Whether a result is of the type that inference promised."""
+    """Return True if a result is of the type that inference promised."""
     if known is None or dtype_of_element(known.element) is not const.dtype:
         return False
     return known.shape is None or known.shape == const.shape

@@ -21,7 +21,7 @@ Fold: TypeAlias = "Callable[[Sequence[ConstData | None], Attributes], ConstData 
 
 
 def reshaped(const: ConstData, shape: Shape) -> ConstData:
-    """`const` under another shape of as many elements; no data is read."""
+    """Return `const` under another shape of as many elements; no data is read."""
     if shape == const.shape:
         return const
     if isinstance(const, SplatConst):
@@ -34,7 +34,7 @@ def reshaped(const: ConstData, shape: Shape) -> ConstData:
 
 
 def ints_of(const: ConstData | None) -> tuple[int, ...] | None:
-    """The numbers of a constant list of extents or axes; None where it is none."""
+    """Return the numbers of a constant list of extents or axes; None where it is none."""
     if const is None or len(const.shape) > 1 or not const.dtype.is_integer:
         return None
     if element_count(const.shape) > MAX_RANK:
@@ -43,12 +43,12 @@ def ints_of(const: ConstData | None) -> tuple[int, ...] | None:
 
 
 def _identity(inputs: Sequence[ConstData | None], _: Attributes) -> ConstData | None:
-    """Y = X."""
+    """Return y = X."""
     return inputs[0]
 
 
 def _reshape(inputs: Sequence[ConstData | None], attributes: Attributes) -> ConstData | None:
-    """Extent 0 keeps the input's (unless allowzero), -1 takes what is left."""
+    """Return extent 0 keeps the input's (unless allowzero), -1 takes what is left."""
     wanted = _listed(inputs, attributes, "shape")
     if inputs[0] is None or wanted is None:
         return None
@@ -67,7 +67,7 @@ def _reshape(inputs: Sequence[ConstData | None], attributes: Attributes) -> Cons
 
 
 def _flatten(inputs: Sequence[ConstData | None], attributes: Attributes) -> ConstData | None:
-    """A matrix whose rows run over the axes before `axis`."""
+    """Return a matrix whose rows run over the axes before `axis`."""
     axis = attributes.get("axis", 1)
     if inputs[0] is None or not isinstance(axis, int):
         return None
@@ -79,7 +79,7 @@ def _flatten(inputs: Sequence[ConstData | None], attributes: Attributes) -> Cons
 
 
 def _squeeze(inputs: Sequence[ConstData | None], attributes: Attributes) -> ConstData | None:
-    """The given axes of extent 1 taken out, or all of them."""
+    """Return the given axes of extent 1 taken out, or all of them."""
     if inputs[0] is None:
         return None
     shape = inputs[0].shape
@@ -94,7 +94,7 @@ def _squeeze(inputs: Sequence[ConstData | None], attributes: Attributes) -> Cons
 
 
 def _unsqueeze(inputs: Sequence[ConstData | None], attributes: Attributes) -> ConstData | None:
-    """Axes of extent 1 put in; they are counted in the result."""
+    """Return axes of extent 1 put in; they are counted in the result."""
     wanted = _listed(inputs, attributes, "axes")
     if inputs[0] is None or wanted is None:
         return None
@@ -107,7 +107,7 @@ def _unsqueeze(inputs: Sequence[ConstData | None], attributes: Attributes) -> Co
 
 
 def _transpose(inputs: Sequence[ConstData | None], attributes: Attributes) -> ConstData | None:
-    """Axes in another order, worked out when the constant is read."""
+    """Return axes in another order, worked out when the constant is read."""
     const = inputs[0]
     if const is None:
         return None
@@ -140,7 +140,7 @@ VIEW_FOLDS: dict[str, Fold] = {
 def _listed(
     inputs: Sequence[ConstData | None], attributes: Attributes, name: str
 ) -> tuple[int, ...] | None:
-    """Numbers that newer opsets take as the second input and older ones as an attribute."""
+    """Return numbers that newer opsets take as the second input and older ones as an attribute."""
     if len(inputs) > 1:
         return ints_of(inputs[1])
     found = attributes.get(name)
@@ -148,7 +148,7 @@ def _listed(
 
 
 def _axes(axes: tuple[int, ...] | None, rank: int) -> set[int] | None:
-    """Axes counted from the front; None where one is out of range or stands twice."""
+    """Return axes counted from the front; None where one is out of range or stands twice."""
     if axes is None:
         return None
     try:
@@ -159,7 +159,7 @@ def _axes(axes: tuple[int, ...] | None, rank: int) -> set[int] | None:
 
 
 def _checked(const: ConstData, shape: Shape) -> ConstData | None:
-    """`const` under `shape` where that has as many elements and not too many axes."""
+    """Return `const` under `shape` where that has as many elements and not too many axes."""
     if (
         len(shape) > MAX_RANK
         or any(extent < 0 for extent in shape)

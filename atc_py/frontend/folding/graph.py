@@ -111,12 +111,12 @@ class WorkNode:
 
     @property
     def holds_graphs(self) -> bool:
-        """Whether it is one of ONNX's operators that choose or repeat graphs at run time."""
+        """True if it is one of ONNX's operators that choose or repeat graphs at run time."""
         return not self.domain and self.op_type in _HOLDING_GRAPHS
 
     @property
     def is_if(self) -> bool:
-        """Whether it is ONNX's If."""
+        """True if it is ONNX's If."""
         return not self.domain and self.op_type == "If"
 
     @property
@@ -168,11 +168,11 @@ class WorkGraph:
 
     @property
     def may_run(self) -> bool:
-        """Whether the whole graph may be inferred once more."""
+        """True if the whole graph may be inferred once more."""
         return self.runs < _FEWEST_RUNS or self.runs * len(self.nodes) <= VISITS
 
     def used_names(self) -> set[str]:
-        """Names that nodes or the graph's outputs need."""
+        """Return names that nodes or the graph's outputs need."""
         used = set(self.outputs)
         for node in self.nodes:
             used.update(node.reads)
@@ -190,7 +190,7 @@ class WorkGraph:
         self.consts = {name: const for name, const in self.consts.items() if name in needed}
 
     def static_shape(self, name: str) -> Shape | None:
-        """The shape of the value called `name` where it is known."""
+        """Return the shape of the value called `name` where it is known."""
         if name in self.consts:
             return self.consts[name].shape
         known = self.types.get(name) or self.inputs.get(name) or self.foreign.get(name)
@@ -198,7 +198,7 @@ class WorkGraph:
 
 
 def make_nodes(proto: GraphProto, opsets: Mapping[str, int], path: Path) -> list[WorkNode]:
-    """The nodes of `proto`, in the file's order.
+    """Return the nodes of `proto`, in the file's order.
 
     Raises:
         AtcError: NOT_ONNX for names that are not text.
@@ -207,7 +207,7 @@ def make_nodes(proto: GraphProto, opsets: Mapping[str, int], path: Path) -> list
 
 
 def inner_nodes(proto: GraphProto, outer: WorkNode, opsets: Mapping[str, int]) -> list[WorkNode]:
-    """The nodes of a subgraph of `outer`; they stand where `outer` stands.
+    """Return the nodes of a subgraph of `outer`; they stand where `outer` stands.
 
     Raises:
         AtcError: NOT_ONNX for names that are not text.
@@ -217,7 +217,7 @@ def inner_nodes(proto: GraphProto, outer: WorkNode, opsets: Mapping[str, int]) -
 
 
 def _node(index: int, proto: NodeProto, opsets: Mapping[str, int], path: Path) -> WorkNode:
-    """One node of the file."""
+    """Return one node of the file."""
     anywhere = Place(file=str(path), node=index)
     name, op_type = text_of(proto.name, anywhere), text_of(proto.op_type, anywhere)
     place = Place(file=str(path), node=index, node_name=name, op_type=op_type)
@@ -240,12 +240,12 @@ def _node(index: int, proto: NodeProto, opsets: Mapping[str, int], path: Path) -
 
 
 def normal_domain(domain: str) -> str:
-    """`domain`, with "" for both names of ONNX's own."""
+    """Return `domain`, with "" for both names of ONNX's own."""
     return "" if domain == "ai.onnx" else domain
 
 
 def subgraphs(node: NodeProto) -> Iterator[GraphProto]:
-    """The graphs among a node's attributes."""
+    """Yield the graphs among a node's attributes."""
     for attribute in node.attribute:
         if attribute.HasField("g"):
             yield attribute.g
@@ -253,7 +253,7 @@ def subgraphs(node: NodeProto) -> Iterator[GraphProto]:
 
 
 def _captured(graph: GraphProto, place: Place) -> Iterator[str]:
-    """Names that `graph` uses and does not define."""
+    """Yield names that `graph` uses and does not define."""
     defined = {value.name for value in (*graph.input, *graph.initializer)}
     for node in graph.node:
         defined.update(node.output)

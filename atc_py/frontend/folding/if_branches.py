@@ -95,7 +95,7 @@ class _BranchWalk:
         self._used: set[str] = set()
 
     def fold(self) -> FoldedGraph:
-        """The graph, folded."""
+        """Return the graph, folded."""
         faults = self._fold()
         foldings = 1
         while self._walk(carrying=foldings >= _FOLDINGS) or self._news:
@@ -153,7 +153,7 @@ class _BranchWalk:
 def _look_into(
     graph: WorkGraph, node: WorkNode, tensors: TensorReader, limit: int
 ) -> tuple[tuple[Branch, ...], list[Diagnostic]]:
-    """The branches of a node, and what is wrong with them."""
+    """Return the branches of a node, and what is wrong with them."""
     found: list[Branch] = []
     faults: list[Diagnostic] = []
     for name, proto in _graphs(node):
@@ -168,7 +168,7 @@ def _look_into(
 
 
 def _graphs(node: WorkNode) -> Iterator[tuple[str, GraphProto]]:
-    """The branches of a node by the attributes that hold them."""
+    """Yield the branches of a node by the attributes that hold them."""
     for attribute in node.proto.attribute:
         if attribute.HasField("g"):
             yield attribute.name, attribute.g
@@ -181,7 +181,7 @@ def _fold_branch(
     tensors: TensorReader,
     limit: int,
 ) -> FoldedGraph:
-    """One branch, given what is known around it.
+    """Return one branch, given what is known around it.
 
     Args:
         outer: the graph around it.
@@ -236,12 +236,12 @@ def _refuse_inputs(
 
 
 def _captured_consts(outer: WorkGraph, node: WorkNode) -> dict[str, ConstData]:
-    """The constants around a branch that it uses."""
+    """Return the constants around a branch that it uses."""
     return {name: outer.consts[name] for name in node.captured if name in outer.consts}
 
 
 def _handed_out(node: WorkNode, branches: tuple[Branch, ...]) -> dict[str, ValueType]:
-    """Types of what an If node hands out, as far as both branches agree."""
+    """Return types of what an If node hands out, as far as both branches agree."""
     told: dict[str, ValueType] = {}
     for position, name in enumerate(node.outputs):
         types = [_output_type(branch, position) for branch in branches]

@@ -54,7 +54,7 @@ def inline_branches(graph: WorkGraph, tensors: TensorReader) -> bool:
 
 
 def _branch(graph: WorkGraph, node: WorkNode) -> GraphProto | None:
-    """The branch that `node` takes where that is known."""
+    """Return the branch that `node` takes where that is known."""
     condition = graph.consts.get(node.inputs[0]) if node.inputs else None
     if node.op_type != "If" or node.domain or condition is None:
         return None
@@ -68,19 +68,19 @@ def _branch(graph: WorkGraph, node: WorkNode) -> GraphProto | None:
 
 
 def _defined(branch: GraphProto) -> list[str]:
-    """The names that a branch defines."""
+    """Return the names that a branch defines."""
     names = [tensor.name for tensor in branch.initializer]
     return names + [name for node in branch.node for name in node.output if name]
 
 
 def _is_apart(branch: GraphProto, taken: set[str]) -> bool:
-    """Whether the branch's names are its own, as ONNX demands."""
+    """Return True if the branch's names are its own, as ONNX demands."""
     names = _defined(branch)
     return len(set(names)) == len(names) and taken.isdisjoint(names)
 
 
 def _constants(branch: GraphProto, node: WorkNode, tensors: TensorReader) -> dict[str, ConstData]:
-    """The branch's initializers."""
+    """Return the branch's initializers."""
     return {
         text_of(tensor.name, node.place): tensors.const(tensor, node.place)
         for tensor in branch.initializer
@@ -88,7 +88,7 @@ def _constants(branch: GraphProto, node: WorkNode, tensors: TensorReader) -> dic
 
 
 def _hand_out(branch: GraphProto, node: WorkNode, graph: WorkGraph) -> list[WorkNode]:
-    """Nodes that give the branch's results the names of the If node's."""
+    """Return nodes that give the branch's results the names of the If node's."""
     copies = onnx.GraphProto()
     for result, name in zip(branch.output, node.outputs, strict=True):
         if name:

@@ -29,7 +29,7 @@ __all__ = [
 
 
 def read_attributes(node: WorkNode, tensors: TensorReader, sink: Sink) -> dict[str, SourceAttr]:
-    """The attributes that the file sets on `node`, by name; findings go to `sink`.
+    """Return the attributes that the file sets on `node`, by name; findings go to `sink`.
 
     BAD_MODEL for attributes set twice or of a type that has no plain form, UNSUPPORTED_FORM for
     subgraphs, BAD_TENSOR and the codes of external data for tensors. The branches of an If are
@@ -67,7 +67,7 @@ def seen_attributes(node: WorkNode, tensors: TensorReader) -> dict[str, SourceAt
 
 
 def numeric_attributes(node: WorkNode) -> dict[str, SourceAttr]:
-    """The attributes that are numbers or lists of numbers; the others are left out."""
+    """Return the attributes that are numbers or lists of numbers; the others are left out."""
     return {
         attribute.name: _SIMPLE[attribute.type](attribute)
         for attribute in node.proto.attribute
@@ -98,7 +98,7 @@ def _try_attribute(
 
 
 def _value(attribute: AttributeProto, name: str, tensors: TensorReader, place: Place) -> SourceAttr:
-    """One attribute."""
+    """Return one attribute."""
     if attribute.ref_attr_name:
         message = f"the attribute {name!r} refers to one of a function, outside any function"
         raise BAD_MODEL.error(message, place=place)

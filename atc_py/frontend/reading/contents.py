@@ -109,7 +109,7 @@ class _Locator:
         self.contents.weight_bytes += element_count(const.shape) * const.dtype.itemsize
 
     def _const(self, tensor: TensorProto, place: Place) -> ConstData | None:
-        """The tensor as a constant, or None after a finding."""
+        """Return the tensor as a constant, or None after a finding."""
         try:
             return self._tensors.const(tensor, place)
         except AtcError as error:
@@ -117,7 +117,7 @@ class _Locator:
             return None
 
     def _foreign_shape(self, tensor: TensorProto, place: Place) -> tuple[int, ...] | None:
-        """The shape of a tensor whose data is not looked at."""
+        """Return the shape of a tensor whose data is not looked at."""
         try:
             return tensor_shape(tensor, place)
         except AtcError as error:

@@ -42,7 +42,7 @@ class DeclaredInput:
         return "x".join(str(dim) or "?" for dim in self.dims) or "scalar"
 
     def fits(self, shape: Shape) -> bool:
-        """Whether `shape` agrees with what is declared."""
+        """Return True if `shape` agrees with what is declared."""
         if self.dims is None:
             return True
         return len(self.dims) == len(shape) and all(
@@ -52,7 +52,7 @@ class DeclaredInput:
 
 
 def declared_input(value: ValueInfoProto, place: Place) -> DeclaredInput:
-    """`value` as a graph input; negative extents, which some exporters write, are open.
+    """Return `value` as a graph input; negative extents, which some exporters write, are open.
 
     Raises:
         AtcError: NOT_ONNX for a name that is not text.

@@ -57,7 +57,7 @@ class ExternalFiles:
         return Stretch(file, start, size)
 
     def _file(self, location: str, place: Place) -> MappedFile:
-        """The weight file called `location`, mapped."""
+        """Return the weight file called `location`, mapped."""
         path = self._inside(location, place)
         if path not in self._files:
             try:
@@ -68,7 +68,7 @@ class ExternalFiles:
         return self._files[path]
 
     def _inside(self, location: str, place: Place) -> Path:
-        """The path of `location`, which must lie in the model's folder, links followed."""
+        """Return the path of `location`, which must lie in the model's folder, links followed."""
         if "\0" in location:
             raise BAD_TENSOR.error("the location of external data holds a NUL byte", place=place)
         path = self._folder / location
@@ -89,7 +89,7 @@ class ExternalFiles:
 
 
 def number_entry(entries: Mapping[str, str], key: str, default: int, place: Place) -> int:
-    """The whole number under `key`."""
+    """Return the whole number under `key`."""
     text = entries.get(key)
     if text is None:
         return default

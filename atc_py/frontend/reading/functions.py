@@ -45,7 +45,7 @@ class _Size(NamedTuple):
 
 
 def inline_functions(model: ModelProto, path: Path) -> ModelProto:
-    """The model with the functions that it defines put in where they are called.
+    """Return the model with the functions that it defines put in where they are called.
 
     Raises:
         AtcError: BAD_MODEL where a function calls itself, where calls would come to more than the
@@ -92,7 +92,7 @@ def _check_sizes(model: ModelProto, place: Place) -> None:
 
 
 def _with_calls(own: _Size, calls: Counter[_Key], sizes: Mapping[_Key, _Size]) -> _Size:
-    """A size with that of everything that is called."""
+    """Return a size with that of everything that is called."""
     nodes, total, depth = own
     for key, count in calls.items():
         called = sizes.get(key)
@@ -119,6 +119,6 @@ def _calls(nodes: Iterable[NodeProto]) -> Iterator[_Key]:
 
 
 def _about(number: int) -> str:
-    """A number in digits, or its order of magnitude where it has many."""
+    """Return a number in digits, or its order of magnitude where it has many."""
     text = str(number)
     return text if len(text) <= 15 else f"1e{len(text) - 1}"  # noqa: PLR2004

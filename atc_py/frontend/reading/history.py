@@ -40,7 +40,7 @@ class OnnxHistory:
         return tuple(sorted({schema.name for schema in every if not schema.domain}))
 
     def at(self, op_type: str, opset: int) -> OperatorSchema | None:
-        """The definition in force at an opset of ONNX's own domain, or None.
+        """Return the definition in force at an opset of ONNX's own domain, or None.
 
         From the opset on that deprecates an operator it is that of the deprecation.
         """
@@ -48,7 +48,7 @@ class OnnxHistory:
         return older[-1] if older else None
 
     def versions(self, op_type: str) -> tuple[OperatorSchema, ...]:
-        """Every version, oldest first; empty for an operator that ONNX does not have."""
+        """Return every version, oldest first; empty for an operator that ONNX does not have."""
         if op_type not in self._versions:
             found = [_schema(each) for each in _definitions(op_type)]
             if not found:  # names come from files: those that mean nothing are not kept
@@ -59,12 +59,12 @@ class OnnxHistory:
 
 @cache
 def history() -> OnnxHistory:
-    """The operators of the installed onnx."""
+    """Return the operators of the installed onnx."""
     return OnnxHistory()
 
 
 def _definitions(op_type: str) -> Sequence[Any]:
-    """The definitions that onnx has of an operator, oldest first."""
+    """Return the definitions that onnx has of an operator, oldest first."""
     import onnx
 
     found: list[Any] = []
@@ -79,7 +79,7 @@ def _definitions(op_type: str) -> Sequence[Any]:
 
 
 def _schema(definition: Any) -> OperatorSchema:
-    """A definition of onnx as a plain value."""
+    """Return a definition of onnx as a plain value."""
     rows = (_attribute(each) for each in definition.attributes.values())
     return OperatorSchema(
         op=definition.name,
@@ -93,7 +93,7 @@ def _schema(definition: Any) -> OperatorSchema:
 
 
 def _parameters(formal: Iterable[Any]) -> tuple[FormalParameter, ...]:
-    """Inputs or outputs."""
+    """Return inputs or outputs."""
     return tuple(
         FormalParameter(
             name=each.name,
@@ -107,7 +107,7 @@ def _parameters(formal: Iterable[Any]) -> tuple[FormalParameter, ...]:
 
 
 def _element(text: str) -> str:
-    """`float32` of `tensor(float)`; types of other things than tensors stay ONNX's text."""
+    """Return `float32` of `tensor(float)`; types of other things than tensors stay ONNX's text."""
     if not text.startswith("tensor("):
         return text
     element = text[len("tensor(") : -1]
@@ -115,12 +115,12 @@ def _element(text: str) -> str:
 
 
 def _attribute(row: Any) -> AttributeSchema:
-    """An attribute."""
+    """Return an attribute."""
     return AttributeSchema(row.name, row.type.name.lower(), row.required, _default(row))
 
 
 def _default(row: Any) -> Default | None:
-    """An attribute's default; None where there is none, or one without a literal form."""
+    """Return an attribute's default; None where there is none, or one without a literal form."""
     import onnx
 
     if not row.default_value.name:

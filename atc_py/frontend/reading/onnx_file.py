@@ -101,7 +101,7 @@ class OnnxFile:
         quant_bias: QuantBias | None = None,
         suggest: Callable[[], ShapeAdvice] | None = None,
     ) -> FoldedModel:
-        """The model with static inputs, inferred types and folded constants.
+        """Return the model with static inputs, inferred types and folded constants.
 
         Args:
             input_shapes: extents of inputs that the model leaves open, by name.
@@ -159,7 +159,7 @@ class OnnxFile:
     def graph(
         self, inputs: dict[str, ValueType], convention: BiasConvention | None = None
     ) -> WorkGraph:
-        """A working graph of the file, its inputs of the types given.
+        """Return a working graph of the file, its inputs of the types given.
 
         Args:
             inputs: types by name.

@@ -49,7 +49,7 @@ _FIRST_IR_WITH_OPSETS = 3
 
 
 def read_model(path: Path, *, lenient: bool = False) -> OnnxFile:
-    """The model in the file at `path`; its weights stay where they are.
+    """Return the model in the file at `path`; its weights stay where they are.
 
     Args:
         path: the file.
@@ -77,7 +77,7 @@ def read_model(path: Path, *, lenient: bool = False) -> OnnxFile:
 def _located(
     model: onnx.ModelProto, tensors: TensorReader, path: Path, file_nodes: int
 ) -> OnnxFile:
-    """The model with its tensors located, and what it breaks of ONNX's structural rules."""
+    """Return the model with its tensors located, and what it breaks of ONNX's structural rules."""
     place = Place(file=str(path))
     opsets = _opsets(model, path)
     contents = locate_contents(model.graph, tensors, path)
@@ -113,7 +113,7 @@ def _located(
 
 
 def _sorted(nodes: list[WorkNode], sink: Sink) -> list[WorkNode]:
-    """`nodes` with producers first.
+    """Return `nodes` with producers first.
 
     Raises:
         AtcError: BAD_MODEL where they cannot be ordered; what was found before may be the reason,
@@ -126,19 +126,19 @@ def _sorted(nodes: list[WorkNode], sink: Sink) -> list[WorkNode]:
 
 
 def _declared_types(graph: onnx.GraphProto) -> dict[str, ValueType]:
-    """The types that the file itself states for what its nodes compute."""
+    """Return the types that the file itself states for what its nodes compute."""
     stated = ((value.name, type_of_proto(value.type)) for value in _stated(graph))
     return {name: known for name, known in stated if known is not None}
 
 
 def _stated(graph: onnx.GraphProto) -> Iterator[onnx.ValueInfoProto]:
-    """The values whose types the file states, outputs last."""
+    """Yield the values whose types the file states, outputs last."""
     yield from graph.value_info
     yield from graph.output
 
 
 def _slim(file: MappedFile, path: Path) -> Slimmed:
-    """The file without its large tensors."""
+    """Return the file without its large tensors."""
     if not file.size:
         raise NOT_ONNX.error("the file is empty", place=Place(file=str(path)))
     if file.data[: len(_HUAWEI)] == _HUAWEI:
@@ -162,7 +162,7 @@ def _slim(file: MappedFile, path: Path) -> Slimmed:
 
 
 def _parse(data: bytes, path: Path) -> onnx.ModelProto:
-    """The model whose bytes are `data`."""
+    """Return the model whose bytes are `data`."""
     place = Place(file=str(path))
     try:
         model: onnx.ModelProto = onnx.ModelProto.FromString(data)
@@ -178,7 +178,7 @@ def _parse(data: bytes, path: Path) -> onnx.ModelProto:
 
 
 def _opsets(model: onnx.ModelProto, path: Path) -> dict[str, int]:
-    """The imported version of each domain."""
+    """Return the imported version of each domain."""
     place = Place(file=str(path))
     if model.ir_version < _FIRST_IR_WITH_OPSETS and not model.opset_import:
         return {"": 1}

@@ -111,7 +111,7 @@ def type_contradiction(node: WorkNode, dtypes: Sequence[DType | None]) -> str | 
 
 
 def is_optional_output(node: WorkNode, position: int) -> bool:
-    """Whether ONNX lets a node leave out its output at `position`."""
+    """Return True if ONNX lets a node leave out its output at `position`."""
     schema = node.schema
     if schema is None or position >= len(schema.outputs):
         return False
@@ -120,7 +120,7 @@ def is_optional_output(node: WorkNode, position: int) -> bool:
 
 @lru_cache(maxsize=1024)
 def _signature(op_type: str, opset: int) -> _Signature | None:
-    """The signature in force at an opset, or None; asking onnx for it takes long."""
+    """Return the signature in force at an opset, or None; asking onnx for it takes long."""
     try:
         schema = onnx.defs.get_schema(op_type, opset)
     except onnx.defs.SchemaError:
@@ -142,7 +142,7 @@ def _signature(op_type: str, opset: int) -> _Signature | None:
 
 
 def _attribute_type(kind: onnx.defs.OpSchema.AttrType) -> int:
-    """The number that files write for an attribute's type."""
+    """Return the number that files write for an attribute's type."""
     number: int = onnx.AttributeProto.AttributeType.Value(str(kind).rpartition(".")[2])
     return number
 
@@ -157,7 +157,7 @@ def _range(fewest: int, most: int) -> str:
 def _wrong_type(
     node: WorkNode, signature: _Signature, attribute: onnx.AttributeProto
 ) -> Diagnostic:
-    """The finding for an attribute of another type than defined."""
+    """Return the finding for an attribute of another type than defined."""
     wanted = attribute_type_name(signature.attributes[attribute.name])
     found = attribute_type_name(attribute.type)
     message = f"the attribute {attribute.name!r} is of type {found}, ONNX defines {wanted}"
@@ -165,7 +165,7 @@ def _wrong_type(
 
 
 def _unknown_attribute(node: WorkNode, signature: _Signature, name: str) -> Diagnostic:
-    """The finding for an attribute."""
+    """Return the finding for an attribute."""
     near = nearest(name, signature.attributes, 2)
     known = ", ".join(sorted(signature.attributes)) or "none"
     hint = f"did you mean {' or '.join(near)}?" if near else f"its attributes are {known}"

@@ -22,7 +22,7 @@ __all__ = ["read_tensor"]
 
 
 def read_tensor(path: Path) -> npt.NDArray[Any]:
-    """The array in the TensorProto file at `path`.
+    """Return the array in the TensorProto file at `path`.
 
     Raises:
         AtcError: FILE_NOT_FOUND, FILE_UNREADABLE, MEMORY_LIMIT, or BAD_DATA_FILE for a file that holds

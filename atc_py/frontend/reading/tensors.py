@@ -91,17 +91,17 @@ def size_complaint(element: int, shape: Shape | None) -> str | None:
 
 
 def dtype_of_element(number: int) -> DType | None:
-    """The dtype that ONNX numbers so, or None where this compiler has none."""
+    """Return the dtype that ONNX numbers so, or None where this compiler has none."""
     return _ELEMENTS.get(number)
 
 
 def element_of_dtype(dtype: DType) -> int:
-    """ONNX's number of `dtype`."""
+    """Return oNNX's number of `dtype`."""
     return _NUMBERS[dtype]
 
 
 def element_name(number: int) -> str:
-    """The element type with that number: as a dtype here, or else as ONNX calls it."""
+    """Return the element type with that number: as a dtype here, or else as ONNX calls it."""
     dtype = dtype_of_element(number)
     if dtype is not None:
         return dtype.value
@@ -123,7 +123,7 @@ def output_fault(graph: WorkGraph, name: str, dtype: DType) -> Diagnostic | None
 
 
 def tensor_shape(tensor: TensorProto, place: Place) -> Shape:
-    """The tensor's extents.
+    """Return the tensor's extents.
 
     Raises:
         AtcError: BAD_TENSOR where one is negative, where there are more than MAX_RANK, or where
@@ -143,7 +143,7 @@ def tensor_shape(tensor: TensorProto, place: Place) -> Shape:
 
 
 def decode_inline(tensor: TensorProto, place: Place) -> npt.NDArray[Any]:
-    """The array whose data stands in the message itself.
+    """Return the array whose data stands in the message itself.
 
     Raises:
         AtcError: BAD_TENSOR for a dtype that is not supported, or data that does not fit it or
@@ -184,7 +184,7 @@ class TensorReader:
         self._external = external
 
     def const(self, tensor: TensorProto, place: Place) -> ConstData:
-        """The tensor as a constant; large data stays in its file.
+        """Return the tensor as a constant; large data stays in its file.
 
         Raises:
             AtcError: BAD_TENSOR, EXTERNAL_DATA_MISSING or EXTERNAL_DATA_OUTSIDE.
@@ -220,7 +220,7 @@ class TensorReader:
         return Elsewhere(CutField.RAW_DATA, stretch)
 
     def _cut(self, tensor: TensorProto, entries: int, marker: str, place: Place) -> ConstData:
-        """The tensor whose data was cut out of the model's file."""
+        """Return the tensor whose data was cut out of the model's file."""
         dtype, shape = _type_of(tensor, place)
         cut = self._slimmed.cuts[int(marker.removeprefix(self._slimmed.token))]
         if entries > 1 or _has_inline_data(tensor):
@@ -234,7 +234,7 @@ class TensorReader:
 
 
 def _type_of(tensor: TensorProto, place: Place) -> tuple[DType, Shape]:
-    """Dtype and shape of a tensor that this compiler can hold."""
+    """Return dtype and shape of a tensor that this compiler can hold."""
     dtype = dtype_of_element(tensor.data_type)
     if dtype is None:
         name = element_name(tensor.data_type)
@@ -253,7 +253,7 @@ def _stored_bytes(tensor: TensorProto, entries: Mapping[str, str], place: Place)
 
 
 def _has_inline_data(tensor: TensorProto) -> bool:
-    """Whether data stands in the message itself."""
+    """Return True if data stands in the message itself."""
     fields = {*_FIELDS.values(), "int32_data", "string_data"}
     return tensor.HasField("raw_data") or any(len(getattr(tensor, field)) for field in fields)
 
@@ -273,7 +273,7 @@ def _mapped(file: MappedFile, start: int, dtype: DType, shape: Shape) -> ConstDa
 
 
 def _unpacked(packed: npt.NDArray[np.generic], shape: Shape) -> npt.NDArray[Any]:
-    """int4 out of bytes that hold two each, the first in the lower half."""
+    """Return int4 out of bytes that hold two each, the first in the lower half."""
     octets = np.asarray(packed, np.uint8)
     halves = np.stack([octets & _NIBBLE, octets >> 4], axis=-1).reshape(-1)
     return halves[: element_count(shape)].view(DType.INT4.numpy).reshape(shape)
@@ -288,7 +288,7 @@ def _expect_bytes(found: int, dtype: DType, shape: Shape, place: Place) -> None:
 
 
 def _narrow(numbers: npt.NDArray[Any], dtype: DType, place: Place) -> npt.NDArray[Any]:
-    """`numbers` of a field that is wider than `dtype`, in that dtype."""
+    """Return `numbers` of a field that is wider than `dtype`, in that dtype."""
     if dtype in _BITS_IN_INT32:
         bits = _narrow(numbers, DType.UINT16, place)
         return bits.view(dtype.numpy)

@@ -15,7 +15,7 @@ __all__ = ["text_of", "texts_of"]
 
 
 def text_of(value: str | bytes, place: Place) -> str:
-    """`value`, which must be text.
+    """Return `value`, which must be text.
 
     Raises:
         AtcError: NOT_ONNX where it is not UTF-8; names in ONNX files are.
@@ -26,7 +26,7 @@ def text_of(value: str | bytes, place: Place) -> str:
 
 
 def texts_of(values: Iterable[str | bytes], place: Place) -> tuple[str, ...]:
-    """All of `values`, each of which must be text.
+    """Return all of `values`, each of which must be text.
 
     Raises:
         AtcError: NOT_ONNX where one is not UTF-8.

@@ -116,7 +116,7 @@ def _check_uses(nodes: Sequence[WorkNode], known: set[str], sink: Sink) -> None:
 
 
 def sort_nodes(nodes: Sequence[WorkNode]) -> list[WorkNode]:
-    """`nodes` with producers first, the file's order kept where it can be.
+    """Return `nodes` with producers first, the file's order kept where it can be.
 
     Raises:
         AtcError: BAD_MODEL where the nodes need each other in a circle.

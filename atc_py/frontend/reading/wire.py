@@ -130,7 +130,7 @@ class _Field(NamedTuple):
 def cut_large_data(
     buffer: Buffer, token: str, threshold: int = THRESHOLD, most: int = MOST_KEPT
 ) -> Slimmed:
-    """The ModelProto in `buffer` without tensor data of `threshold` bytes or more.
+    """Return the ModelProto in `buffer` without tensor data of `threshold` bytes or more.
 
     Args:
         buffer: the file.
@@ -203,7 +203,7 @@ class _Slimmer:
             raise WireSizeError(f"its messages have more than {MOST_FIELDS} fields")
 
     def _tensor(self, start: int, end: int) -> bytes | None:
-        """The tensor between `start` and `end` without large data; None if it holds none."""
+        """Return the tensor between `start` and `end` without large data; None if it holds none."""
         chunks: list[bytes] = []
         cuts: list[Cut] = []
         kept, cut_bytes = start, 0
@@ -225,14 +225,14 @@ class _Slimmer:
         return b"".join([*chunks, self._buffer[kept:end], *map(self._marker, cuts)])
 
     def _marker(self, cut: Cut) -> bytes:
-        """Fields external_data and data_location of a tensor, standing for `cut`."""
+        """Return fields external_data and data_location of a tensor, standing for `cut`."""
         location = f"{self.result.token}{len(self.result.cuts)}"
         self.result.cuts.append(cut)
         entry = bytes_field(1, b"location") + bytes_field(2, location.encode())
         return bytes_field(13, entry) + _tag(14, _VARINT) + b"\x01"
 
     def _fields(self, start: int, end: int) -> Iterator[_Field]:
-        """The fields of the message between `start` and `end`."""
+        """Yield the fields of the message between `start` and `end`."""
         pos = start
         while pos < end:
             tag, body = self._varint(pos, end, _MAX_TAG_BYTES)
@@ -257,7 +257,7 @@ class _Slimmer:
             pos = stop
 
     def _varint(self, pos: int, end: int, limit: int) -> tuple[int, int]:
-        """The number that starts at `pos`, and where it ends."""
+        """Return the number that starts at `pos`, and where it ends."""
         value = shift = 0
         for at in range(pos, min(pos + limit, end)):
             byte = self._buffer[at]
@@ -269,12 +269,12 @@ class _Slimmer:
 
 
 def _tag(number: int, wire: int) -> bytes:
-    """The bytes that open a field."""
+    """Return the bytes that open a field."""
     return _encode_varint(number << 3 | wire)
 
 
 def bytes_field(number: int, body: bytes) -> bytes:
-    """A whole length-delimited field."""
+    """Return a whole length-delimited field."""
     return opening(number, len(body)) + body
 
 
@@ -284,7 +284,7 @@ def opening(number: int, size: int) -> bytes:
 
 
 def _encode_varint(value: int) -> bytes:
-    """`value` in groups of seven bits, lowest first."""
+    """Return `value` in groups of seven bits, lowest first."""
     out = bytearray()
     while value > 0x7F:  # noqa: PLR2004  (seven bits a byte)
         out.append(value & 0x7F | 0x80)

@@ -122,12 +122,12 @@ def _refuse_own_data(file: OnnxFile, data: Path) -> None:
 
 
 def bytes_read(file: OnnxFile) -> int:
-    """Bytes of the model that was read, and of the files beside it that hold its weights."""
+    """Return bytes of the model that was read, and of the files beside it that hold its weights."""
     return sum(path.stat().st_size for path in (file.path, *_files_beside(file)))
 
 
 def _files_beside(file: OnnxFile) -> list[Path]:
-    """The files that hold initializers of the model that was read."""
+    """Return the files that hold initializers of the model that was read."""
     locations = {
         entry.value
         for tensor in file.proto.graph.initializer
@@ -206,17 +206,17 @@ class _Message:
             part.write(out)
 
     def _parts(self) -> Iterator[tuple[int, Part]]:
-        """The parts of the graph with the numbers of their fields."""
+        """Yield the parts of the graph with the numbers of their fields."""
         yield from ((_NODE, part) for part in self._nodes)
         yield from ((_INITIALIZER, part) for part in self._weights)
 
     def _body_size(self) -> int:
-        """Bytes of the graph."""
+        """Return bytes of the graph."""
         sizes = ((number, part.size) for number, part in self._parts())
         return len(self._body) + sum(len(opening(number, size)) + size for number, size in sizes)
 
     def _initializers(self) -> Iterator[TensorPart]:
-        """The constants in the file's order, new ones behind."""
+        """Yield the constants in the file's order, new ones behind."""
         contents = self.file.contents
         done: set[str] = set()
         for tensor in self.file.proto.graph.initializer:
@@ -232,13 +232,13 @@ class _Message:
                 yield new_tensor(name, const)
 
     def _is_own(self, name: str) -> bool:
-        """Whether a constant is the file's initializer of that name."""
+        """Return True if a constant is the file's initializer of that name."""
         own = self.file.contents.weights[name]
         return self.graph.consts.get(name, own) is own
 
 
 def _frame(proto: ModelProto, graph: WorkGraph, marks: Mapping[str, str | None]) -> ModelProto:
-    """The model without its graph."""
+    """Return the model without its graph."""
     frame = onnx.ModelProto()
     frame.CopyFrom(proto)
     for name in ("graph", "opset_import", "metadata_props"):
@@ -279,7 +279,7 @@ def _graph_frame(proto: GraphProto, content: Unfolded, own: set[WorkNode]) -> Gr
 
 
 def _named_apart(nodes: tuple[WorkNode, ...], own: set[WorkNode]) -> Iterator[NodeProto]:
-    """The nodes' messages; where several new ones have a name, one keeps it.
+    """Yield the nodes' messages; where several new ones have a name, one keeps it.
 
     That is the one with the operator that the name was given to. The names of others say theirs.
     """
@@ -307,5 +307,5 @@ def _named_apart(nodes: tuple[WorkNode, ...], own: set[WorkNode]) -> Iterator[No
 
 
 def _is_like(node: WorkNode) -> bool:
-    """Whether a node has the operator of the one that it stands for."""
+    """Return True if a node has the operator of the one that it stands for."""
     return node.op_type == node.place.op_type

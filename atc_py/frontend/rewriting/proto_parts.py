@@ -99,7 +99,7 @@ class TensorPart:
             self.data.write(out)
 
     def located(self, location: str, offset: int) -> TensorPart:
-        """The tensor whose data lies in another file."""
+        """Return the tensor whose data lies in another file."""
         if self.data is None:
             return self
         tensor = TensorProto(data_location=TensorProto.EXTERNAL)
@@ -168,7 +168,7 @@ class _Made:
 
 
 def stored_tensor(tensor: TensorProto, tensors: TensorReader, place: Place) -> TensorPart:
-    """A tensor of the file that was read, as it stands there.
+    """Return a tensor of the file that was read, as it stands there.
 
     Raises:
         AtcError: its data is not where the file says.
@@ -183,14 +183,14 @@ def stored_tensor(tensor: TensorProto, tensors: TensorReader, place: Place) -> T
 
 
 def new_tensor(name: str, const: ConstData) -> TensorPart:
-    """A constant as a tensor of the name given."""
+    """Return a constant as a tensor of the name given."""
     number = element_of_dtype(const.dtype)
     head = TensorProto(name=name, data_type=number, dims=const.shape)
     return TensorPart(head.SerializeToString(), _Made(const))
 
 
 def node_part(proto: NodeProto, tensors: TensorReader, place: Place) -> Part:
-    """A node of the file that was read, or a new one.
+    """Return a node of the file that was read, or a new one.
 
     Raises:
         AtcError: the data of a tensor in it is not where the file says.
@@ -201,7 +201,7 @@ def node_part(proto: NodeProto, tensors: TensorReader, place: Place) -> Part:
 
 
 def _whole(proto: NodeProto, tensors: TensorReader, place: Place) -> NodeProto:
-    """A node with all data of its tensors in it."""
+    """Return a node with all data of its tensors in it."""
     whole = NodeProto()
     whole.CopyFrom(proto)
     for tensor in _tensors_of(whole):
@@ -214,7 +214,7 @@ def _whole(proto: NodeProto, tensors: TensorReader, place: Place) -> NodeProto:
 
 
 def _tensors_of(proto: NodeProto) -> Iterator[TensorProto]:
-    """All tensors in a node, those of its subgraphs, too."""
+    """Yield all tensors in a node, those of its subgraphs, too."""
     for attribute in proto.attribute:
         if attribute.HasField("t"):
             yield attribute.t
@@ -224,7 +224,7 @@ def _tensors_of(proto: NodeProto) -> Iterator[TensorProto]:
 
 
 def _tensors_in(graph: GraphProto) -> Iterator[TensorProto]:
-    """All tensors in a graph."""
+    """Yield all tensors in a graph."""
     yield from graph.initializer
     for node in graph.node:
         yield from _tensors_of(node)

@@ -54,7 +54,7 @@ def unfolded(file: OnnxFile, graph: WorkGraph, gone: Collection[str] = ()) -> Un
 
 
 def _initializers(file: OnnxFile) -> Iterator[str]:
-    """Names of the file's initializers."""
+    """Yield names of the file's initializers."""
     yield from file.contents.weights
     yield from file.contents.foreign
 
@@ -123,10 +123,10 @@ class _Unfolding:
         return list(found)
 
     def _is_computed(self, name: str) -> bool:
-        """Whether a value is there already, without a constant."""
+        """Return True if a value is there already, without a constant."""
         return name in self.there or name in self.graph.inputs
 
     def _is_there(self, name: str) -> bool:
-        """Whether a value is there, or may be."""
+        """Return True if a value is there, or may be."""
         known = name in self.initializers or name in self.graph.consts
         return known or self._is_computed(name) or name in self.producers

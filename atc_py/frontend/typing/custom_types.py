@@ -29,7 +29,7 @@ __all__ = ["custom_complaint", "custom_type", "custom_types", "is_custom"]
 
 
 def is_custom(node: WorkNode) -> bool:
-    """Whether it is one of the list's custom operators, in whatever domain."""
+    """Return True if it is one of the list's custom operators, in whatever domain."""
     return node.op_type in CUSTOM_RESULTS and node.schema is None
 
 

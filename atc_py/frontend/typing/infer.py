@@ -212,13 +212,13 @@ def _input_is_sound(graph: WorkGraph, node: WorkNode) -> bool:
 
 
 def _looked_at(graph: WorkGraph, node: WorkNode) -> ValueType | None:
-    """The type of the input of a node that onnx must not see before it is known."""
+    """Return the type of the input of a node that onnx must not see before it is known."""
     position = LOOKED_AT[node.op_type]
     return known_type(graph, node.inputs[position]) if position < len(node.inputs) else None
 
 
 def _corrections(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:
-    """The right types of a node's outputs, where inference got one of them wrong."""
+    """Return the right types of a node's outputs, where inference got one of them wrong."""
     types = corrected_types(graph, node)
     if is_integer_layer(graph, node):
         sums = onnx.TensorProto.INT32
@@ -278,7 +278,7 @@ def _refuse_negative(graph: WorkGraph, negative: Mapping[str, list[int]]) -> Non
 
 
 def infer_node(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:
-    """Types of one node's outputs from what is known of its inputs.
+    """Return types of one node's outputs from what is known of its inputs.
 
     Inference on the whole graph knows more of operators that are functions of others; what it
     found, if it has run, completes the types. Outputs that nothing is known of are left out.
@@ -311,7 +311,7 @@ def own_complaint(graph: WorkGraph, node: WorkNode) -> str | None:
 
 
 def _infer_node(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:
-    """Types of one node's outputs; raises what onnx raises."""
+    """Return types of one node's outputs; raises what onnx raises."""
     if is_ascend(node):
         return _infer_casts(graph, node)
     if is_integer_layer(graph, node):
@@ -338,13 +338,13 @@ def _infer_node(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:
 
 
 def _own_imports(graph: WorkGraph, node: WorkNode) -> list[onnx.OperatorSetIdProto]:
-    """The operator sets that matter to a node; a file may import any number."""
+    """Return the operator sets that matter to a node; a file may import any number."""
     own = dict.fromkeys(("", node.domain))
     return imports({domain: graph.opsets[domain] for domain in own if domain in graph.opsets})
 
 
 def _infer_casts(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:
-    """Types of what one of Ascend's operators gives: the shape of its input."""
+    """Return types of what one of Ascend's operators gives: the shape of its input."""
     x = known_type(graph, node.inputs[0]) if node.inputs else None
     dims = None if x is None else x.dims
     return {
@@ -355,7 +355,7 @@ def _infer_casts(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:
 
 
 def _infer_integer_layer(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:
-    """Types of a layer on int8: those of the layer on floats, but for the int32 sums."""
+    """Return types of a layer on int8: those of the layer on floats, but for the int32 sums."""
     types = {
         name: type_proto(ValueType(onnx.TensorProto.FLOAT, known.dims if known else None))
         for name in node.reads
@@ -373,7 +373,7 @@ def _infer_integer_layer(graph: WorkGraph, node: WorkNode) -> dict[str, ValueTyp
 
 
 def _sentence(error: BaseException) -> str:
-    """The useful part of what onnx says."""
+    """Return the useful part of what onnx says."""
     text = " ".join(str(error).split()) or type(error).__name__
     text = text.removeprefix("[ShapeInferenceError] ").removeprefix("[TypeInferenceError] ")
     return f"shapes or types contradict each other: {text[:400]}"

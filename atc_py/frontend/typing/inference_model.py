@@ -30,7 +30,7 @@ _IR_VERSION = 8
 def inference_model(
     graph: WorkGraph, pinned: Mapping[str, ValueType], left_out: set[WorkNode]
 ) -> onnx.ModelProto:
-    """The graph as a model; large constants are inputs, since only their types matter.
+    """Return the graph as a model; large constants are inputs, since only their types matter.
 
     Nodes whose results are pinned are left out like those in `left_out`, and pinned results are
     inputs, too.
@@ -78,17 +78,17 @@ def _declared_values(graph: WorkGraph, node: WorkNode) -> list[onnx.ValueInfoPro
 
 
 def imports(opsets: Mapping[str, int]) -> list[onnx.OperatorSetIdProto]:
-    """The operator sets that a model imports."""
+    """Return the operator sets that a model imports."""
     return [onnx.OperatorSetIdProto(domain=d, version=v) for d, v in opsets.items()]
 
 
 def _value_info(name: str, known: ValueType) -> onnx.ValueInfoProto:
-    """A value with its type."""
+    """Return a value with its type."""
     return onnx.ValueInfoProto(name=name, type=type_proto(known))
 
 
 def type_proto(known: ValueType) -> onnx.TypeProto:
-    """A tensor type; unknown extents get no name, so that none are taken for equal."""
+    """Return a tensor type; unknown extents get no name, so that none are taken for equal."""
     proto = onnx.TypeProto()
     proto.tensor_type.elem_type = known.element
     if known.dims is not None:
@@ -102,7 +102,7 @@ def type_proto(known: ValueType) -> onnx.TypeProto:
 
 
 def small_tensor(name: str, const: ConstData) -> onnx.TensorProto:
-    """A constant with its data."""
+    """Return a constant with its data."""
     return onnx.TensorProto(
         name=name,
         data_type=element_of_dtype(const.dtype),

@@ -58,7 +58,7 @@ def is_ascend(node: WorkNode) -> bool:
 
 
 def as_casts(node: WorkNode) -> list[NodeProto]:
-    """Casts that give the outputs of one of the six operators their types."""
+    """Return casts that give the outputs of one of the six operators their types."""
     elements = _elements(node)
     return [
         helper.make_node("Cast", [node.inputs[0]], [name], to=element)
@@ -68,7 +68,7 @@ def as_casts(node: WorkNode) -> list[NodeProto]:
 
 
 def _elements(node: WorkNode) -> tuple[int, ...]:
-    """ONNX's numbers of the outputs' element types; empty where an attribute is odd."""
+    """Return oNNX's numbers of the outputs' element types; empty where an attribute is odd."""
     if node.op_type in _FIXED:
         return _FIXED[node.op_type]
     if node.op_type == "AscendQuant":
@@ -81,12 +81,12 @@ def _elements(node: WorkNode) -> tuple[int, ...]:
 
 
 def may_be_integer(node: WorkNode, dtypes: Sequence[DType | None]) -> bool:
-    """Whether a node with inputs of these dtypes is meant as a layer on int8."""
+    """Return True if a node with inputs of these dtypes is meant as a layer on int8."""
     return not node.domain and node.op_type in _LAYERS and DType.INT8 in dtypes[:2]
 
 
 def is_integer_layer(graph: WorkGraph, node: WorkNode) -> bool:
-    """Whether a node is a layer whose data and weights are int8."""
+    """Return True if a node is a layer whose data and weights are int8."""
     if node.domain or node.op_type not in _LAYERS or len(node.inputs) < len(("X", "W")):
         return False
     known = (known_type(graph, name) for name in node.inputs[:2])
@@ -94,7 +94,7 @@ def is_integer_layer(graph: WorkGraph, node: WorkNode) -> bool:
 
 
 def integer_layer_types(graph: WorkGraph) -> dict[str, ValueType]:
-    """The right types of the results of layers on int8 that inference took for int8."""
+    """Return the right types of the results of layers on int8 that inference took for int8."""
     found: dict[str, ValueType] = {}
     for node in graph.nodes:
         element = _sum_element(graph, node) if node.op_type in _LAYERS else None

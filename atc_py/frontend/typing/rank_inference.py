@@ -23,7 +23,7 @@ __all__ = ["told_type", "told_types"]
 
 
 def told_types(graph: WorkGraph) -> dict[str, ValueType]:
-    """Types of all results that inference left without a rank and that inputs tell."""
+    """Return types of all results that inference left without a rank and that inputs tell."""
     found: dict[str, ValueType] = {}
     for node in graph.nodes:
         if node.op_type in _RULES and node not in graph.unsound:
@@ -32,7 +32,7 @@ def told_types(graph: WorkGraph) -> dict[str, ValueType]:
 
 
 def told_type(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:
-    """The type of a node's first output where it has no rank yet and its inputs tell it."""
+    """Return the type of a node's first output where it has no rank yet and its inputs tell it."""
     rule = None if node.domain else _RULES.get(node.op_type)
     name = node.outputs[0] if node.outputs else ""
     if rule is None or not name or name in graph.consts:
@@ -76,13 +76,13 @@ def _expand(graph: WorkGraph, node: WorkNode, x: ValueType) -> tuple[int | None,
 
 
 def _squeeze(graph: WorkGraph, node: WorkNode, x: ValueType) -> tuple[int | None, ...] | None:
-    """The axes of x without as many as are named."""
+    """Return the axes of x without as many as are named."""
     count = _count(graph, node, 1)
     return None if count is None or x.dims is None else _open(len(x.dims) - count)
 
 
 def _unsqueeze(graph: WorkGraph, node: WorkNode, x: ValueType) -> tuple[int | None, ...] | None:
-    """The axes of x and as many as are named."""
+    """Return the axes of x and as many as are named."""
     count = _count(graph, node, 1)
     return None if count is None or x.dims is None else _open(len(x.dims) + count)
 
@@ -106,12 +106,12 @@ def _same(_graph: WorkGraph, _node: WorkNode, x: ValueType) -> tuple[int | None,
 
 
 def _scalar(_graph: WorkGraph, _node: WorkNode, x: ValueType) -> tuple[int | None, ...] | None:
-    """A scalar where x is one."""
+    """Return a scalar where x is one."""
     return () if x.dims == () else None
 
 
 def _gather_nd(graph: WorkGraph, node: WorkNode, x: ValueType) -> tuple[int | None, ...] | None:
-    """A scalar where one tuple of indices reaches into every axis."""
+    """Return a scalar where one tuple of indices reaches into every axis."""
     count = _count(graph, node, 1)
     return () if x.dims is not None and count == len(x.dims) else None
 

@@ -40,7 +40,7 @@ def reshape_complaint(graph: WorkGraph, node: WorkNode) -> str | None:
 
 
 def _wanted(graph: WorkGraph, node: WorkNode) -> tuple[int, ...] | None:
-    """The constant shape of a Reshape that runs for certain; None for any other node."""
+    """Return the constant shape of a Reshape that runs for certain; None for any other node."""
     if node.domain or node.op_type != "Reshape" or len(node.inputs) < 2:  # noqa: PLR2004
         return None
     if not graph.always_runs or node in graph.unsound:
@@ -49,7 +49,7 @@ def _wanted(graph: WorkGraph, node: WorkNode) -> tuple[int, ...] | None:
 
 
 def _fits(shape: Shape, extents: list[int]) -> bool:
-    """Whether as many elements as `shape` has can be laid out so; one extent may be -1."""
+    """Return True if as many elements as `shape` has can be laid out so; one extent may be -1."""
     count = element_count(shape)
     fixed = element_count(extent for extent in extents if extent >= 0)
     if -1 not in extents:

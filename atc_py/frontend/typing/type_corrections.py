@@ -67,7 +67,7 @@ _SPATIAL = 2
 
 
 def corrected_nodes(graph: WorkGraph) -> list[WorkNode]:
-    """The nodes whose types may need a correction, in the graph's order."""
+    """Return the nodes whose types may need a correction, in the graph's order."""
     return [node for node in graph.nodes if _may_be_wrong(graph, node)]
 
 
@@ -104,7 +104,7 @@ def _window_shape(graph: WorkGraph, node: WorkNode, dims: _Open) -> _Open | None
 
 
 def corrected_types_of(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:
-    """Types of the outputs of any node where they need a correction; else empty."""
+    """Return types of the outputs of any node where they need a correction; else empty."""
     return corrected_types(graph, node) if _may_be_wrong(graph, node) else {}
 
 
@@ -119,7 +119,7 @@ def known_type(graph: WorkGraph, name: str) -> ValueType | None:
 
 
 def _may_be_wrong(graph: WorkGraph, node: WorkNode) -> bool:
-    """Whether the node has one of the forms that the module's docstring names.
+    """Return True if the node has one of the forms that the module's docstring names.
 
     One that breaks its operator's definition has none: its attributes may be anything.
     """
@@ -160,7 +160,7 @@ def _numbers(attributes: dict[str, Any], name: str, count: int, default: int) ->
 
 
 def _recurrent_types(graph: WorkGraph, node: WorkNode, x: ValueType) -> dict[str, ValueType]:
-    """Types of a recurrent layer's outputs: Y, Y_h and, of LSTM, Y_c.
+    """Return types of a recurrent layer's outputs: Y, Y_h and, of LSTM, Y_c.
 
     X is (steps, batch, inputs), or (batch, steps, inputs) with layout 1; R is (directions, gates,
     hidden).
@@ -246,7 +246,7 @@ def _is_automatic(attributes: dict[str, Any]) -> bool:
 def _transposed_extents(
     graph: WorkGraph, node: WorkNode, dims: _Open, attributes: dict[str, Any]
 ) -> tuple[list[int | None] | None, int | None]:
-    """(extents, channels) of a transposed convolution with output_shape or SAME padding."""
+    """Return (extents, channels) of a transposed convolution with output_shape or SAME padding."""
     weights = known_type(graph, node.inputs[1]) if len(node.inputs) > 1 else None
     group = attributes.get("group", 1)
     if weights is None or weights.dims is None or not isinstance(group, int):
@@ -267,7 +267,7 @@ def _transposed_extents(
 def _same_extents(
     extents: _Open, kernel: tuple[int | None, ...], attributes: dict[str, Any]
 ) -> list[int | None] | None:
-    """Extent * stride, or less where the windows do not reach that far."""
+    """Return extent * stride, or less where the windows do not reach that far."""
     rank = len(extents)
     strides = _numbers(attributes, "strides", rank, 1)
     dilations = _numbers(attributes, "dilations", rank, 1)

@@ -99,7 +99,7 @@ _SAME = frozenset({b"SAME_UPPER", b"SAME_LOWER"})
 
 
 def doubtful_nodes(graph: WorkGraph) -> set[WorkNode]:
-    """The nodes of those operators whose input may have bad extents by onnx's inference.
+    """Return the nodes of those operators whose input may have bad extents by onnx's inference.
 
     What a Slice makes is sound again, so that Slices in a row wait for the first one only.
     """
@@ -118,21 +118,21 @@ def doubtful_nodes(graph: WorkGraph) -> set[WorkNode]:
 
 
 def has_too_many_axes(node: WorkNode, shape: ValueType | None) -> bool:
-    """Whether the node is an Expand to more axes than a tensor can have."""
+    """Return True if the node is an Expand to more axes than a tensor can have."""
     if node.domain or node.op_type != "Expand" or shape is None:
         return False
     return any((extent or 0) > MAX_RANK for extent in shape.dims or ())
 
 
 def _is_steady(node: WorkNode) -> bool:
-    """Whether a node makes no negative extent from sound ones."""
+    """Return True if a node makes no negative extent from sound ones."""
     if node.domain:
         return False
     return node.op_type in _STEADY or (node.op_type in _WINDOWS and _always_fits(node))
 
 
 def _always_fits(node: WorkNode) -> bool:
-    """Whether a window fits its padded input even where that has a single element."""
+    """Return True if a window fits its padded input even where that has a single element."""
     auto_pad = [each.s for each in node.proto.attribute if each.name == "auto_pad"]
     if auto_pad and auto_pad[0] != b"NOTSET":
         return auto_pad[0] in _SAME
@@ -150,6 +150,6 @@ def _always_fits(node: WorkNode) -> bool:
 
 
 def _numbers(value: SourceAttr | None) -> list[int]:
-    """An attribute that is a list of integers; empty where it is none."""
+    """Return an attribute that is a list of integers; empty where it is none."""
     items = value if isinstance(value, tuple) else ()
     return [each for each in items if isinstance(each, int)]

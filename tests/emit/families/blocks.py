@@ -23,24 +23,24 @@ SANITIZED = [False, pytest.param(True, marks=pytest.mark.sweep)]
 
 
 def sampled(first: str, *others: str) -> list[Any]:
-    """Parameters of which the first is tested always, and all in the whole sweep."""
+    """Return parameters of which the first is tested always, and all in the whole sweep."""
     return sampling.sampled([first], others)
 
 
 def stored(dtype: DType, shape: Shape, name: str, groups: int = 1) -> TensorType:
-    """A tensor in a blocked format; images and filters are NCHW."""
+    """Return a tensor in a blocked format; images and filters are NCHW."""
     storage = Storage(Format(name), groups)
     rank4 = len(shape) == len("NCHW") and storage.format is not Format.FRACTAL_NZ
     return TensorType(dtype, shape, Format.NCHW if rank4 else Format.ND, storage)
 
 
 def image(dtype: DType, *shape: int) -> TensorType:
-    """An image in NC1HWC0."""
+    """Return an image in NC1HWC0."""
     return stored(dtype, shape, "NC1HWC0")
 
 
 def matrix(dtype: DType, *shape: int) -> TensorType:
-    """Matrices in FRACTAL_NZ."""
+    """Return matrices in FRACTAL_NZ."""
     return stored(dtype, shape, "FRACTAL_NZ")
 
 

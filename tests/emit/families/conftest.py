@@ -50,7 +50,7 @@ FLAGS = tuple("-Og" if flag == "-O1" else flag for flag in toolchain._FLAGS)
 
 @pytest.fixture(scope="session")
 def headers(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The headers of the host, compiled once."""
+    """Return the headers of the host, compiled once."""
     folder = tmp_path_factory.mktemp("headers")
     path = folder / "all.h"
     path.write_text("".join(f'#include "{name}"\n' for name in HEADERS))
@@ -96,7 +96,7 @@ def _verified(
 
 
 def wrong(checked: list[Checked]) -> list[str]:
-    """Kernels that are not complete, or not what the simulator has, in words."""
+    """Return kernels that are not complete, or not what the simulator has, in words."""
     return [
         f"{each.kernel['name']} {each.kernel['rows'][each.row]['shapes']}: "
         f"{each.verdict.value} {each.text}"

@@ -51,7 +51,7 @@ BROADCAST: list[tuple[Shape, Shape]] = [
 
 
 def _column(op: str, column: Column, shapes: list[Shape]) -> tuple[list[TensorType], TensorType]:
-    """Types of the operands of `op` in a dtype column, and of its result."""
+    """Return types of the operands of `op` in a dtype column, and of its result."""
     count = 3 if op == "AccumulateNV2" else len(column.inputs)
     dtypes = [column.inputs[min(at, len(column.inputs) - 1)] for at in range(count)]
     given = [*shapes, *[shapes[0]] * count][:count]
@@ -63,7 +63,7 @@ def _column(op: str, column: Column, shapes: list[Shape]) -> tuple[list[TensorTy
 
 
 def _graph_of(add_node: AddNode, ops: list[str], pick: int) -> Graph:
-    """A node for each operator in one of its dtype columns, in a shape of three extents."""
+    """Return a node for each operator in one of its dtype columns, in a shape of three extents."""
     graph = Graph(f"columns{pick}", Phase.TYPED)
     for op in ops:
         row = find_operator(op)

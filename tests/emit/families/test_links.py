@@ -54,13 +54,13 @@ def follow(
 
 
 def product(add_node: AddNode, graph: Graph, dtype: DType = F16, m: int = 37, n: int = 53) -> Node:
-    """A product of matrices."""
+    """Return a product of matrices."""
     types = [TensorType(dtype, shape) for shape in ((m, 70), (70, n))]
     return add_node(graph, "MatMulV2", types, [TensorType(dtype, (m, n))])
 
 
 def convolution(add_node: AddNode, graph: Graph) -> Node:
-    """A convolution with bias whose tiles have tails on every side."""
+    """Return a convolution with bias whose tiles have tails on every side."""
     shapes: list[Shape] = [(2, 5, 11, 13), (19, 5, 3, 3), (19,)]
     types = [
         TensorType(F16, s, Format.NCHW if len(s) == len("NCHW") else Format.ND) for s in shapes

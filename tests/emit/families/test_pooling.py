@@ -53,7 +53,7 @@ all of a map.
 
 
 def result_of(op: str, shape: Shape, attributes: dict[str, Any]) -> Shape:
-    """The shape that the simulator gives the node."""
+    """Return the shape that the simulator gives the node."""
     row, kernel = find_operator(op), find_kernel(op)
     assert row is not None
     assert kernel is not None

@@ -43,14 +43,14 @@ QUANT = node("AscendQuant", ["x"], ["q"], "quant", scale=1 / STEP, offset=float(
 
 
 def words(scale: Sequence[float], offset_w: Sequence[int] | int = 0) -> Array:
-    """Graph words without shift."""
+    """Return graph words without shift."""
     factors = np.array(scale, np.float32)
     offsets = np.broadcast_to(np.array(offset_w, np.int64), factors.shape)
     return encode_graph(GraphWords(factors, np.zeros(factors.shape, np.int64), offsets))
 
 
 def dequant(d: Array, **attributes: Any) -> tuple[onnx.NodeProto, dict[str, Array]]:
-    """AscendDequant of `sum` with the factors given, or words."""
+    """Return AscendDequant of `sum` with the factors given, or words."""
     return node("AscendDequant", ["sum", "d"], ["y"], "dequant", **attributes), {"d": d}
 
 
@@ -61,7 +61,7 @@ def rewritten(
     name: str = "model",
     quant_bias: QuantBias | None = None,
 ) -> onnx.ModelProto:
-    """`proto` in another form, by way of files; the checker has passed it if it is QDQ."""
+    """Return `proto` in another form, by way of files; the checker has passed it if it is QDQ."""
     path = folder / f"{name}.onnx"
     path.write_bytes(proto.SerializeToString())
     rewrite_file(read_model(path), folder / f"{name}.{form}.onnx", form, quant_bias=quant_bias)
@@ -72,7 +72,7 @@ def rewritten(
 
 
 def typed(proto: onnx.ModelProto) -> onnx.ModelProto:
-    """`proto` with the types of its outputs, which the checker wants."""
+    """Return `proto` with the types of its outputs, which the checker wants."""
     copy = onnx.ModelProto()
     copy.CopyFrom(proto)
     known = {each.name: each for each in onnx.shape_inference.infer_shapes(copy).graph.output}
@@ -82,19 +82,19 @@ def typed(proto: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def operators(proto: onnx.ModelProto) -> list[str]:
-    """The operators in order."""
+    """Return the operators in order."""
     return [each.op_type for each in proto.graph.node]
 
 
 def inputs_of(proto: onnx.ModelProto, output: str) -> list[Array]:
-    """The constant inputs of the node that writes `output`."""
+    """Return the constant inputs of the node that writes `output`."""
     consts = {each.name: numpy_helper.to_array(each) for each in proto.graph.initializer}
     found = next(each for each in proto.graph.node if output in each.output)
     return [consts[name] for name in found.input if name in consts]
 
 
 def operands(proto: onnx.ModelProto, op_type: str) -> list[list[Array]]:
-    """Of the one node of that operator, the constants that each dequantized operand has."""
+    """Return of the one node of that operator, the constants that each dequantized operand has."""
     (layer,) = (each for each in proto.graph.node if each.op_type == op_type)
     return [inputs_of(proto, name) for name in layer.input]
 
@@ -107,7 +107,7 @@ def layer_model(
     offset_w: Sequence[int] | int = 0,
     **options: Any,
 ) -> onnx.ModelProto:
-    """AscendQuant, a layer whose sums are called `sum`, AscendDequant."""
+    """Return AscendQuant, a layer whose sums are called `sum`, AscendDequant."""
     last, factors = dequant(words(scale, offset_w))
     return onnx_files.model(
         [QUANT, layer, last], {"x": (FLOAT, list(shape))}, ["y"], {**weights, **factors}, **options

@@ -25,7 +25,7 @@ __all__ = ["convolution", "sums_of", "transposed_convolution"]
 
 
 def convolution(x: Wide, w: Wide, strides: list[int], group: int) -> Wide:
-    """A convolution of padded data."""
+    """Return a convolution of padded data."""
     taps = np.lib.stride_tricks.sliding_window_view(x, w.shape[2:], (2, 3))
     taps = taps[:, :, :: strides[0], :: strides[1]]
     parts = zip(np.split(taps, group, 1), np.split(w, group, 0), strict=True)
@@ -33,7 +33,7 @@ def convolution(x: Wide, w: Wide, strides: list[int], group: int) -> Wide:
 
 
 def transposed_convolution(x: Wide, w: Wide, stride: int, zero: int = 0) -> Wide:
-    """A transposed convolution; where no element of `x` meets a tap, `zero` does."""
+    """Return a transposed convolution; where no element of `x` meets a tap, `zero` does."""
     rows, columns = w.shape[2:]
     batch, channels, height, width = x.shape
     extents = [(extent - 1) * stride + 1 for extent in (height, width)]
@@ -45,7 +45,7 @@ def transposed_convolution(x: Wide, w: Wide, stride: int, zero: int = 0) -> Wide
 
 
 def sums_of(model: SourceModel, feeds: Mapping[str, npt.NDArray[Any]]) -> Wide:
-    """The int32 sums that the one AscendDequant of a model reads."""
+    """Return the int32 sums that the one AscendDequant of a model reads."""
     machine = _Machine(model, feeds)
     for node in model.nodes:
         if node.op_type == "AscendDequant":
@@ -92,7 +92,7 @@ class _Machine:
         assert found.max() <= limits.max
 
     def _has_weights(self, node: SourceNode) -> bool:
-        """Whether it is a layer, and none of the products that sum up zero points."""
+        """Return True if it is a layer, and none of the products that sum up zero points."""
         if node.op_type not in {"Conv", "ConvTranspose", "Gemm", "MatMul"}:
             return False
         data, weights = node.inputs[:2]
@@ -101,7 +101,7 @@ class _Machine:
         return data.const is None and weights.const is not None and "/zeros" not in weights.name
 
     def _offsets(self, op: str, w: Wide, more: dict[str, Any], data: str) -> Wide:
-        """The offset of the data times the sum of the weights, a channel."""
+        """Return the offset of the data times the sum of the weights, a channel."""
         zero = self._zero.get(data, 0)
         if op == "MatMul":
             stacked = w.ndim > 2

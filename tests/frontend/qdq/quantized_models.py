@@ -55,7 +55,7 @@ class Sketch:
     def input(
         self, name: str, shape: Sequence[int | str], dtype: npt.DTypeLike = np.float32
     ) -> str:
-        """An input of the model."""
+        """Return an input of the model."""
         element = ELEMENTS[np.dtype(dtype)]
         self._inputs.append(helper.make_tensor_value_info(name, element, shape))
         return name
@@ -67,7 +67,7 @@ class Sketch:
         return name
 
     def weight(self, array: Any, dtype: npt.DTypeLike = np.float32, name: str = "") -> str:
-        """An initializer."""
+        """Return an initializer."""
         name = name or f"w{len(self._weights)}"
         self._weights[name] = np.asarray(array, dtype)
         return name
@@ -84,7 +84,7 @@ class Sketch:
         domain: str = "",
         **more: Any,
     ) -> str:
-        """A node named after its operator; the name of its first output."""
+        """Return a node named after its operator; the name of its first output."""
         count = len(self._nodes)
         outputs = [to] if isinstance(to, str) else list(to)
         outputs = [name or f"t{count}" for name in outputs]
@@ -100,7 +100,7 @@ class Sketch:
         node.attribute.append(helper.make_attribute(name, value))
 
     def scales(self, scale: Any, zero: Any, kind: npt.DTypeLike) -> tuple[str, str]:
-        """Initializers for scale and zero point."""
+        """Return initializers for scale and zero point."""
         return self.weight(scale), self.weight(zero, kind)
 
     def q(
@@ -112,7 +112,7 @@ class Sketch:
         to: str = "",
         **more: Any,
     ) -> str:
-        """QuantizeLinear."""
+        """Return QuantizeLinear."""
         return self.op("QuantizeLinear", x, *self.scales(scale, zero, kind), to=to, **more)
 
     def dq(
@@ -124,15 +124,15 @@ class Sketch:
         to: str = "",
         **more: Any,
     ) -> str:
-        """DequantizeLinear."""
+        """Return DequantizeLinear."""
         return self.op("DequantizeLinear", x, *self.scales(scale, zero, kind), to=to, **more)
 
     def qdq(self, x: str, scale: Any, zero: Any = 0, kind: npt.DTypeLike = np.int8) -> str:
-        """QuantizeLinear and DequantizeLinear."""
+        """Return QuantizeLinear and DequantizeLinear."""
         return self.dq(self.q(x, scale, zero, kind), scale, zero, kind)
 
     def model(self) -> onnx.ModelProto:
-        """The model."""
+        """Return the model."""
         graph = helper.make_graph(
             self._nodes,
             "sketch",
@@ -147,21 +147,21 @@ class Sketch:
         return helper.make_model(graph, opset_imports=imports, ir_version=8)
 
     def _saved(self, folder: Path) -> Path:
-        """The model in a file."""
+        """Return the model in a file."""
         path = folder / "model.onnx"
         onnx.save(self.model(), path)
         return path
 
     def folded(self, folder: Path, **shapes: tuple[int, ...]) -> FoldedModel:
-        """The model after import and folding."""
+        """Return the model after import and folding."""
         return read_model(self._saved(folder)).fold(shapes)
 
     def source(self, folder: Path, **shapes: tuple[int, ...]) -> SourceModel:
-        """The model as lowering sees it."""
+        """Return the model as lowering sees it."""
         return self.folded(folder, **shapes).to_source()
 
     def view(self, folder: Path) -> SourceModel:
-        """The model as checking sees it, open extents left open."""
+        """Return the model as checking sees it, open extents left open."""
         from atc_py.frontend.folding.survey import survey
 
         return survey(read_model(self._saved(folder), lenient=True), {})
@@ -175,17 +175,17 @@ class Sketch:
 
 
 def operators(model: SourceModel) -> list[str]:
-    """The operators of a model, in order."""
+    """Return the operators of a model, in order."""
     return [node.op_type for node in model.nodes]
 
 
 def node_of(model: SourceModel, op_type: str, position: int = 0) -> SourceNode:
-    """The node of that operator, or the one at a position among them."""
+    """Return the node of that operator, or the one at a position among them."""
     return [node for node in model.nodes if node.op_type == op_type][position]
 
 
 def const_of(node: SourceNode, position: int) -> Array:
-    """A constant among a node's inputs."""
+    """Return a constant among a node's inputs."""
     value = node.inputs[position]
     assert value is not None
     assert value.const is not None, f"{value.name} is not constant"
@@ -193,5 +193,5 @@ def const_of(node: SourceNode, position: int) -> Array:
 
 
 def attributes_of(node: SourceNode) -> dict[str, Any]:
-    """A node's attributes."""
+    """Return a node's attributes."""
     return dict(node.attributes)

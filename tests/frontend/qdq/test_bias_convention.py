@@ -25,7 +25,7 @@ node = helper.make_node
 
 
 def deploy(producer: str = "", mark: str | None = None) -> onnx.ModelProto:
-    """A model in the deploy form with metadata."""
+    """Return a model in the deploy form with metadata."""
     layer = node("MatMul", ["q", "w"], ["sum"])
     proto = layer_model(layer, {"w": np.ones((3, 2), np.int8)}, [2, 3], [0.5])
     proto.producer_name = producer
@@ -80,7 +80,7 @@ def test_it_is_found_in_branches_too() -> None:
 
 
 def marks(proto: onnx.ModelProto) -> dict[str, str]:
-    """The metadata."""
+    """Return the metadata."""
     return {each.key: each.value for each in proto.metadata_props}
 
 
@@ -95,7 +95,7 @@ def test_what_is_written_is_marked_and_what_goes_back_is_not(tmp_path: Path) -> 
 
 
 def mixed(mark: str) -> onnx.ModelProto:
-    """A layer that is int8 already, and one in the QDQ form after it."""
+    """Return a layer that is int8 already, and one in the QDQ form after it."""
     proto = deploy("other", mark)
     if mark == "folded":  # -3 is the offset of the data
         layer = proto.graph.node[1]

@@ -37,7 +37,7 @@ WEIGHTS: dict[str, Any] = {
 
 
 def quantized_layer(x: str, prefix: str, **conv: Any) -> list[onnx.NodeProto]:
-    """Conv between QuantizeLinear and DequantizeLinear; names begin with `prefix`."""
+    """Return conv between QuantizeLinear and DequantizeLinear; names begin with `prefix`."""
 
     def node(op: str, inputs: Sequence[str], output: str, **attributes: Any) -> onnx.NodeProto:
         return helper.make_node(op, inputs, [prefix + output], name=prefix + output, **attributes)
@@ -53,7 +53,7 @@ def quantized_layer(x: str, prefix: str, **conv: Any) -> list[onnx.NodeProto]:
 
 
 def branch(name: str, nodes: Sequence[onnx.NodeProto], output: str) -> onnx.GraphProto:
-    """A branch that hands out one tensor."""
+    """Return a branch that hands out one tensor."""
     return helper.make_graph(
         nodes, name, [], [helper.make_tensor_value_info(output, TensorProto.FLOAT, [1, 2, 4, 4])]
     )
@@ -62,7 +62,7 @@ def branch(name: str, nodes: Sequence[onnx.NodeProto], output: str) -> onnx.Grap
 def model_of(
     nodes: Sequence[onnx.NodeProto], *, known: bool | None = None, **weights: Any
 ) -> onnx.ModelProto:
-    """A model of `x` and the condition `on`, which is a constant where it is known."""
+    """Return a model of `x` and the condition `on`, which is a constant where it is known."""
     infos = [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 2, 4, 4])]
     weights = {**WEIGHTS, **weights}
     if known is None:
@@ -77,7 +77,7 @@ def model_of(
 
 
 def choice(inside: str = "x") -> onnx.NodeProto:
-    """An If of a quantized layer with padding, or one of another size behind Relu."""
+    """Return an If of a quantized layer with padding, or one of another size behind Relu."""
     other = [
         helper.make_node("Relu", [inside], ["r"], name="r"),
         *quantized_layer("r", "else.", pads=[2, 2, 2, 2], dilations=[2, 2]),
@@ -93,7 +93,7 @@ def choice(inside: str = "x") -> onnx.NodeProto:
 
 
 def nested() -> list[onnx.NodeProto]:
-    """A branch that chooses once more, between quantized layers."""
+    """Return a branch that chooses once more, between quantized layers."""
     inner = choice()
     outer = helper.make_node(
         "If",

@@ -39,7 +39,7 @@ class Network(Sketch):
         self.random = np.random.default_rng(opset)
 
     def pair(self, x: str, scale: float) -> str:
-        """QuantizeLinear and DequantizeLinear."""
+        """Return QuantizeLinear and DequantizeLinear."""
         return self.qdq(x, scale, self._zero, self._kind)
 
     def hand_out(self, x: str, scale: float) -> None:
@@ -47,14 +47,14 @@ class Network(Sketch):
         self.output(self.q(x, scale, self._zero, self._kind, to="y"), self._kind)
 
     def weights(self, shape: tuple[int, ...], axis: int, scale: float) -> tuple[str, Array]:
-        """Dequantized weights, and the scale of each channel."""
+        """Return dequantized weights, and the scale of each channel."""
         scales = np.linspace(scale / 2, scale, shape[axis]).astype(F)
         codes = self.random.integers(-127, 128, shape)
         zeros = np.zeros(shape[axis])
         return self.dq(self.weight(codes, I8), scales, zeros, axis=axis), scales
 
     def convolution(self, x: str, shape: tuple[int, ...], scale: float, data: float) -> str:
-        """A convolution with an int32 bias."""
+        """Return a convolution with an int32 bias."""
         w, scales = self.weights(shape, 0, scale)
         codes = self.random.integers(-2000, 2000, shape[0])
         own = (F(data) * scales).astype(F)
@@ -62,7 +62,7 @@ class Network(Sketch):
         return self.op("Conv", x, w, b, pads=[shape[2] // 2] * 4)
 
     def near_codes(self, shape: tuple[int, ...], scale: float) -> Array:
-        """Numbers up to 0.3 steps away from codes."""
+        """Return numbers up to 0.3 steps away from codes."""
         codes = self.random.integers(-100, 100, shape) + self.random.uniform(-0.3, 0.3, shape)
         return (codes * scale).astype(F)
 
@@ -77,7 +77,7 @@ def within_a_step(ours: Array, theirs: Array) -> None:
 
 
 def residual(kind: npt.DTypeLike, zero: int, opset: int) -> tuple[Network, dict[str, Array]]:
-    """Two convolutions beside a shortcut, pools, and a classifier."""
+    """Return two convolutions beside a shortcut, pools, and a classifier."""
     n = Network(kind, zero, opset)
     x = n.pair(n.input("x", [1, 4, 8, 8]), 0.02)
     a = n.pair(n.op("Relu", n.convolution(x, (4, 4, 3, 3), 0.004, 0.02)), 0.02)
@@ -153,7 +153,7 @@ def test_attention(tmp_path: Path, kind: npt.DTypeLike, zero: int, opset: int) -
 
 
 def exported() -> tuple[onnx.ModelProto, list[Array]]:
-    """A small network in floats, and data to calibrate with."""
+    """Return a small network in floats, and data to calibrate with."""
     n = Network(I8, 0, 13)
     x = n.input("x", [1, 3, 12, 12])
 
@@ -178,7 +178,7 @@ class Reader(CalibrationDataReader):  # type: ignore[misc]
         self._data: Iterator[Array] = iter(data)
 
     def get_next(self) -> dict[str, Array] | None:
-        """The next input; None at the end."""
+        """Return the next input; None at the end."""
         x = next(self._data, None)
         return None if x is None else {"x": x}
 

@@ -29,7 +29,7 @@ _VALUES: tuple[Any, ...] = (-9, 0, 1, 7, [0, 1], [2, 1, 0], 1.5, "SAME_UPPER")
 
 
 def sound() -> list[onnx.ModelProto]:
-    """Models of every kind."""
+    """Return models of every kind."""
     scales = np.array([0.25, 0.5], np.float32)
     return [
         layers.convolution(5, U8, "int32", scales).model(),

@@ -30,7 +30,7 @@ def convolution(
     scales: Any = 0.25,
     opset: int = 13,
 ) -> Sketch:
-    """Data of scale 0.5, filters W, and a bias of 1 and -3.3."""
+    """Return data of scale 0.5, filters W, and a bias of 1 and -3.3."""
     s = Sketch(opset)
     x = s.qdq(s.input("x", [1, 1, 4, 4]), 0.5, zero, kind)
     more: dict[str, Any] = {"axis": 0} if np.ndim(scales) else {}
@@ -121,7 +121,7 @@ def test_without_bias_and_zero_point_there_is_no_bias(tmp_path: Path) -> None:
 
 
 def weighted(weights: Any, kind: npt.DTypeLike, zero: Any, data_zero: int = 0) -> Sketch:
-    """A convolution of one channel with filters of 1x1."""
+    """Return a convolution of one channel with filters of 1x1."""
     s = Sketch()
     x = s.qdq(s.input("x", [1, 1, 2, 2]), 0.5, data_zero)
     array = np.array(weights, kind).reshape(-1, 1, 1, 1)
@@ -194,7 +194,7 @@ def test_a_transposed_convolution_has_its_channels_on_axis_1(tmp_path: Path) -> 
 
 
 def gemm(addend: str = "row", zero: int = 0, **attributes: Any) -> Sketch:
-    """A Gemm of data of scale 0.5 and weights of scale 0.25."""
+    """Return a Gemm of data of scale 0.5 and weights of scale 0.25."""
     s = Sketch()
     x = s.qdq(s.input("x", [2, 3]), 0.5, zero)
     array = np.array([[1, -2], [3, 4], [5, 6]])

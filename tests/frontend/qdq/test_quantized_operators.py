@@ -23,7 +23,7 @@ MICROSOFT = "com.microsoft"
 
 
 def numbers(shape: tuple[int, ...], kind: npt.DTypeLike, seed: int = 0) -> Array:
-    """Codes over their whole range."""
+    """Return codes over their whole range."""
     limits = np.iinfo(np.dtype(kind))
     generator = np.random.default_rng(seed)
     return generator.integers(limits.min, limits.max + 1, shape).astype(kind)
@@ -43,7 +43,7 @@ def compared(s: Sketch, tmp_path: Path, feeds: dict[str, Array], steps: int = 1)
 def linear_convolution(
     kind: npt.DTypeLike, zero: int, scales: Any, opset: int = 13, *, bias: bool = True
 ) -> Sketch:
-    """QLinearConv of codes that are fed."""
+    """Return qLinearConv of codes that are fed."""
     s = Sketch(opset)
     x, count = s.input("x", [1, 4, 6, 6], kind), np.shape(scales)
     w = s.weight(numbers((6, 4, 3, 3), I8), I8)
@@ -125,7 +125,7 @@ def test_qgemm(tmp_path: Path, kind: npt.DTypeLike, zero: int, form: str) -> Non
 
 
 def linear(op: str, kind: npt.DTypeLike, zero: int, operands: int, **more: Any) -> Sketch:
-    """One of onnxruntime's operators on codes that are fed, with a scale each."""
+    """Return one of onnxruntime's operators on codes that are fed, with a scale each."""
     s = Sketch()
     scales = (0.03, 0.02)
     inputs: list[str] = []
@@ -163,7 +163,7 @@ def test_operators_of_onnxruntime(tmp_path: Path, op: str, kind: npt.DTypeLike, 
 
 
 def softmax(opset: int) -> Sketch:
-    """QLinearSoftmax with an attribute of the name of the model's opset."""
+    """Return qLinearSoftmax with an attribute of the name of the model's opset."""
     s = Sketch()
     x = [s.input("x", [3, 10], U8), *s.scales(0.05, 100, U8)]
     node = s.op("QLinearSoftmax", *x, *s.scales(1 / 256, 0, U8), domain=MICROSOFT, to="y", axis=-1)

@@ -21,12 +21,12 @@ I8, U8, I16, I32 = np.int8, np.uint8, np.int16, np.int32
 
 
 def data(s: Sketch, shape: tuple[int, ...] = (1, 2, 4, 4), scale: Any = 0.5, zero: int = 0) -> str:
-    """Quantized data."""
+    """Return quantized data."""
     return s.qdq(s.input("x", shape), scale, zero)
 
 
 def filters(s: Sketch, scale: Any = 0.5, **more: Any) -> str:
-    """Quantized filters."""
+    """Return quantized filters."""
     return s.dq(s.weight(np.ones((2, 2, 3, 3)), I8), scale, np.zeros(np.shape(scale)), **more)
 
 
@@ -211,7 +211,7 @@ KEPT: dict[str, tuple[Callable[[Sketch], str], str]] = {
 
 
 def kept(told: tuple[QuantizedNode, ...]) -> list[tuple[str, str]]:
-    """Operators and reasons of what stays as it is."""
+    """Return operators and reasons of what stays as it is."""
     return [
         (each.op_type, each.reason.en if each.reason else "")
         for each in told

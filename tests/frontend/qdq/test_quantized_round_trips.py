@@ -62,13 +62,13 @@ class _Sketch:
         self._scales: dict[str, Array] = {}
 
     def const(self, array: Array) -> str:
-        """A constant."""
+        """Return a constant."""
         name = f"c{len(self._consts)}"
         self._consts[name] = np.asarray(array)
         return name
 
     def op(self, op_type: str, inputs: list[str], output: str = "", **attributes: Any) -> str:
-        """A node."""
+        """Return a node."""
         output = output or f"v{len(self._nodes)}"
         name = f"{op_type}{len(self._nodes)}"
         self._nodes.append(node(op_type, inputs, [output], name, **attributes))
@@ -77,14 +77,14 @@ class _Sketch:
         return output
 
     def pair(self, x: str, scale: float, zero: int) -> str:
-        """QuantizeLinear and DequantizeLinear."""
+        """Return QuantizeLinear and DequantizeLinear."""
         numbers = [self.const(np.array(scale, np.float32)), self.const(np.array(zero, self._kind))]
         output = self.op("DequantizeLinear", [self.op("QuantizeLinear", [x, *numbers]), *numbers])
         self._scales[output] = self._consts[numbers[0]]
         return output
 
     def weights(self, shape: tuple[int, ...], axis: int) -> str:
-        """Weights with a scale for each channel."""
+        """Return weights with a scale for each channel."""
         codes = self._random.integers(-127, 128, shape).astype(np.int8)
         scale = self._random.uniform(0.001, 0.01, shape[axis]).astype(np.float32)
         inputs = [self.const(codes), self.const(scale), self.const(np.zeros(shape[axis], np.int8))]
@@ -93,7 +93,7 @@ class _Sketch:
         return output
 
     def layer(self, op_type: str, inputs: list[str], bias: int | None, **options: Any) -> str:
-        """A layer, with a bias of so many channels."""
+        """Return a layer, with a bias of so many channels."""
         if bias is not None:
             scale = self._scales[inputs[0]] * self._scales[inputs[1]]
             codes = self._random.integers(-2000, 2000, bias).astype(np.int32)
@@ -102,12 +102,12 @@ class _Sketch:
         return self.op(op_type, inputs, **options)
 
     def model(self, ports: onnx_files.Ports, outputs: list[str]) -> onnx.ModelProto:
-        """The model."""
+        """Return the model."""
         return onnx_files.model(self._nodes, ports, outputs, self._consts)
 
 
 def codes_of(proto: onnx.ModelProto) -> list[tuple[str, bytes]]:
-    """The integer operands of a model's nodes, in order."""
+    """Return the integer operands of a model's nodes, in order."""
     consts = {each.name: each for each in proto.graph.initializer}
     integers = {TensorProto.INT8, TensorProto.INT32}
     return [
@@ -119,7 +119,7 @@ def codes_of(proto: onnx.ModelProto) -> list[tuple[str, bytes]]:
 
 
 def factors_of(proto: onnx.ModelProto) -> Array:
-    """The factors of all words of a model, in order."""
+    """Return the factors of all words of a model, in order."""
     found = [
         decode_graph(numpy_helper.to_array(each)).scale.reshape(-1)
         for each in proto.graph.initializer

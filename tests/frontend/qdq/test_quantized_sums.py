@@ -50,7 +50,7 @@ SCALE = np.float32(0.02)
 
 @st.composite
 def forms(draw: st.DrawFn) -> Form:
-    """Signs, zero points, scales for each channel or for all, biases."""
+    """Return signs, zero points, scales for each channel or for all, biases."""
     kind, weight_kind = draw(st.sampled_from([I8, U8])), draw(st.sampled_from([I8, U8]))
     low, high = np.iinfo(weight_kind).min, np.iinfo(weight_kind).max
     middle = 128 if weight_kind is U8 else 0
@@ -72,14 +72,14 @@ def forms(draw: st.DrawFn) -> Form:
 
 
 def quantized(s: Sketch, form: Form, weights: Array, axis: int) -> str:
-    """The weights, dequantized along an axis where they have a scale for each channel."""
+    """Return the weights, dequantized along an axis where they have a scale for each channel."""
     more: dict[str, Any] = {"axis": axis} if form.scales.ndim else {}
     name = s.weight(weights, form.weight_kind)
     return s.dq(name, form.scales, form.weight_zeros, form.weight_kind, **more)
 
 
 def biases(s: Sketch, form: Form) -> tuple[list[str], Array]:
-    """The bias as inputs of a layer, and as integers."""
+    """Return the bias as inputs of a layer, and as integers."""
     scale = SCALE.astype(np.float64) * np.broadcast_to(form.scales, CHANNELS).astype(np.float64)
     if form.bias == "float":
         real = form.generator.normal(size=CHANNELS).astype(np.float32)
@@ -92,7 +92,7 @@ def biases(s: Sketch, form: Form) -> tuple[list[str], Array]:
 
 
 def real_weights(form: Form, weights: Array, axis: int) -> Array:
-    """Weights less their zero points."""
+    """Return weights less their zero points."""
     zeros = form.weight_zeros
     if zeros.ndim:
         zeros = zeros.reshape([-1 if at == axis else 1 for at in range(weights.ndim)])

@@ -257,7 +257,7 @@ def test_what_moves_codes_is_listed_for_int8() -> None:
 
 
 def moved(kind: npt.DTypeLike, zero: int) -> Sketch:
-    """Every way in which codes move, with a pair of quantization between all."""
+    """Return every way in which codes move, with a pair of quantization between all."""
     s = Sketch()
 
     def pair(x: str) -> str:

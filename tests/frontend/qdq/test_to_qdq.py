@@ -228,7 +228,7 @@ def test_sums_that_other_nodes_read_stay_integers(tmp_path: Path) -> None:
 
 
 def met(offsets: list[float]) -> onnx.ModelProto:
-    """Codes of two AscendQuants, joined, by weights of ones."""
+    """Return codes of two AscendQuants, joined, by weights of ones."""
     nodes = [
         node("AscendQuant", ["x"], ["p"], scale=4.0, offset=offsets[0]),
         node("AscendQuant", ["x"], ["r"], scale=2.0, offset=offsets[1]),
@@ -340,12 +340,12 @@ def test_layers_compute_what_the_device_does(data: st.DataObject, tmp_path: Path
 
 
 def along(values: Array, rank: int) -> Array:
-    """Values of channels, shaped to broadcast over a result."""
+    """Return values of channels, shaped to broadcast over a result."""
     return values.reshape((-1, 1, 1)) if rank == 4 else values
 
 
 def device_sums(kind: str, x: Array, w: Array, offset_w: Array) -> Array:
-    """The int32 sums of a layer without bias, padded with the zero point of the data."""
+    """Return the int32 sums of a layer without bias, padded with the zero point of the data."""
     codes = np.clip(np.rint(x / np.float32(STEP)) + ZERO, -128, 127).astype(np.int64)
     axis = {"Conv": 0, "ConvTranspose": 1, "Gemm": 0, "MatMul": 1}[kind]
     apart = w.astype(np.int64) - offset_w.reshape([-1 if at == axis else 1 for at in range(w.ndim)])

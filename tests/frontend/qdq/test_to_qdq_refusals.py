@@ -65,7 +65,7 @@ def test_quants_without_such_a_form_are_refused(
 
 
 def sums_model(last: onnx.NodeProto, weights: Mapping[str, Array]) -> onnx.ModelProto:
-    """AscendQuant, MatMul, and a node that reads its sums."""
+    """Return AscendQuant, MatMul, and a node that reads its sums."""
     nodes = [QUANT, node("MatMul", ["q", "w"], ["sum"]), last]
     consts = {"w": np.ones((3, 2), np.int8), **weights}
     return onnx_files.model(nodes, {"x": (FLOAT, [2, 3]), "c": (13, [1])}, ["y"], consts)
@@ -209,7 +209,7 @@ def test_a_model_that_is_in_the_form_already_is_refused(tmp_path: Path) -> None:
 
 
 def opset_model(opset: int, scale: Sequence[float], behind: onnx.NodeProto) -> onnx.ModelProto:
-    """A layer, and one more node, at an opset."""
+    """Return a layer, and one more node, at an opset."""
     proto = layer_model(
         node("MatMul", ["q", "w"], ["sum"]),
         {"w": np.ones((3, 2), np.int8), "axes": np.array([0])},

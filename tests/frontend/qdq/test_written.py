@@ -36,24 +36,24 @@ LARGE = np.random.default_rng(0).standard_normal((40, 40)).astype(np.float32)
 
 
 def opened(path: Path) -> tuple[OnnxFile, WorkGraph]:
-    """A file and a graph of it."""
+    """Return a file and a graph of it."""
     file = read_model(path)
     return file, file.graph(observe_inputs(path, file.inputs, {}))
 
 
 def copied(proto: onnx.ModelProto, folder: Path, **options: Any) -> onnx.ModelProto:
-    """`proto`, read and written again."""
+    """Return `proto`, read and written again."""
     write_onnx(*opened(onnx_files.save(proto, folder)), folder / "out.onnx", **options)
     return onnx.load(folder / "out.onnx")
 
 
 def weights_of(proto: onnx.ModelProto) -> dict[str, npt.NDArray[Any]]:
-    """The initializers."""
+    """Return the initializers."""
     return {each.name: numpy_helper.to_array(each) for each in proto.graph.initializer}
 
 
 def branch(name: str, weight: npt.NDArray[Any], source: str) -> onnx.GraphProto:
-    """A subgraph with a weight of its own, and a value from around it."""
+    """Return a subgraph with a weight of its own, and a value from around it."""
     return helper.make_graph(
         [node("MatMul", [source, f"{name}/w"], [f"{name}/y"], name=name)],
         name,
@@ -64,7 +64,7 @@ def branch(name: str, weight: npt.NDArray[Any], source: str) -> onnx.GraphProto:
 
 
 def several_forms() -> onnx.ModelProto:
-    """Large and small weights, a Constant, an If, open extents, texts about the model."""
+    """Return large and small weights, a Constant, an If, open extents, texts about the model."""
     nodes = [
         node("Constant", [], ["k"], name="k", value=numpy_helper.from_array(LARGE)),
         node("MatMul", ["x", "w"], ["a"], name="first", doc_string="kept"),
@@ -270,7 +270,7 @@ def test_a_folder_is_no_output(tmp_path: Path) -> None:
 
 
 def quantized(nodes: Sequence[onnx.NodeProto]) -> onnx.ModelProto:
-    """A layer between QuantizeLinear and DequantizeLinear, with `nodes` behind it."""
+    """Return a layer between QuantizeLinear and DequantizeLinear, with `nodes` behind it."""
     weights = {
         "s": np.float32(0.5),
         "z": np.int8(0),
@@ -288,7 +288,7 @@ def quantized(nodes: Sequence[onnx.NodeProto]) -> onnx.ModelProto:
 
 
 def imported(proto: onnx.ModelProto, folder: Path) -> onnx.ModelProto:
-    """`proto` in the deploy form, by way of a file."""
+    """Return `proto` in the deploy form, by way of a file."""
     file, graph = opened(onnx_files.save(proto, folder))
     import_quantized(graph, file.tensors, FOLD_LIMIT)
     gone = ("QuantizeLinear", "DequantizeLinear")
@@ -351,6 +351,6 @@ def test_a_written_model_runs(tmp_path: Path) -> None:
 def _pairs(
     found: dict[str, npt.NDArray[Any]], wanted: dict[str, npt.NDArray[Any]]
 ) -> list[tuple[npt.NDArray[Any], npt.NDArray[Any]]]:
-    """Arrays of one name; the names must be the same."""
+    """Return arrays of one name; the names must be the same."""
     assert list(found) == list(wanted)
     return [(found[name], wanted[name]) for name in wanted]

@@ -17,7 +17,7 @@ __all__: list[str] = []
 
 
 def _indices(draft: Draft, shape: Sequence[int], limit: int) -> str:
-    """Indices into axes of `limit`, now and then one out of range; or computed ones."""
+    """Return indices into axes of `limit`, now and then one out of range; or computed ones."""
     rng = draft.rng
     dtype = rng.choice(("int64", "int64", "int32"))
     if rng.random() < 0.2:

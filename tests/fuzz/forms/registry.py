@@ -39,31 +39,31 @@ def form(*operators: str) -> Callable[[Drafting], Drafting]:
 
 
 def any_shape(draft: Draft, rank: int | None = None, least: int = 1) -> list[int]:
-    """A small shape."""
+    """Return a small shape."""
     rank = draft.rng.choice((1, 2, 3, 3, 4, 4, 5)) if rank is None else rank
     return [draft.rng.choice((least, 1, 2, 3, 4, 5, 7)) for _ in range(rank)]
 
 
 def near(draft: Draft, number: int, least: int = 0) -> int:
-    """A number, now and then one that is off by little."""
+    """Return a number, now and then one that is off by little."""
     off = draft.rng.choice((0, 0, 0, 0, 0, 0, 0, 0, -1, 1))
     return max(least, number + off)
 
 
 def any_axis(draft: Draft, rank: int) -> int:
-    """An axis, now and then one out of range."""
+    """Return an axis, now and then one out of range."""
     if draft.rng.random() < 0.05:
         return draft.rng.choice((rank, -rank - 1))
     return draft.rng.randrange(-rank, rank) if rank else 0
 
 
 def maybe(draft: Draft, share: float, value: Any) -> Any:
-    """A value or, as often as not, None."""
+    """Return a value or, as often as not, None."""
     return value if draft.rng.random() < share else None
 
 
 def like(draft: Draft, shape: Sequence[int]) -> list[int]:
-    """A shape that broadcasts against another, mostly."""
+    """Return a shape that broadcasts against another, mostly."""
     rng = draft.rng
     kept = [extent if rng.random() < 0.7 else 1 for extent in shape]
     kept = kept[rng.choice((0, 0, 0, min(1, len(kept)))) :]

@@ -13,7 +13,7 @@ __all__: list[str] = []
 
 
 def _window(draft: Draft) -> dict[str, Any]:
-    """Strides, pads and auto_pad."""
+    """Return strides, pads and auto_pad."""
     rng = draft.rng
     attributes: dict[str, Any] = {
         "strides": maybe(draft, 0.6, [rng.choice((1, 1, 2, 3, 5, 64)) for _ in range(2)]),

@@ -50,7 +50,7 @@ def expect_agreement(
 
 
 def value_in_onnxruntime(model: onnx.ModelProto, name: str, feeds: Mapping[str, Array]) -> Array:
-    """One inner value in onnxruntime's float32, for margins."""
+    """Return one inner value in onnxruntime's float32, for margins."""
     wider = onnx.ModelProto()
     wider.CopyFrom(model)
     wider.graph.output.append(onnx.ValueInfoProto(name=name))

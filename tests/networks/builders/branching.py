@@ -40,12 +40,12 @@ def build_expert_model(opset: int = 13, seed: int = 2) -> onnx.ModelProto:
 
 
 def _is_positive(net: Net, x: str) -> str:
-    """Whether the mean of all elements is above 0, as a scalar."""
+    """Return True if the mean of all elements is above 0, as a scalar."""
     return net.op("Greater", net.op("ReduceMean", x, keepdims=0), net.const(0.0))
 
 
 def _first_expert(net: Net, parts: tuple[str, str, str]) -> Net:
-    """A product with the shared weights; its energy comes from the input itself."""
+    """Return a product with the shared weights; its energy comes from the input itself."""
     features, x, shared = parts
     branch = net.branch("first")
     product = branch.op("MatMul", features, shared)
@@ -55,7 +55,7 @@ def _first_expert(net: Net, parts: tuple[str, str, str]) -> Net:
 
 
 def _other_experts(net: Net, parts: tuple[str, str, str], sharp: str) -> Net:
-    """The shared weights behind a layer of their own, then one of two ways to sharpen."""
+    """Return the shared weights behind a layer of their own, then one of two ways to sharpen."""
     features, _, shared = parts
     branch = net.branch("others")
     hidden = branch.op("Tanh", branch.linear(features, INNER, INNER))
@@ -79,7 +79,7 @@ def _results(branch: Net, result: str, energy: str) -> None:
 
 
 def build_varied_model(opset: int = 11, seed: int = 7) -> onnx.ModelProto:
-    """Rows [6, 16] and `brief` -> scores [n, 8], their best columns [n], and n.
+    """Return rows [6, 16] and `brief` -> scores [n, 8], their best columns [n], and n.
 
     n is 6 where the mean is above 0; otherwise 2 or 1, as `brief` says: then only the rows with
     the largest sums go on.
@@ -108,7 +108,7 @@ def build_varied_model(opset: int = 11, seed: int = 7) -> onnx.ModelProto:
 
 
 def rows(mean: float, seed: int) -> Array:
-    """Rows around a mean that is far from 0 beside what float16 moves it."""
+    """Return rows around a mean that is far from 0 beside what float16 moves it."""
     random = np.random.default_rng(seed)
     # Every row has a sum of its own, so that their order is never close.
     offsets = random.permutation(ROWS)[:, None] * 0.1 - 0.25

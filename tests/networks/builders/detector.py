@@ -38,7 +38,7 @@ SCORE_THRESHOLD = 0.3
 
 
 def build_detector(opset: int = 11, seed: int = 4) -> onnx.ModelProto:
-    """Image [1, 3, 64, 64] -> boxes [n, 4], scores [n], labels [n]; n from 0 upwards.
+    """Return image [1, 3, 64, 64] -> boxes [n, 4], scores [n], labels [n]; n from 0 upwards.
 
     `rows` [n, 6] has all three side by side.
     """
@@ -70,7 +70,7 @@ def build_detector(opset: int = 11, seed: int = 4) -> onnx.ModelProto:
 
 
 def _pyramid(net: Net, image: str) -> tuple[str, str]:
-    """Features of 16 channels at strides 8 and 16."""
+    """Return features of 16 channels at strides 8 and 16."""
     x = net.conv_bn_relu(image, (3, 8), 3, 2)
     x = net.conv_bn_relu(x, (8, 12), 3, 2)
     middle = net.conv_bn_relu(x, (12, 16), 3, 2)
@@ -89,7 +89,7 @@ def _pyramid(net: Net, image: str) -> tuple[str, str]:
 
 
 def _head(net: Net, features: str, stride: int) -> str:
-    """[1, cells * anchors, 5 + classes]: a row for each anchor of each cell."""
+    """Return [1, cells * anchors, 5 + classes]: a row for each anchor of each cell."""
     anchors, parts = len(ANCHORS[stride]), 5 + CLASSES
     bias = np.zeros((anchors, parts), np.float32)
     bias[:, 4] = -3.0
@@ -101,7 +101,7 @@ def _head(net: Net, features: str, stride: int) -> str:
 
 
 def _decoded(net: Net, raw: str) -> tuple[str, str]:
-    """Corners [1, n, 4] and scores [1, classes, n]."""
+    """Return corners [1, n, 4] and scores [1, classes, n]."""
     parts = _split(net, raw, [2, 2, 1, CLASSES])
     middles = net.op("Mul", net.op("Sigmoid", parts[0]), net.const(2.0))
     middles = net.op("Add", middles, net.const(_grid() - 0.5))
@@ -114,7 +114,7 @@ def _decoded(net: Net, raw: str) -> tuple[str, str]:
 
 
 def _best(net: Net, boxes: str, scores: str) -> tuple[str, str]:
-    """The candidates with the best scores of any class, best first."""
+    """Return the candidates with the best scores of any class, best first."""
     best = net.op("ReduceMax", scores, axes=[1], keepdims=0)
     _, at = net.ops("TopK", best, net.longs(CANDIDATES), count=2, axis=1)
     rows = net.squeeze(at, 0)
@@ -122,14 +122,14 @@ def _best(net: Net, boxes: str, scores: str) -> tuple[str, str]:
 
 
 def _split(net: Net, x: str, parts: list[int]) -> list[str]:
-    """The parts of x along its last axis."""
+    """Return the parts of x along its last axis."""
     if net.opset < 13:
         return net.ops("Split", x, count=len(parts), axis=2, split=parts)
     return net.ops("Split", x, net.longs(*parts), count=len(parts), axis=2)
 
 
 def _cells(stride: int) -> Array:
-    """Column and row of every anchor's cell, in the order of `_head`'s rows."""
+    """Return column and row of every anchor's cell, in the order of `_head`'s rows."""
     extent = IMAGE[2] // stride
     rows, columns = np.mgrid[:extent, :extent].astype(np.float32)
     cells = np.stack([columns, rows], axis=-1).reshape(-1, 2)
@@ -137,19 +137,19 @@ def _cells(stride: int) -> Array:
 
 
 def _grid() -> Array:
-    """The cells of both levels."""
+    """Return the cells of both levels."""
     return np.concatenate([_cells(stride) for stride in ANCHORS])[None]
 
 
 def _strides() -> Array:
-    """Pixels from cell to cell, for every anchor."""
+    """Return pixels from cell to cell, for every anchor."""
     return np.concatenate(
         [np.full((len(_cells(stride)), 1), stride, np.float32) for stride in ANCHORS]
     )[None]
 
 
 def _anchors() -> Array:
-    """Width and height of every anchor."""
+    """Return width and height of every anchor."""
     sizes = [
         np.repeat(np.array(sizes, np.float32), (IMAGE[2] // stride) ** 2, axis=0)
         for stride, sizes in ANCHORS.items()
@@ -158,7 +158,7 @@ def _anchors() -> Array:
 
 
 def image_with(blobs: int, seed: int) -> Array:
-    """A dark image with bright patches of random colors, noise on top; all in [0, 1]."""
+    """Return a dark image with bright patches of random colors, noise on top; all in [0, 1]."""
     random = np.random.default_rng(seed)
     image = random.uniform(0.0, 0.05, IMAGE)
     for _ in range(blobs):

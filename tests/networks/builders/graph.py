@@ -39,7 +39,7 @@ class Net:
         self._final: dict[str, str] = {}
 
     def branch(self, name: str) -> Net:
-        """An empty graph for one branch of an If in this graph."""
+        """Return an empty graph for one branch of an If in this graph."""
         inner = Net(name, self.opset)
         inner.random, inner._count = self.random, self._count
         return inner
@@ -47,7 +47,7 @@ class Net:
     # Values -----------------------------------------------------------------------------------
 
     def input(self, name: str, dtype: npt.DTypeLike, shape: Sequence[int | str]) -> str:
-        """A graph input."""
+        """Return a graph input."""
         self._inputs.append(_declared(name, dtype, shape))
         return name
 
@@ -59,13 +59,13 @@ class Net:
         self._outputs.append(_declared(name, dtype, shape))
 
     def const(self, values: Any, dtype: npt.DTypeLike = np.float32) -> str:
-        """An initializer."""
+        """Return an initializer."""
         name = self._fresh("const")
         self._constants.append(numpy_helper.from_array(np.array(values, dtype), name))
         return name
 
     def longs(self, *values: int) -> str:
-        """A vector of int64."""
+        """Return a vector of int64."""
         return self.const(list(values), np.int64)
 
     def weights(self, *shape: int, scale: float | None = None) -> str:
@@ -80,22 +80,22 @@ class Net:
     # Nodes ------------------------------------------------------------------------------------
 
     def op(self, op_type: str, *inputs: str, **attributes: Any) -> str:
-        """A node with one output, whose name is returned."""
+        """Return a node with one output, whose name is returned."""
         return self.ops(op_type, *inputs, count=1, **attributes)[0]
 
     def ops(self, op_type: str, *inputs: str, count: int, **attributes: Any) -> list[str]:
-        """A node with `count` outputs."""
+        """Return a node with `count` outputs."""
         label = self._fresh(op_type)
         outputs = [label] if count == 1 else [f"{label}_{at}" for at in range(count)]
         self._nodes.append(helper.make_node(op_type, inputs, outputs, name=label, **attributes))
         return outputs
 
     def choose(self, condition: str, then: Net, otherwise: Net) -> str:
-        """An If with one output."""
+        """Return an If with one output."""
         return self.choices(condition, then, otherwise)[0]
 
     def choices(self, condition: str, then: Net, otherwise: Net) -> list[str]:
-        """An If; both branches have the same number of outputs."""
+        """Return an If; both branches have the same number of outputs."""
         return self.ops(
             "If",
             condition,
@@ -105,13 +105,13 @@ class Net:
         )
 
     def unsqueeze(self, x: str, *axes: int) -> str:
-        """Unsqueeze in the form of the opset."""
+        """Return unsqueeze in the form of the opset."""
         if self.opset < 13:
             return self.op("Unsqueeze", x, axes=list(axes))
         return self.op("Unsqueeze", x, self.longs(*axes))
 
     def squeeze(self, x: str, *axes: int) -> str:
-        """Squeeze in the form of the opset."""
+        """Return squeeze in the form of the opset."""
         if self.opset < 13:
             return self.op("Squeeze", x, axes=list(axes))
         return self.op("Squeeze", x, self.longs(*axes))
@@ -127,7 +127,7 @@ class Net:
         return self.op("Reshape", x, self.op("Concat", *parts, axis=0))
 
     def linear(self, x: str, width: int, out: int, *, scale: float | None = None) -> str:
-        """MatMul and Add, as a linear layer on a stack of matrices exports."""
+        """Return MatMul and Add, as a linear layer on a stack of matrices exports."""
         spread = width**-0.5 if scale is None else scale
         product = self.op("MatMul", x, self.weights(width, out, scale=spread))
         return self.op("Add", product, self.weights(out, scale=0.1))
@@ -142,7 +142,7 @@ class Net:
         return self.op("Add", scaled, self.weights(width, scale=0.1))
 
     def conv_bn_relu(self, x: str, channels: tuple[int, int], kernel: int, stride: int = 1) -> str:
-        """Conv without bias, BatchNormalization, Relu; from and to numbers of channels."""
+        """Return conv without bias, BatchNormalization, Relu; from and to numbers of channels."""
         width, out = channels
         y = self.op(
             "Conv",
@@ -170,7 +170,7 @@ class Net:
         )
 
     def model(self) -> onnx.ModelProto:
-        """The graph as a model that onnx finds valid, shapes inferred strictly."""
+        """Return the graph as a model that onnx finds valid, shapes inferred strictly."""
         model = helper.make_model(
             self.graph(),
             opset_imports=[helper.make_opsetid("", self.opset)],
@@ -190,24 +190,24 @@ class Net:
         return True
 
     def _near_one(self, count: int) -> str:
-        """Factors between 0.8 and 1.2."""
+        """Return factors between 0.8 and 1.2."""
         return self.const(self.random.uniform(0.8, 1.2, count))
 
     def _fresh(self, label: str) -> str:
-        """A name that no other value has."""
+        """Return a name that no other value has."""
         self._count[0] += 1
         return f"{label}_{self._count[0]}"
 
 
 def _reads_within(node: onnx.NodeProto, name: str) -> bool:
-    """Whether a branch of the node, at any depth, reads `name`."""
+    """Return True if a branch of the node, at any depth, reads `name`."""
     graphs = [attribute.g for attribute in node.attribute if attribute.HasField("g")]
     inner = [each for graph in graphs for each in graph.node]
     return any(name in each.input or _reads_within(each, name) for each in inner)
 
 
 def _declared(name: str, dtype: npt.DTypeLike, shape: Sequence[int | str]) -> onnx.ValueInfoProto:
-    """The declaration of a graph input or output."""
+    """Return the declaration of a graph input or output."""
     return helper.make_tensor_value_info(
         name, helper.np_dtype_to_tensor_dtype(np.dtype(dtype)), list(shape)
     )

@@ -65,7 +65,7 @@ def _front_end(net: Net, features: str) -> str:
 
 
 def _lstm(net: Net, x: str, steps: str, units: str, cells: str) -> tuple[str, str, str]:
-    """Both directions side by side [steps, 2, 48], and the last states."""
+    """Return both directions side by side [steps, 2, 48], and the last states."""
     spread, wide = HIDDEN**-0.5, 4 * HIDDEN
     y, *last = net.ops(
         "LSTM",
@@ -85,7 +85,7 @@ def _lstm(net: Net, x: str, steps: str, units: str, cells: str) -> tuple[str, st
 
 
 def _gru(net: Net, x: str, state: str) -> tuple[str, str]:
-    """Results [steps, 2, 24] and the last state, with the reset gate behind the product."""
+    """Return results [steps, 2, 24] and the last state, with the reset gate behind the product."""
     wide = 3 * HIDDEN
     y, last = net.ops(
         "GRU",

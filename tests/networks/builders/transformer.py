@@ -49,7 +49,7 @@ def build_masked_transformer(opset: int = 13, seed: int = 5) -> onnx.ModelProto:
 
 
 def _embedded(net: Net, ids: str, mask: str) -> str:
-    """Words and positions; positions count the words that are no padding, which has 0."""
+    """Return words and positions; positions count the words that are no padding, which has 0."""
     present = net.op("Cast", mask, to=INT32)
     counted = net.op("CumSum", present, net.const(1, np.int64))
     positions = net.op("Mul", counted, present)
@@ -59,7 +59,7 @@ def _embedded(net: Net, ids: str, mask: str) -> str:
 
 
 def _padding_bias(net: Net, mask: str) -> str:
-    """(1 - mask) * -1e4 as [2, 1, 1, 12], to be added to scores."""
+    """Return (1 - mask) * -1e4 as [2, 1, 1, 12], to be added to scores."""
     real = net.op("Cast", net.unsqueeze(mask, 1, 2), to=FLOAT)
     return net.op("Mul", net.op("Sub", net.const(1.0), real), net.const(-1e4))
 
@@ -79,12 +79,12 @@ def _allowed(net: Net, ids: str, mask: str) -> str:
 
 
 def _axis(net: Net, axis: int) -> list[str]:
-    """The axis of a ReduceSum as an input, which it is from opset 13 on."""
+    """Return the axis of a ReduceSum as an input, which it is from opset 13 on."""
     return [net.longs(axis)] if net.opset >= 13 else []
 
 
 def _axes(net: Net, axis: int) -> dict[str, Any]:
-    """The axis of a ReduceSum as an attribute, which it is up to opset 12."""
+    """Return the axis of a ReduceSum as an attribute, which it is up to opset 12."""
     return {} if net.opset >= 13 else {"axes": [axis]}
 
 
@@ -106,14 +106,14 @@ def _layer(net: Net, x: str, masked: Any) -> str:
 
 
 def _gelu(net: Net, x: str) -> str:
-    """The form x * (1 + erf(x / sqrt 2)) / 2, in the order of PyTorch."""
+    """Return the form x * (1 + erf(x / sqrt 2)) / 2, in the order of PyTorch."""
     error = net.op("Erf", net.op("Div", x, net.const(2**0.5)))
     product = net.op("Mul", x, net.op("Add", error, net.const(1.0)))
     return net.op("Mul", product, net.const(0.5))
 
 
 def _pooled(net: Net, x: str, mask: str) -> str:
-    """The mean over words that are no padding, through a linear layer and Tanh."""
+    """Return the mean over words that are no padding, through a linear layer and Tanh."""
     real = net.op("Cast", net.unsqueeze(mask, 2), to=FLOAT)
     axis, axes = _axis(net, 1), _axes(net, 1)
     total = net.op("ReduceSum", net.op("Mul", x, real), *axis, keepdims=0, **axes)
@@ -122,7 +122,7 @@ def _pooled(net: Net, x: str, mask: str) -> str:
 
 
 def _last_word(net: Net, x: str, mask: str) -> str:
-    """x[arange(batch), words - 1], the way that indexing by two vectors exports."""
+    """Return x[arange(batch), words - 1], the way that indexing by two vectors exports."""
     axis, axes = _axis(net, 1), _axes(net, 1)
     words = net.op("ReduceSum", net.op("Cast", mask, to=FLOAT), *axis, keepdims=0, **axes)
     last = net.op("Add", net.op("Cast", words, to=7), net.const(-1, np.int64))
@@ -133,7 +133,7 @@ def _last_word(net: Net, x: str, mask: str) -> str:
 
 
 def sentences(lengths: tuple[int, int], seed: int) -> dict[str, Array]:
-    """Two sentences of so many words, padded with word 0."""
+    """Return two sentences of so many words, padded with word 0."""
     random = np.random.default_rng(seed)
     mask = np.arange(LENGTH) < np.array(lengths)[:, None]
     ids = random.integers(1, VOCABULARY, (BATCH, LENGTH)) * mask

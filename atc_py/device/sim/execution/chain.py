@@ -51,7 +51,7 @@ _BOUNDS = frozenset({"ClipByValue", "Relu"})
 
 
 def chained(steps: Sequence[Step], scopes: Sequence[int]) -> list[Step]:
-    """`steps` with each scope as one step, at the place of its last node.
+    """Return `steps` with each scope as one step, at the place of its last node.
 
     Args:
         steps: one for each node, in order.
@@ -73,13 +73,13 @@ def chained(steps: Sequence[Step], scopes: Sequence[int]) -> list[Step]:
 
 
 def _alone(step: Step) -> Step:
-    """A step whose kernel rounds its own parts where it can."""
+    """Return a step whose kernel rounds its own parts where it can."""
     rounds = step.kernel.rounding is Rounding.BOUNDARY and is_rounded(step.node.outputs[0].dtype)
     return _chain([step], ()) if step.kernel.finishes and rounds and not step.is_late else step
 
 
 def _together(steps: list[Step]) -> Step | None:
-    """One step for all, or None where they do not fit together, or one stands alone."""
+    """Return one step for all, or None where they do not fit together, or one stands alone."""
     if len(steps) == 1:
         return None
     links = tuple(_links(steps))
@@ -109,7 +109,7 @@ class _Link:
 
     @property
     def is_bound(self) -> bool:
-        """Whether it holds values to other numbers of their dtype."""
+        """True if it holds values to other numbers of their dtype."""
         first, *bounds = self.operands or (0,)
         return self.node.op in _BOUNDS and first is None and None not in bounds
 
@@ -234,7 +234,7 @@ def _kind_of_results(node: NodeFacts, kernel: Kernel) -> Kind | None:
 
 @cache
 def _one_worker() -> Workers:
-    """The thread itself: a part is work for one."""
+    """Return the thread itself: a part is work for one."""
     return Workers(1)
 
 
@@ -249,12 +249,12 @@ def _operand(array: NDArray[Any], values: NDArray[Any], part: Part) -> NDArray[A
 
 
 def _is_in_order(part: NDArray[Any], whole: NDArray[Any]) -> bool:
-    """Whether a part of an array is its own memory, one element after the other."""
+    """Return True if a part of an array is its own memory, one element after the other."""
     return part.flags.c_contiguous and np.may_share_memory(part, whole)
 
 
 def _links(steps: Sequence[Step]) -> Iterator[_Link]:
-    """The links behind the first of `steps`, up to one that does not fit."""
+    """Yield the links behind the first of `steps`, up to one that does not fit."""
     head = steps[0]
     if not head.kernel.finishes or head.is_late or len(head.outputs) != 1:
         return
@@ -292,7 +292,7 @@ def _is_elementwise(step: Step, head: Step, value: int) -> bool:
 
 
 def _chain(steps: Sequence[Step], links: tuple[_Link, ...]) -> Step:
-    """One step that does what `steps` do; profiles and findings name all their operators."""
+    """Return one step that does what `steps` do; profiles and findings name all their operators."""
     head = steps[0]
     inputs = [*head.inputs]
     for before, step in pairwise(steps):

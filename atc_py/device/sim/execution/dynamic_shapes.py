@@ -38,7 +38,7 @@ def typed_by_inputs(step: Step, inputs: Sequence[NDArray[Any] | None]) -> NodeFa
 
 
 def types_in_run(step: Step, node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """The types of the results of a late step, as its kernel's rule tells them.
+    """Return the types of the results of a late step, as its kernel's rule tells them.
 
     Raises:
         NodeError: the inputs do not go together, or make something else than the model declares.
@@ -49,14 +49,14 @@ def types_in_run(step: Step, node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 
 def empty_results(types: tuple[TensorFacts, ...]) -> tuple[NDArray[Any], ...]:
-    """Arrays for the results of a late step, of their types in this run."""
+    """Return arrays for the results of a late step, of their types in this run."""
     return tuple(np.empty(facts.shape, carrier_dtype(facts.dtype)) for facts in types)
 
 
 def held_results(
     arrays: tuple[NDArray[Any], ...], declared: tuple[TensorFacts, ...]
 ) -> tuple[NDArray[Any], ...]:
-    """Results that a kernel made anew.
+    """Return results that a kernel made anew.
 
     Raises:
         NodeError: they have other extents than the model declares.

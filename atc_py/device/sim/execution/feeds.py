@@ -23,7 +23,7 @@ __all__ = ["read_feeds"]
 
 
 def read_feeds(program: Program, inputs: Mapping[str, NDArray[Any]]) -> dict[int, NDArray[Any]]:
-    """Carriers of the model's inputs, by position of their tensors.
+    """Return carriers of the model's inputs, by position of their tensors.
 
     Raises:
         AtcError: MISSING_RUN_INPUT and BAD_RUN_INPUT, all findings at once.
@@ -51,7 +51,7 @@ def _refuse(inputs: Mapping[str, NDArray[Any]], types: Mapping[str, TensorFacts]
 
 
 def _fits(array: Any, wanted: TensorFacts) -> bool:
-    """Whether data are of the type of an input."""
+    """Return True if data are of the type of an input."""
     if not isinstance(array, (np.ndarray, np.generic)) or array.shape != wanted.shape:
         return False
     found = array.dtype

@@ -89,5 +89,5 @@ def profile_of(steps: Sequence[Step], costs: Sequence[Cost]) -> tuple[NodeProfil
 
 
 def _output_bytes(outputs: Sequence[TensorFacts], sizes: Sequence[int]) -> int:
-    """Bytes of results with `sizes` elements in the dtypes that the model declares."""
+    """Return bytes of results with `sizes` elements in the dtypes that the model declares."""
     return sum(size * facts.dtype.itemsize for size, facts in zip(sizes, outputs, strict=True))

@@ -61,7 +61,7 @@ class _Loader:
         self._defined: set[int] = set()
 
     def load(self) -> Program:
-        """The program, or all findings as one error."""
+        """Return the program, or all findings as one error."""
         self._read_tensors()
         self._read_constants()
         inputs = self._ports("input", self._description.inputs)
@@ -116,7 +116,7 @@ class _Loader:
         self._defined.update(self._constants)
 
     def _ports(self, kind: str, ports: Sequence[OmPort]) -> dict[str, int]:
-        """Inputs or outputs of the model by name, each held to the list of tensors."""
+        """Return inputs or outputs of the model by name, each held to the list of tensors."""
         found: dict[str, int] = {}
         for port in ports:
             if not 0 <= port.tensor < len(self._tensors):
@@ -140,7 +140,7 @@ class _Loader:
             self._defined.add(tensor)
 
     def _step(self, index: int, node: OmNode) -> Step | None:
-        """One node as a step, or None after a finding."""
+        """Return one node as a step, or None after a finding."""
         place = Place(node=index, node_name=node.name, op_type=node.op)
         try:
             step = self._checked_step(index, node)
@@ -152,7 +152,7 @@ class _Loader:
         return step
 
     def _checked_step(self, index: int, node: OmNode) -> Step:
-        """One node as a step; raises NodeError."""
+        """Return one node as a step; raises NodeError."""
         row, kernel = _known(node)
         self._check_tensors(node)
         _check_operands("input", row.inputs, node.inputs)
@@ -182,7 +182,7 @@ class _Loader:
             raise NodeError(f"{names} is read before a node computes it")
 
     def _numbers(self, row: TargetOp, node: OmNode) -> dict[int, NDArray[Any]]:
-        """Data of constant inputs that the operator reads as numbers."""
+        """Return data of constant inputs that the operator reads as numbers."""
         return {
             position: self._constants[node.inputs[position]]
             for position in row.numbers_at(len(node.inputs))
@@ -191,7 +191,7 @@ class _Loader:
 
 
 def _known(node: OmNode) -> tuple[TargetOp, Kernel]:
-    """Row and kernel of a node's operator."""
+    """Return row and kernel of a node's operator."""
     row, kernel = find_operator(node.op), find_kernel(node.op)
     if row is None or kernel is None:
         raise NodeError(f"the device has no operator {node.op!r}")

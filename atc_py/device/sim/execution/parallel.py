@@ -152,7 +152,7 @@ def _serve(jobs: SimpleQueue[_Job | None]) -> None:
 
 
 def _cores() -> int:
-    """Cores that this process may use."""
+    """Return cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -48,7 +48,7 @@ class Step:
         )
 
     def reading(self, inputs: tuple[int, ...]) -> Step:
-        """This step with other inputs, of the same types."""
+        """Return this step with other inputs, of the same types."""
         return Step(
             self.index, self.node, self.kernel, inputs, self.outputs, self.is_late, self.frees
         )
@@ -125,7 +125,7 @@ def freeing(steps: Sequence[Step], kept: Iterable[int]) -> tuple[Step, ...]:
 
 
 def settled(program: Program) -> frozenset[int]:
-    """The steps, by index, that read and fill the same arrays in every run.
+    """Return the steps, by index, that read and fill the same arrays in every run.
 
     Their results lie where they lay before, and nothing that they read is fed, shows what is fed,
     or is made anew by a late step. In a model with gates there are none: any may be left out.

@@ -82,7 +82,7 @@ class SimModel:
         inputs: Mapping[str, NDArray[Any]],
         observe: Callable[[int, NDArray[Any]], None] | None = None,
     ) -> dict[str, NDArray[Any]]:
-        """The outputs for `inputs`; see `DeviceBackend.run`.
+        """Return the outputs for `inputs`; see `DeviceBackend.run`.
 
         Args:
             inputs: arrays by name.
@@ -106,7 +106,7 @@ class SimModel:
         return profile_of(self._program.steps, self._costs)
 
     def _output(self, name: str, tensor: int, values: Values) -> NDArray[Any]:
-        """A result of the model in its true dtype."""
+        """Return a result of the model in its true dtype."""
         array = self._value(tensor, values)
         if array is None:
             raise DEVICE_FAILED.error(f"nothing computed the output {name!r} in this run")
@@ -125,7 +125,7 @@ class SimModel:
     def _launched(
         self, values: Values, observe: Callable[[int, NDArray[Any]], None] | None
     ) -> list[Cost]:
-        """Launch all steps; what each of them cost.
+        """Return launch all steps; what each of them cost.
 
         Steps that do the same in every run are launched right here: in networks of small kernels
         whatever is asked in between is felt.
@@ -147,7 +147,7 @@ class SimModel:
         values: Values,
         observe: Callable[[int, NDArray[Any]], None] | None,
     ) -> Cost:
-        """Launch a step, show its results, and let go of what nobody reads after it."""
+        """Return launch a step, show its results, and let go of what nobody reads after it."""
         seconds = _timed(step, partial(self._launch, step, values))
         made = [values[tensor] for tensor in step.outputs]
         if observe is not None:
@@ -233,7 +233,7 @@ class SimModel:
         return self._carriers[tensor]
 
     def _carried(self, tensor: int) -> NDArray[Any]:
-        """A constant as its carrier, converted on all workers."""
+        """Return a constant as its carrier, converted on all workers."""
         data, dtype = self._program.constants[tensor], self._program.tensors[tensor].dtype
         if not is_rounded(dtype) or not data.flags.c_contiguous:
             return to_carrier(data, dtype)
@@ -248,7 +248,7 @@ class SimModel:
         return carrier
 
     def _result(self, tensor: int) -> NDArray[Any]:
-        """The array for a tensor in the slot that the memory plan gives it."""
+        """Return the array for a tensor in the slot that the memory plan gives it."""
         if tensor not in self._results:
             facts = self._program.tensors[tensor]
             dtype = carrier_dtype(facts.dtype)
@@ -258,14 +258,14 @@ class SimModel:
         return self._results[tensor]
 
     def _slot(self, index: int) -> NDArray[np.uint8]:
-        """Memory of a slot, aligned, taken from the system at its first use."""
+        """Return memory of a slot, aligned, taken from the system at its first use."""
         if index not in self._slots:
             self._slots[index] = self._pool.take(self._program.memory.slots[index])
         return self._slots[index]
 
 
 def _converted(program: Program) -> Iterator[int]:
-    """Bytes of the carriers of constants that are converted."""
+    """Yield bytes of the carriers of constants that are converted."""
     for tensor, data in program.constants.items():
         dtype = program.tensors[tensor].dtype
         if is_rounded(dtype):
@@ -273,7 +273,7 @@ def _converted(program: Program) -> Iterator[int]:
 
 
 def _timed(step: Step, launch: Launch) -> float:
-    """Launch a step and say how many seconds it took.
+    """Return launch a step and say how many seconds it took.
 
     Raises:
         AtcError: DEVICE_MEMORY or DEVICE_FAILED with the node, whatever the kernel raised.

@@ -14,7 +14,7 @@ __all__: list[str] = []
 
 
 def _comparison_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Two inputs of one dtype, broadcast against each other, give bools."""
+    """Return two inputs of one dtype, broadcast against each other, give bools."""
     (facts,) = broadcast(node)
     return (TensorFacts(DType.BOOL, facts.shape),)
 
@@ -27,7 +27,7 @@ def _ordered_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 
 def _logic_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Bools, broadcast against each other where there are two."""
+    """Return bools, broadcast against each other where there are two."""
     for facts in node.present:
         _require_bool(facts)
     return broadcast(node) if len(node.inputs) > 1 else (node.x,)
@@ -88,7 +88,7 @@ def logical_or(call: Call) -> None:
 
 
 def _select_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """A condition and two inputs of one dtype, broadcast together."""
+    """Return a condition and two inputs of one dtype, broadcast together."""
     _require_bool(node.x)
     then = node.required(1)
     one_dtype((then, node.required(2)))

@@ -28,7 +28,7 @@ _STRIDES = 4
 
 
 def _numbers(node: NodeFacts, position: int) -> tuple[int, ...]:
-    """The numbers of an input.
+    """Return the numbers of an input.
 
     Raises:
         NodeError: they are not integers.
@@ -46,7 +46,7 @@ def _tile(node: NodeFacts) -> Mapping[str, AttributeValue]:
 
 
 def _slice(node: NodeFacts) -> Mapping[str, AttributeValue]:
-    """Bounds of every axis, counted from the front, from those of the axes named."""
+    """Return bounds of every axis, counted from the front, from those of the axes named."""
     begins, ends = _numbers(node, 1), _numbers(node, 2)
     given = tuple(range(len(begins))) if node.input(3) is None else _numbers(node, 3)
     strides = (1,) * len(begins) if node.input(_STRIDES) is None else _numbers(node, _STRIDES)
@@ -71,7 +71,7 @@ def _slice(node: NodeFacts) -> Mapping[str, AttributeValue]:
 
 
 def _pad(node: NodeFacts) -> Mapping[str, AttributeValue]:
-    """Borders, (before, after) of each axis."""
+    """Return borders, (before, after) of each axis."""
     paddings = _numbers(node, 1)
     if len(paddings) != 2 * node.x.rank:
         raise NodeError(f"paddings must have {2 * node.x.rank} numbers, found {list(paddings)}")
@@ -82,7 +82,7 @@ def _pad(node: NodeFacts) -> Mapping[str, AttributeValue]:
 
 
 def _one_hot(node: NodeFacts) -> Mapping[str, AttributeValue]:
-    """The extent of the new axis."""
+    """Return the extent of the new axis."""
     depth = _numbers(node, 1)
     if len(depth) != 1:
         raise NodeError(f"depth must be one number, found {list(depth)}")
@@ -90,7 +90,7 @@ def _one_hot(node: NodeFacts) -> Mapping[str, AttributeValue]:
 
 
 def _reduce(node: NodeFacts) -> Mapping[str, AttributeValue]:
-    """The axes; all of them where none is named, unless that means none."""
+    """Return the axes; all of them where none is named, unless that means none."""
     axes = _numbers(node, 1)
     if not axes and not node.flag("noop_with_empty_axes"):
         axes = tuple(range(node.x.rank))
@@ -100,12 +100,12 @@ def _reduce(node: NodeFacts) -> Mapping[str, AttributeValue]:
 
 
 def _squeeze(node: NodeFacts) -> Mapping[str, AttributeValue]:
-    """The axes that go."""
+    """Return the axes that go."""
     return {"axis": _numbers(node, 1)}
 
 
 def _parts(node: NodeFacts) -> Mapping[str, AttributeValue]:
-    """Equal parts of an axis."""
+    """Return equal parts of an axis."""
     (axis,), count = axes_of((node.integer("split_dim"),), node.x.rank), node.integer("num_split")
     if count < 1 or node.x.shape[axis] % count:
         raise NodeError(f"an axis of {node.x.shape[axis]} has no {count} equal parts")
@@ -136,7 +136,7 @@ class _Form:
         return found
 
     def node(self, node: NodeFacts) -> NodeFacts:
-        """`node` in this form."""
+        """Return `node` in this form."""
         inputs = tuple(node.input(position) for position in self.kept)
         return replace(node, op=self.op, inputs=inputs, attributes=self.read(node), numbers={})
 
@@ -167,7 +167,7 @@ _register("Tile", _Form("TileD", _X, _tile), rounding=Rounding.ON_GRID)
 
 
 def _rank_type(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """A vector with a number for each axis."""
+    """Return a vector with a number for each axis."""
     node.expect("dtype", DType.INT64)
     return (TensorFacts(DType.INT64, (node.x.rank,)),)
 
@@ -179,7 +179,7 @@ def shape_of(call: Call) -> None:
 
 
 def _count_type(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """One number."""
+    """Return one number."""
     node.expect("dtype", DType.INT64)
     return (TensorFacts(DType.INT64, ()),)
 

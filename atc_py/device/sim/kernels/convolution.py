@@ -63,7 +63,7 @@ _SHORT = 24
 
 
 def _convolution_types(node: NodeFacts, groups: int) -> tuple[TensorFacts, ...]:
-    """N, output channels of the filter, and as many windows as fit."""
+    """Return N, output channels of the filter, and as many windows as fit."""
     x, weights, dtype = convolution_operands(node)
     batch, channels, height, width = x.shape
     filters, depth = weights.shape[:2]
@@ -75,12 +75,12 @@ def _convolution_types(node: NodeFacts, groups: int) -> tuple[TensorFacts, ...]:
 
 
 def _conv2d_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Groups are an attribute."""
+    """Return groups are an attribute."""
     return _convolution_types(node, node.integer("groups"))
 
 
 def _depthwise_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Every input channel is a group."""
+    """Return every input channel is a group."""
     convolution_operands(node)
     return _convolution_types(node, node.x.shape[1])
 
@@ -161,7 +161,7 @@ def _channelwise(call: Call, window: Window, at: int) -> Launch:
 
 
 def _matrices(call: Call, groups: int) -> tuple[NDArray[Any], int]:
-    """The filter as [groups, filters of a group, depth * kh * kw], and `_Product.terms`."""
+    """Return the filter as [groups, filters of a group, depth * kh * kw], and `_Product.terms`."""
     weights, offset = call.input(1), call.optional(3)
     terms = 0
     if weights.dtype == np.int8:
@@ -237,7 +237,7 @@ class _Product:
         return in_turn(launches)
 
     def _blocks(self, start: int, stop: int) -> Iterator[tuple[int, int]]:
-        """Rows of a map in blocks of about equal size, whose results BLAS likes to write."""
+        """Yield rows of a map in blocks of about equal size, whose results BLAS likes to write."""
         width = self.taps.shape[5]
         count = -(-(stop - start) // self._at_once(width))
         some = -(-(stop - start) // max(count, 1))

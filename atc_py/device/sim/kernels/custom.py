@@ -30,7 +30,7 @@ _AT_ONCE = 1 << 20
 
 
 def _broadcast(*shapes: Shape) -> Shape:
-    """The shape that `shapes` broadcast to.
+    """Return the shape that `shapes` broadcast to.
 
     Raises:
         NodeError: they do not.
@@ -42,7 +42,7 @@ def _broadcast(*shapes: Shape) -> Shape:
 
 
 def _addcmul_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Inputs of one dtype, broadcast against each other."""
+    """Return inputs of one dtype, broadcast against each other."""
     one_dtype(node.present)
     shapes = [facts.shape for facts in node.present]
     return (TensorFacts(node.x.dtype, _broadcast(*shapes)),)
@@ -56,7 +56,7 @@ def addcmul(call: Call) -> None:
 
 
 def _batch_matmul_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """[..., m, k] by [..., k, n], after the transpositions that the attributes ask for."""
+    """Return [..., m, k] by [..., k, n], after the transpositions that the attributes ask for."""
     one_dtype(node.present)
     left, right = (
         (*facts.shape[:-2], *facts.shape[:-3:-1]) if node.flag(name) else facts.shape
@@ -80,7 +80,7 @@ def batch_matmul_of_any_dtype(call: Call) -> None:
 
 
 def _adaptive_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """The given height and width, twice."""
+    """Return the given height and width, twice."""
     x = node.x
     require_float(x)
     require_rank(x, 4, "x")
@@ -119,7 +119,7 @@ def adaptive_max_pool(call: Call) -> None:
 
 
 def _window_places(extent: int, count: int) -> NDArray[np.int64]:
-    """Elements of each window along one axis [count, longest]."""
+    """Return elements of each window along one axis [count, longest]."""
     window = np.arange(count)
     starts, stops = window * extent // count, -(-(window + 1) * extent // count)
     longest = int((stops - starts).max())
@@ -133,7 +133,7 @@ _REDUCTIONS: dict[str, np.ufunc] = {"sum": np.add, "mean": np.add, "max": np.max
 
 
 def _bag_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """A row for each bag: of a matrix of indices, or of a list that offsets cut."""
+    """Return a row for each bag: of a matrix of indices, or of a list that offsets cut."""
     weight, indices, offsets = node.x, node.required(1), node.input(2)
     require_float(weight)
     require_rank(weight, 2, "weight")

@@ -25,7 +25,7 @@ _ROI_COLUMNS = 5
 
 
 def _region_types(node: NodeFacts, pooled: tuple[int, int]) -> tuple[TensorFacts, ...]:
-    """A map of the pooled size for each row of the second input."""
+    """Return a map of the pooled size for each row of the second input."""
     x, rois = node.x, node.required(1)
     require_float(x)
     one_dtype((x, rois))
@@ -49,7 +49,7 @@ def _align_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 
 def _pooled_size(node: NodeFacts) -> tuple[int, int]:
-    """Rows and columns of cells of ROIAlign."""
+    """Return rows and columns of cells of ROIAlign."""
     return node.integer("pooled_height"), node.integer("pooled_width")
 
 
@@ -99,7 +99,7 @@ def roi_pooling(call: Call) -> None:
 
 
 def _cell_bounds(ends: Array, scale: float, cells: int, extent: int) -> NDArray[np.int64]:
-    """First and behind the last pixel of each cell [regions, cells, 2], from region ends."""
+    """Return first and behind the last pixel of each cell [regions, cells, 2], from region ends."""
     real = ends.dtype.type
     scaled = ends * real(scale)
     limit = float(np.iinfo(np.int32).max)
@@ -113,7 +113,7 @@ def _cell_bounds(ends: Array, scale: float, cells: int, extent: int) -> NDArray[
 
 
 def _largest(pixels: Array, rows: NDArray[np.int64], columns: NDArray[np.int64]) -> Array:
-    """The largest of each cell's pixels [rows, columns, channels], 0 of an empty cell."""
+    """Return the largest of each cell's pixels [rows, columns, channels], 0 of an empty cell."""
     found = np.zeros((len(rows), len(columns), pixels.shape[2]), pixels.dtype)
     left, right = columns.min(), columns.max()
     for at, (top, bottom) in enumerate(rows):
@@ -127,7 +127,7 @@ def _largest(pixels: Array, rows: NDArray[np.int64], columns: NDArray[np.int64])
 
 
 def _suppression_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Rows of three; as many as the model declares, because the data alone say how many."""
+    """Return rows of three; as many as the model declares, because the data alone say how many."""
     boxes, scores = node.x, node.required(1)
     require_float(boxes)
     require_rank(boxes, 3, "boxes")
@@ -172,7 +172,7 @@ def non_max_suppression(call: Call) -> None:
 
 
 def _chosen(call: Call) -> list[tuple[int, int, int]]:
-    """Image, class and box by `keep_best` for each image and class."""
+    """Return image, class and box by `keep_best` for each image and class."""
     boxes, scores = call.x, call.input(1)
     most = int(_number(call, 2, 0))
     threshold, least = _number(call, 3, 0.0), _optional_number(call, 4)
@@ -186,19 +186,19 @@ def _chosen(call: Call) -> list[tuple[int, int, int]]:
 
 
 def _number(call: Call, position: int, default: float) -> float:
-    """The one element of an input, `default` when it is absent."""
+    """Return the one element of an input, `default` when it is absent."""
     number = _optional_number(call, position)
     return default if number is None else number
 
 
 def _optional_number(call: Call, position: int) -> Any:
-    """The one element of an input in its own type, or None when it is absent."""
+    """Return the one element of an input in its own type, or None when it is absent."""
     array = call.optional(position)
     return None if array is None else array.reshape(-1)[0]
 
 
 def _corners(boxes: Array, *, centered: bool) -> Boxes:
-    """Corners of boxes that are given by x, y, width and height, or by any two corners."""
+    """Return corners of boxes that are given by x, y, width and height, or by any two corners."""
     if centered:
         half = boxes[:, 3:1:-1] / boxes.dtype.type(2)
         middle = boxes[:, 1::-1]

@@ -127,7 +127,7 @@ def muls(call: Call) -> None:
 
 
 def _accumulate_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """N inputs of one type, and the output has it."""
+    """Return n inputs of one type, and the output has it."""
     if len(node.present) != node.integer("N") or len(node.inputs) != len(node.present):
         raise NodeError(f"N is {node.integer('N')}, but there are {len(node.present)} inputs")
     differing = {facts for facts in node.present if facts != node.x}
@@ -154,7 +154,7 @@ def _bind_relu(call: Call) -> Launch:
 
 @cache
 def _zeros(dtype: np.dtype[Any]) -> NDArray[Any]:
-    """A row of zeros."""
+    """Return a row of zeros."""
     row = np.zeros(_ROW, dtype)
     row.flags.writeable = False
     return row
@@ -167,7 +167,7 @@ def relu(call: Call) -> None:
 
 
 def _clip_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """The output is as x; the bounds are single elements of x's dtype."""
+    """Return the output is as x; the bounds are single elements of x's dtype."""
     one_dtype(node.present)
     for position, name in ((1, "clip_value_min"), (2, "clip_value_max")):
         if node.required(position).elements != 1:
@@ -199,7 +199,7 @@ def _bounding(choose: np.ufunc, x: NDArray[Any], row: NDArray[Any], out: NDArray
 
 
 def _expand_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """The shape that x has together with `shape`."""
+    """Return the shape that x has together with `shape`."""
     try:
         shape = broadcast_shapes(node.x.shape, node.integers("shape"))
     except ValueError as error:
@@ -209,12 +209,12 @@ def _expand_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 @moving("ExpandD", _expand_types)
 def expand(call: Call) -> Copies:
-    """Elements repeated along axes on which x has one element."""
+    """Return elements repeated along axes on which x has one element."""
     return [(call.out, call.x)]
 
 
 def _cast_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """The shape of x in the dtype that dst_type names."""
+    """Return the shape of x in the dtype that dst_type names."""
     return (TensorFacts(node.dtype("dst_type"), node.x.shape),)
 
 

@@ -25,7 +25,7 @@ __all__: list[str] = []
 
 
 def _extractor_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """A map of the pooled size for each region; maps differ in height and width alone."""
+    """Return a map of the pooled size for each region; maps differ in height and width alone."""
     rois, *maps = node.present
     require_float(rois)
     one_dtype(node.present)
@@ -47,7 +47,7 @@ def _extractor_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 
 def _scales(node: NodeFacts) -> tuple[float, ...]:
-    """The scale of each map."""
+    """Return the scale of each map."""
     return cast("tuple[float, ...]", node.attributes["spatial_scale"])
 
 
@@ -80,7 +80,7 @@ def roi_extractor(call: Call) -> None:
 
 
 def _levels(extents: Array, finest: int, count: int) -> Array:
-    """The map of each region."""
+    """Return the map of each region."""
     side = np.sqrt(extents[:, 0] * extents[:, 1])
     level = np.floor(np.log2(side / extents.dtype.type(finest) + extents.dtype.type(1e-6)))
     held: Array = np.clip(np.where(np.isnan(level), 0, level), 0, count - 1)
@@ -88,7 +88,7 @@ def _levels(extents: Array, finest: int, count: int) -> Array:
 
 
 def _placed(images: Array, starts: Array, extents: Array, *, aligned: bool) -> Regions:
-    """Regions in pixels of a map."""
+    """Return regions in pixels of a map."""
     real = starts.dtype.type
     if aligned:
         return Regions(images, starts - real(0.5), extents)
@@ -147,7 +147,7 @@ def batch_multi_class_nms(call: Call) -> None:
 
 
 def _best_of_image(call: Call, image: int, boxes: Array) -> tuple[Array, Array, Array]:
-    """Boxes, scores and classes that suppression leaves, class by class."""
+    """Return boxes, scores and classes that suppression leaves, class by class."""
     node, scores = call.node, call.input(1)[image]
     count = len(boxes)
     valid = call.optional(3)

@@ -36,7 +36,7 @@ _Q = tuple(np.float32(q / 2**power) for power, q in enumerate(ERF_Q))
 
 
 def _gelu_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """The output is as x, a float that float32 carries."""
+    """Return the output is as x, a float that float32 carries."""
     require_float(node.x)
     if node.x.dtype is DType.FLOAT64:
         raise NodeError("GELU is computed in float32, found float64")
@@ -68,7 +68,7 @@ def _gelu_by_erf(x: NDArray[Any], out: NDArray[Any], scratch: NDArray[Any]) -> N
 def _horner(
     coefficients: tuple[np.float32, ...], x: NDArray[Any], out: NDArray[Any]
 ) -> NDArray[Any]:
-    """The sum of coefficients times powers of x, lowest first."""
+    """Return the sum of coefficients times powers of x, lowest first."""
     np.multiply(x, coefficients[-1], out=out)
     for coefficient in coefficients[-2:0:-1]:
         np.add(out, coefficient, out=out)

@@ -15,13 +15,13 @@ _WORD = 2**64 - 1
 
 
 def _generator(node: NodeFacts) -> np.random.Generator:
-    """Numbers that follow from both seeds; from nothing known where both are 0."""
+    """Return numbers that follow from both seeds; from nothing known where both are 0."""
     seeds = [node.integer(name) & _WORD for name in ("seed", "seed2")]
     return np.random.default_rng(seeds if any(seeds) else None)
 
 
 def _uniform_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """The shape that the constant input names, in the dtype that the attribute names."""
+    """Return the shape that the constant input names, in the dtype that the attribute names."""
     shape, dtype = node.numbers.get(0), node.dtype("dtype")
     if shape is None or shape.ndim != 1:
         raise NodeError(f"shape must be a constant list of extents, found {node.x}")
@@ -40,7 +40,7 @@ def random_uniform(call: Call) -> None:
 
 
 def _multinomial_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """[rows, samples] in the dtype that the attribute names."""
+    """Return [rows, samples] in the dtype that the attribute names."""
     logits, numbers, dtype = node.x, node.numbers.get(1), node.dtype("dtype")
     require_float(logits)
     require_rank(logits, 2, "logits")

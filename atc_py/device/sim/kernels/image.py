@@ -38,7 +38,7 @@ _DEPTH_AXES = {"DCR": (0, 3, 4, 1, 5, 2), "CRD": (0, 1, 4, 2, 5, 3)}
 
 
 def _block_size(node: NodeFacts) -> int:
-    """The attribute, of a node whose input is a feature map."""
+    """Return the attribute, of a node whose input is a feature map."""
     require_rank(node.x, _MAP_RANK, "x")
     node.expect("data_format", "NCHW")
     block = node.integer("block_size")
@@ -48,7 +48,7 @@ def _block_size(node: NodeFacts) -> int:
 
 
 def _depth_to_space_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """A block squared of channels fewer, a block of rows and columns more."""
+    """Return a block squared of channels fewer, a block of rows and columns more."""
     block, mode = _block_size(node), node.text("mode")
     images, channels, height, width = node.x.shape
     if mode not in _DEPTH_AXES:
@@ -71,7 +71,7 @@ def depth_to_space(call: Call) -> Copies:
 
 
 def _space_to_depth_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """A block of rows and columns fewer, a block squared of channels more."""
+    """Return a block of rows and columns fewer, a block squared of channels more."""
     block = _block_size(node)
     images, channels, height, width = node.x.shape
     if height % block or width % block:
@@ -82,7 +82,7 @@ def _space_to_depth_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 @moving("SpaceToDepth", _space_to_depth_types)
 def space_to_depth(call: Call) -> Copies:
-    """Channel (i * block + j) * C + c is element (i, j) of the blocks of channel c."""
+    """Return channel (i * block + j) * C + c is element (i, j) of the blocks of channel c."""
     images, channels, height, width = call.x.shape
     block = call.node.integer("block_size")
     rows, columns = height // block, width // block
@@ -105,7 +105,7 @@ class _Axis(NamedTuple):
 
 
 def _half_pixel(axis: _Axis, places: Places) -> Places:
-    """Elements are intervals of length 1, and a coordinate is the middle of one."""
+    """Return elements are intervals of length 1, and a coordinate is the middle of one."""
     at: Places = (places + np.float32(0.5)) / axis.scale - np.float32(0.5)
     return at
 
@@ -122,13 +122,13 @@ def _tf_half_pixel_for_nn(axis: _Axis, places: Places) -> Places:
 
 
 def _asymmetric(axis: _Axis, places: Places) -> Places:
-    """First elements lie on each other."""
+    """Return first elements lie on each other."""
     at: Places = places / axis.scale
     return at
 
 
 def _align_corners(axis: _Axis, places: Places) -> Places:
-    """First and last elements lie on each other."""
+    """Return first and last elements lie on each other."""
     at: Places = places * np.float32(axis.length - 1) / np.float32(max(axis.resized - 1, 1))
     return at
 
@@ -162,7 +162,7 @@ _NEAREST: Mapping[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
 
 
 def _resize_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """The extents that sizes gives, or those of x times scales, rounded down."""
+    """Return the extents that sizes gives, or those of x times scales, rounded down."""
     require_float(node.x)
     for name, known in (
         ("coordinate_transformation_mode", [*_COORDINATES]),
@@ -196,12 +196,12 @@ def _check_numbers(node: NodeFacts, name: str, position: int) -> None:
 
 
 def _crops(node: NodeFacts) -> bool:
-    """Whether only the part of x that roi gives is resized."""
+    """Return True if only the part of x that roi gives is resized."""
     return node.text("coordinate_transformation_mode") == "tf_crop_and_resize"
 
 
 def _scales(node: NodeFacts) -> list[np.float32]:
-    """The ratio of each axis: given, or that of the extents."""
+    """Return the ratio of each axis: given, or that of the extents."""
     if 2 in node.numbers:  # noqa: PLR2004  (the position of scales)
         return [np.float32(scale) for scale in node.numbers[2]]
     pairs = zip(node.numbers[3], node.x.shape, strict=True)
@@ -238,7 +238,7 @@ def resize(call: Call) -> None:
 
 
 def _axes(call: Call) -> list[_Axis]:
-    """Every axis of a node."""
+    """Return every axis of a node."""
     rank = call.x.ndim
     given = call.optional(1) if _crops(call.node) else None
     roi = [0.0] * rank + [1.0] * rank if given is None else given.tolist()
@@ -251,7 +251,7 @@ def _axes(call: Call) -> list[_Axis]:
 
 
 def _interpolated(x: NDArray[Any], axis: int, at: NDArray[np.float64]) -> NDArray[Any]:
-    """`x` at coordinates inside it along one axis: `(1 - w) * left + w * right`.
+    """Return `x` at coordinates inside it along one axis: `(1 - w) * left + w * right`.
 
     Where w is 0 both are the element itself, half of each: 0 times an infinite neighbor is NaN.
     """

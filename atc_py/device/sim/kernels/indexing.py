@@ -49,7 +49,7 @@ def _require_indices(facts: TensorFacts, name: str) -> None:
 
 
 def _one_axis(node: NodeFacts, name: str) -> int:
-    """The attribute `name`, an axis of x, from the front."""
+    """Return the attribute `name`, an axis of x, from the front."""
     return axes_of((node.integer(name),), node.x.rank)[0]
 
 
@@ -57,7 +57,7 @@ def _one_axis(node: NodeFacts, name: str) -> int:
 
 
 def _gather_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """The shape of x with that of indices in place of the axis."""
+    """Return the shape of x with that of indices in place of the axis."""
     axis, indices = _one_axis(node, "axis"), node.required(1)
     _require_indices(indices, "indices")
     shape = (*node.x.shape[:axis], *indices.shape, *node.x.shape[axis + 1 :])
@@ -73,7 +73,7 @@ def gather(call: Call) -> None:
 
 
 def _gather_elements_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """The shape of index, which reaches no further than x beside the axis."""
+    """Return the shape of index, which reaches no further than x beside the axis."""
     axis, index = _one_axis(node, "dim"), node.required(1)
     _require_indices(index, "index")
     if index.rank != node.x.rank:
@@ -144,7 +144,7 @@ def _places(indices: NDArray[Any], reached: Shape, *, negative: bool = True) -> 
 
 
 def _scatter_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """The output is as x; updates has a slice for each tuple."""
+    """Return the output is as x; updates has a slice for each tuple."""
     length, updates = _tuple_length(node), node.required(2)
     one_dtype((node.x, updates))
     wanted = node.required(1).shape[:-1] + node.x.shape[length:]
@@ -167,7 +167,7 @@ def scatter(call: Call) -> None:
 
 
 def _reverse_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """The output is as x, whose batch has one length each."""
+    """Return the output is as x, whose batch has one length each."""
     batch, time = (_one_axis(node, name) for name in ("batch_dim", "seq_dim"))
     lengths = node.required(1)
     _require_indices(lengths, "seq_lengths")
@@ -198,7 +198,7 @@ def reverse_sequence(call: Call) -> None:
 
 
 def _one_hot_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """The shape of x with a new axis of extent depth."""
+    """Return the shape of x with a new axis of extent depth."""
     one_dtype((node.required(1), node.required(2)))
     for position, name in ((1, "on_value"), (2, "off_value")):
         if node.required(position).elements != 1:

@@ -86,7 +86,7 @@ def layer_norm(call: Call) -> None:
 
 
 def _rms_norm_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """The output is as x; gamma is as the last axes of x, which are normalized."""
+    """Return the output is as x; gamma is as the last axes of x, which are normalized."""
     rank = node.required(1).rank
     _hold_parameters(node, node.x.rank - rank, ("gamma",))
     return (node.x,)
@@ -124,7 +124,7 @@ def _scale(x: NDArray[Any], squares: NDArray[Any], epsilon: Any, out: NDArray[An
 
 
 def _means(rows: NDArray[Any]) -> NDArray[Any]:
-    """The mean of each row, as a column."""
+    """Return the mean of each row, as a column."""
     sums = np.empty((len(rows), 1), rows.dtype)
     summing(rows, sums)()
     np.divide(sums, rows.dtype.type(rows.shape[1]), out=sums)

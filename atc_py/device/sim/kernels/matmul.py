@@ -44,7 +44,7 @@ _ROW_PRODUCTS = PRODUCTS_AT_ONCE // 4
 
 
 def _product(node: NodeFacts, turn: str) -> TensorFacts:
-    """[..., m, n] from [..., m, k] by [..., k, n], after the transpositions asked for."""
+    """Return [..., m, n] from [..., m, k] by [..., k, n], after the transpositions asked for."""
     left, right = node.x, node.required(1)
     dtype = result_dtype(node)
     if min(left.rank, right.rank) < _MATRIX:
@@ -178,7 +178,7 @@ def _operands(call: Call, turn: str) -> tuple[NDArray[Any], NDArray[Any], int]:
 
 
 def _shared_axis(shape: Shape) -> tuple[int, int]:
-    """The axis of the result to cut, from the back, and how much of it stays together."""
+    """Return the axis of the result to cut, from the back, and how much of it stays together."""
     stack = shape[:-_MATRIX]
     longest = max(stack, default=1)
     if longest > 1:
@@ -187,7 +187,7 @@ def _shared_axis(shape: Shape) -> tuple[int, int]:
 
 
 def _cut(array: NDArray[Any], axis: int, piece: slice) -> NDArray[Any]:
-    """A piece along `axis`, which counts from the back; all if it is broadcast."""
+    """Return a piece along `axis`, which counts from the back; all if it is broadcast."""
     if array.ndim < -axis or array.shape[axis] == 1:
         return array
     index = [slice(None)] * array.ndim
@@ -196,7 +196,7 @@ def _cut(array: NDArray[Any], axis: int, piece: slice) -> NDArray[Any]:
 
 
 def _determinant_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """The shape of x without its last two axes, which are equally long."""
+    """Return the shape of x without its last two axes, which are equally long."""
     x = node.x
     require_float(x)
     if x.rank < _MATRIX or x.shape[-1] != x.shape[-2]:

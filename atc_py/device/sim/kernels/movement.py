@@ -24,7 +24,7 @@ __all__: list[str] = []
 
 
 def _reshape_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """The shape that the second input gives.
+    """Return the shape that the second input gives.
 
     An extent of 0 stands for that of x at its place unless `allowzero`, one -1 for what is left,
     which nothing tells beside an extent of 0.
@@ -50,7 +50,7 @@ def reshape(call: Call) -> None:
 
 
 def _flatten_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """A matrix: the axes before `axis`, and the others."""
+    """Return a matrix: the axes before `axis`, and the others."""
     axis, rank = node.integer("axis"), node.x.rank
     if not -rank <= axis <= rank:
         raise NodeError(f"axis must be in [{-rank}, {rank}], found {axis}")
@@ -65,7 +65,7 @@ def flatten(call: Call) -> None:
 
 
 def _unsqueeze_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """The shape of x with extents of 1 at the axes, which count in the output."""
+    """Return the shape of x with extents of 1 at the axes, which count in the output."""
     given = node.integers("axes")
     rank = node.x.rank + len(given)
     axes = axes_of(given, rank)
@@ -80,7 +80,7 @@ def unsqueeze(call: Call) -> None:
 
 
 def _concat_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """The first input's shape with the extents of all along concat_dim."""
+    """Return the first input's shape with the extents of all along concat_dim."""
     first, count = node.x, node.integer("N")
     if len(node.present) != count or len(node.inputs) != count:
         raise NodeError(f"N is {count}, but there are {len(node.present)} inputs")
@@ -95,13 +95,13 @@ def _concat_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 
 def _without(shape: Shape, axis: int) -> Shape:
-    """`shape` without one axis."""
+    """Return `shape` without one axis."""
     return shape[:axis] + shape[axis + 1 :]
 
 
 @moving("ConcatD", _concat_types)
 def concat(call: Call) -> Copies:
-    """Tensors joined along one axis."""
+    """Yield tensors joined along one axis."""
     (axis,) = axes_of((call.node.integer("concat_dim"),), call.out.ndim)
     start = 0
     for part in call.present:
@@ -110,7 +110,7 @@ def concat(call: Call) -> Copies:
 
 
 def _split_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """One output per part."""
+    """Return one output per part."""
     x, sizes = node.x, node.integers("size_splits")
     (axis,) = axes_of((node.integer("split_dim"),), x.rank)
     if len(sizes) != node.integer("num_split"):
@@ -123,7 +123,7 @@ def _split_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 @moving("SplitVD", _split_types)
 def split(call: Call) -> Copies:
-    """A tensor cut along one axis into parts of given extents."""
+    """Yield a tensor cut along one axis into parts of given extents."""
     (axis,) = axes_of((call.node.integer("split_dim"),), call.x.ndim)
     start = 0
     for out in call.outputs:
@@ -132,7 +132,7 @@ def split(call: Call) -> Copies:
 
 
 def _slices(node: NodeFacts) -> tuple[slice, ...]:
-    """Slices in numpy's sense, axis by axis.
+    """Return slices in numpy's sense, axis by axis.
 
     Bounds are normalized already, so a negative end means something only when the stride is
     negative: up to and including the first element.
@@ -161,12 +161,12 @@ def _slice_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 @moving("StridedSliceD", _slice_types)
 def strided_slice(call: Call) -> Copies:
-    """Every n-th element between two bounds on each axis."""
+    """Return every n-th element between two bounds on each axis."""
     return [(call.out, call.x[_slices(call.node)])]
 
 
 def _transpose_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """The extents of x in the order of perm."""
+    """Return the extents of x in the order of perm."""
     perm = node.integers("perm", node.x.rank)
     order = axes_of(perm, node.x.rank)
     return (TensorFacts(node.x.dtype, tuple(node.x.shape[axis] for axis in order)),)
@@ -174,18 +174,18 @@ def _transpose_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 @moving("TransposeD", _transpose_types)
 def transpose(call: Call) -> Copies:
-    """Axes in another order."""
+    """Return axes in another order."""
     return [(call.out, call.x.transpose(call.node.integers("perm")))]
 
 
 def _borders(node: NodeFacts) -> list[tuple[int, int]]:
-    """(before, after) of each axis; negative borders cut."""
+    """Return (before, after) of each axis; negative borders cut."""
     numbers = node.integers("paddings", 2 * node.x.rank)
     return list(zip(numbers[::2], numbers[1::2], strict=True))
 
 
 def _pad_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """The extents of x and their borders; what negative ones cut off is mirrored nowhere."""
+    """Return the extents of x and their borders; what negative ones cut off is mirrored nowhere."""
     mode, borders = node.text("mode"), _borders(node)
     if mode not in {"constant", "edge", "reflect"}:
         raise NodeError(f"mode must be constant, edge or reflect, found {mode!r}")
@@ -215,7 +215,7 @@ def pad(call: Call) -> None:
 
 
 def _inside(places: NDArray[np.int64], extent: int, mode: str) -> NDArray[np.int64]:
-    """The element that each place of an axis, inside or outside, copies."""
+    """Return the element that each place of an axis, inside or outside, copies."""
     if mode == "edge":
         return places.clip(0, extent - 1)
     mirrored = np.abs(places)
@@ -237,7 +237,7 @@ def _pad_constant(call: Call, borders: list[tuple[int, int]]) -> None:
 
 
 def _squeeze_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """The shape of x without the given axes, or all axes, of extent 1."""
+    """Return the shape of x without the given axes, or all axes, of extent 1."""
     shape = node.x.shape
     ones = {axis for axis, extent in enumerate(shape) if extent == 1}
     axes = set(axes_of(node.integers("axis"), node.x.rank)) or ones
@@ -253,7 +253,7 @@ def squeeze(call: Call) -> None:
 
 
 def _tile_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """The extents of x times multiples."""
+    """Return the extents of x times multiples."""
     multiples = node.integers("multiples", node.x.rank)
     if min(multiples, default=0) < 0:
         raise NodeError(f"multiples must be at least 0, found {list(multiples)}")

@@ -33,7 +33,7 @@ _ONES = (1, 1, 1, 1)
 
 
 def _window(node: NodeFacts) -> Window:
-    """The node's window after padding_mode and global_pooling have had their say.
+    """Return the node's window after padding_mode and global_pooling have had their say.
 
     Raises:
         NodeError: attributes of the wrong length, or a padding_mode that is not known.
@@ -66,7 +66,7 @@ def _same(axis: Axis, extent: int) -> Axis:
 
 
 def _pool_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """N, C, and as many windows as fit."""
+    """Return N, C, and as many windows as fit."""
     x = node.x
     require_float(x)
     require_rank(x, 4, "x")
@@ -179,7 +179,7 @@ class _Pool:
 
 
 def _counts(call: Call) -> NDArray[Any]:
-    """The divisor of each output, broadcast against [oh, ow], in the carrier's dtype."""
+    """Return the divisor of each output, broadcast against [oh, ow], in the carrier's dtype."""
     override = call.node.integer("divisor_override")
     if override:
         return np.asarray(override, call.out.dtype)

@@ -81,7 +81,7 @@ def _count_outputs(node: NodeFacts, most: int) -> None:
 
 
 def _dynamic_rnn_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """[steps, batch, hidden] for each output."""
+    """Return [steps, batch, hidden] for each output."""
     _expect_one_direction(node)
     node.expect("cell_type", "LSTM")
     node.expect("use_peephole", allowed=False)
@@ -126,7 +126,7 @@ def _run_rnn(call: Call, from_state: Callable[[], StateWeights]) -> None:
 
 
 def _dynamic_gru_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """[steps, batch, hidden] for each output."""
+    """Return [steps, batch, hidden] for each output."""
     _expect_one_direction(node)
     node.expect("gate_order", "zrh")
     require_rank(node.x, 3, "x")
@@ -167,7 +167,7 @@ def _run_gru(call: Call, from_state: Callable[[], StateWeights]) -> None:
 
 
 def _only(state: Array | None) -> Array | None:
-    """The state of the one direction."""
+    """Return the state of the one direction."""
     return None if state is None else state[0]
 
 
@@ -175,7 +175,7 @@ def _only(state: Array | None) -> Array | None:
 
 
 def _layer_types(node: NodeFacts, gates: int, functions: int) -> tuple[TensorFacts, ...]:
-    """[steps, directions, batch, hidden], then states [directions, batch, hidden]."""
+    """Return [steps, directions, batch, hidden], then states [directions, batch, hidden]."""
     require_rank(node.x, 3, "x")
     if node.text("direction") not in _LAYERS:
         found = node.text("direction")
@@ -196,7 +196,7 @@ def _layer_types(node: NodeFacts, gates: int, functions: int) -> tuple[TensorFac
 
 
 def _activations(node: NodeFacts) -> list[Any]:
-    """The activations of all directions."""
+    """Return the activations of all directions."""
     names = [name for name in node.text("activations").split(",") if name]
     alphas, betas = (node.attributes[f"activation_{name}"] for name in ("alpha", "beta"))
     wide = np.float64 if node.x.dtype is DType.FLOAT64 else np.float32
@@ -204,7 +204,7 @@ def _activations(node: NodeFacts) -> list[Any]:
 
 
 def _rule(call: Call, direction: int, functions: int) -> Rule:
-    """The rule of one direction."""
+    """Return the rule of one direction."""
     node = call.node
     chosen = _activations(node)[direction * functions :][:functions]
     clip = node.number("clip")
@@ -222,7 +222,7 @@ def _part(array: Array | None, direction: int) -> Array | None:
 
 
 def _common_lstm_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Results, and the last states of units and cells."""
+    """Return results, and the last states of units and cells."""
     return _layer_types(node, 4, 3)
 
 
@@ -249,7 +249,7 @@ def common_lstm(call: Call) -> None:
 
 
 def _common_gru_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Results, and the last state."""
+    """Return results, and the last state."""
     return _layer_types(node, 3, 2)
 
 

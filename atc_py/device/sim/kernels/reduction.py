@@ -24,7 +24,7 @@ __all__: list[str] = []
 def _reduced(
     node: NodeFacts, axes_name: str = "axes", keep_name: str = "keep_dims"
 ) -> tuple[TensorFacts, ...]:
-    """The shape of x without the axes, or with extent 1 there."""
+    """Return the shape of x without the axes, or with extent 1 there."""
     x = node.x
     axes = axes_of(node.integers(axes_name), x.rank)
     keep = node.flag(keep_name)
@@ -115,7 +115,7 @@ def reduce_min(call: Call) -> None:
 
 
 def _bounds(x: NDArray[Any]) -> tuple[Any, Any]:
-    """The least and the largest value of x's dtype, infinities included."""
+    """Return the least and the largest value of x's dtype, infinities included."""
     if x.dtype.kind == "b":
         return False, True
     if x.dtype.kind == "f":
@@ -154,14 +154,14 @@ def lp_norm(call: Call) -> None:
 
 
 def _squares(call: Call) -> NDArray[Any]:
-    """`x * x`, in the workspace."""
+    """Return `x * x`, in the workspace."""
     squares = call.workspace.take("squares", call.x.shape, call.x.dtype)
     np.multiply(call.x, call.x, out=squares)
     return squares
 
 
 def _position_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """The shape of x without the axis, in the dtype that the attribute names."""
+    """Return the shape of x without the axis, in the dtype that the attribute names."""
     x = node.x
     require_number(x)
     (axis,) = axes_of((node.integer("dimension"),), x.rank)

@@ -41,7 +41,7 @@ _SPREAD = 4 * 1024 * 1024
 
 
 def _transpose_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """The shape that `input_size` gives, if strides, pads and output_padding lead to it.
+    """Return the shape that `input_size` gives, if strides, pads and output_padding lead to it.
 
     An extent of -1 is what they lead to.
     """
@@ -135,7 +135,7 @@ class _Group:
 
 
 def _filters(call: Call) -> tuple[NDArray[Any], int]:
-    """The filters, int8 widened, and how many products of int8 add up exactly, else 0."""
+    """Return the filters, int8 widened, and how many products of int8 add up exactly, else 0."""
     weights, offset = call.input(1), call.optional(3)
     if weights.dtype != np.int8:
         return weights, 0
@@ -151,7 +151,7 @@ def _filters(call: Call) -> tuple[NDArray[Any], int]:
 def _by_input_channel(
     offset: NDArray[np.int8], weights: NDArray[np.int8], groups: int
 ) -> NDArray[np.int8]:
-    """Offsets of the output channels as they lie along the first axes of an IOHW filter."""
+    """Return offsets of the output channels as they lie along the first axes of an IOHW filter."""
     channels, filters = weights.shape[:2]
     by_group = np.broadcast_to(offset, (groups * filters,)).reshape(groups, filters)
     return np.repeat(by_group, channels // groups, axis=0)[:, :, None, None]
@@ -216,11 +216,11 @@ def _places(axis: Axis, extent: int, outputs: int) -> list[tuple[slice, slice]]:
 
 
 def _is_apart(axis: Axis) -> bool:
-    """Whether no two elements fall on one place."""
+    """Return True if no two elements fall on one place."""
     return axis.dilation * (axis.size - 1) < axis.stride
 
 
 def _is_full(places: list[tuple[slice, slice]], outputs: int) -> bool:
-    """Whether something falls on every place of an axis on which nothing falls together."""
+    """Return True if something falls on every place of an axis on which nothing falls together."""
     filled: int = sum(source.stop - source.start for source, _ in places)
     return filled == outputs

@@ -36,7 +36,7 @@ class Pool:
         self._piece: NDArray[np.uint8] = np.empty(0, np.uint8)
 
     def take(self, nbytes: int) -> NDArray[Any]:
-        """Bytes with undefined contents, aligned.
+        """Return bytes with undefined contents, aligned.
 
         Raises:
             MemoryError: the system has no more.
@@ -49,7 +49,7 @@ class Pool:
         return taken
 
     def _size(self, nbytes: int) -> int:
-        """Bytes of a new piece."""
+        """Return bytes of a new piece."""
         wanted = max(nbytes, self._expected)
         self._expected = 0
         return wanted if wanted <= _SMALL else max(wanted, _LARGE)

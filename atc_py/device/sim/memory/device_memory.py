@@ -84,15 +84,15 @@ class DeviceMemory:
             self._open(tensor, self._types[tensor].shape)
 
     def is_alive(self, tensor: int) -> bool:
-        """Whether a tensor was written in this run, or is a constant; others are dead."""
+        """Return True if a tensor was written in this run, or is a constant; others are dead."""
         return tensor in self._shapes
 
     def elements(self, tensor: int) -> int:
-        """Elements that a tensor has in this run; 0 where it is dead."""
+        """Return elements that a tensor has in this run; 0 where it is dead."""
         return element_count(self._shapes[tensor]) if tensor in self._shapes else 0
 
     def read(self, tensor: int) -> NDArray[Any]:
-        """The carrier of a tensor that is alive."""
+        """Return the carrier of a tensor that is alive."""
         if self._places[tensor] == CHIP:
             return self._on_chip[self._roots[tensor]].reshape(self._shapes[tensor])
         return to_carrier(self._unpacked(tensor), self._types[tensor].dtype)
@@ -106,7 +106,7 @@ class DeviceMemory:
             self._store(tensor, from_carrier(carrier, self._types[tensor].dtype))
 
     def piece(self, tensor: int) -> NDArray[np.uint8]:
-        """The bytes of a tensor that is alive, to read and to write."""
+        """Return the bytes of a tensor that is alive, to read and to write."""
         return self._region(tensor, self._shapes[tensor])
 
     def move(self, source: int, target: int) -> None:
@@ -166,7 +166,7 @@ class DeviceMemory:
         return sizes[0] == sizes[1] and self._takeovers.allow(operand, result)
 
     def _region(self, tensor: int, shape: Shape) -> Bytes:
-        """The bytes of a tensor of that shape."""
+        """Return the bytes of a tensor of that shape."""
         place, root = self._places[tensor], self._roots[tensor]
         if isinstance(place, int):
             return self.arena[place : place + self._layouts.nbytes(tensor, shape)]
@@ -181,5 +181,5 @@ class DeviceMemory:
         self._region(tensor, array.shape)[...] = self._layouts.packed(tensor, array)
 
     def _unpacked(self, tensor: int) -> NDArray[Any]:
-        """A tensor in its true dtype, from the bytes at its place."""
+        """Return a tensor in its true dtype, from the bytes at its place."""
         return self._layouts.unpacked(tensor, self.piece(tensor), self._shapes[tensor])

@@ -76,7 +76,7 @@ class ExactModel:
         self._lock = Lock()
 
     def run(self, inputs: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-        """The outputs for `inputs`; see `DeviceBackend.run`."""
+        """Return the outputs for `inputs`; see `DeviceBackend.run`."""
         feeds = read_feeds(self._program, inputs)
         with self._lock, self._workers.running(), np.errstate(all="ignore"):
             self._memory.begin()
@@ -97,13 +97,13 @@ class ExactModel:
         self._workers.close()
 
     def _output(self, name: str, tensor: int) -> NDArray[Any]:
-        """A result of the model in its true dtype."""
+        """Return a result of the model in its true dtype."""
         if not self._memory.is_alive(tensor):
             raise DEVICE_FAILED.error(f"nothing computed the output {name!r} in this run")
         return from_carrier(self._memory.read(tensor), self._program.tensors[tensor].dtype)
 
     def _timed(self, step: Step) -> Cost:
-        """Launch a step and let go of what nobody reads after it; what it cost.
+        """Return launch a step and let go of what nobody reads after it; what it cost.
 
         Raises:
             AtcError: DEVICE_MEMORY or DEVICE_FAILED with the node, whatever was raised.
@@ -145,7 +145,7 @@ class ExactModel:
         return [memory.elements(tensor) for tensor in step.outputs]
 
     def _computed(self, step: Step, call: Call) -> tuple[NDArray[Any], ...]:
-        """Carriers of what a step's kernel makes."""
+        """Return carriers of what a step's kernel makes."""
         kernel, node = step.kernel, call.node
         if step.is_late and kernel.results is not None:
             return held_results(kernel.results(call), node.outputs)

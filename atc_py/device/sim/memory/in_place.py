@@ -32,7 +32,7 @@ class Takeovers:
                 self._launch_of[tensor] = launch
 
     def allow(self, operand: int, result: int) -> bool:
-        """Whether the launch that makes `result` may write it where `operand` lies.
+        """Return True if the launch that makes `result` may write it where `operand` lies.
 
         It may where every node of the launch that touches the operand, or what follows from it,
         computes element by element: an element of the operand has been read when that of the
@@ -49,5 +49,5 @@ class Takeovers:
         return result in follows
 
     def _touches(self, inputs: Iterable[int], follows: set[int]) -> bool:
-        """Whether one of `inputs` is or shows one of the tensors in `follows`."""
+        """Return True if one of `inputs` is or shows one of the tensors in `follows`."""
         return any(tensor >= 0 and self._roots[tensor] in follows for tensor in inputs)

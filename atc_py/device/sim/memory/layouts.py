@@ -44,7 +44,7 @@ class Layouts:
         self.roots = _roots(model)
 
     def nbytes(self, tensor: int, shape: Shape) -> int:
-        """Bytes that a tensor takes when it has that shape, padding included."""
+        """Return bytes that a tensor takes when it has that shape, padding included."""
         dtype = self._types[tensor].dtype
         stored = stored_shape(shape, self._origins[tensor], self._storages[tensor], dtype)
         return element_count(closed_shape(stored)) * dtype.itemsize
@@ -65,18 +65,18 @@ class Layouts:
         )
 
     def packed(self, tensor: int, array: NDArray[Any]) -> Bytes:
-        """The bytes of a tensor whose elements `array` has in their true dtype."""
+        """Return the bytes of a tensor whose elements `array` has in their true dtype."""
         packed = pack(array, self._origins[tensor], self._storages[tensor])
         return packed.reshape(-1).view(np.uint8)
 
     def unpacked(self, tensor: int, stored: Bytes, shape: Shape) -> NDArray[Any]:
-        """The elements of a tensor, in its true dtype, from its bytes."""
+        """Return the elements of a tensor, in its true dtype, from its bytes."""
         elements = stored.view(self._types[tensor].dtype.numpy)
         return unpack(elements, shape, self._origins[tensor], self._storages[tensor])
 
 
 def _roots(model: OmModel) -> list[int]:
-    """`Layouts.roots`."""
+    """Return `Layouts.roots`."""
     roots = list(range(len(model.tensors)))
     for node in model.nodes:
         row = find_operator(node.op)

@@ -78,7 +78,7 @@ class Room:
 
 
 def _planned(program: Program) -> int:
-    """Bytes that every run of `program` needs."""
+    """Return bytes that every run of `program` needs."""
     tensors = program.tensors
     wider = [
         tensors[each]
@@ -94,12 +94,12 @@ def _planned(program: Program) -> int:
 
 
 def _result_bytes(step: Step) -> int:
-    """Bytes of a step's results, as far as they are known before a run; views have none."""
+    """Return bytes of a step's results, as far as they are known before a run; views have none."""
     if step.kernel.alias:
         return 0
     return sum(_carrier_bytes(each) for each in step.node.outputs if not each.is_open)
 
 
 def _carrier_bytes(facts: TensorFacts) -> int:
-    """Bytes of a tensor as the simulator holds it."""
+    """Return bytes of a tensor as the simulator holds it."""
     return facts.elements * carrier_dtype(facts.dtype).itemsize

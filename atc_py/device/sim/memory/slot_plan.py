@@ -68,7 +68,7 @@ class _Planner:
         return MemoryPlan(tuple(self._sizes), self._slot_of)
 
     def _roots(self, step: Step) -> list[int]:
-        """The tensors whose memory a step reads, once per use."""
+        """Return the tensors whose memory a step reads, once per use."""
         return [self._root[tensor] for tensor in step.inputs if tensor >= 0]
 
     def _place(self, step: Step) -> None:
@@ -91,7 +91,7 @@ class _Planner:
         return None
 
     def _nbytes(self, tensor: int) -> int:
-        """Bytes of a tensor's carrier."""
+        """Return bytes of a tensor's carrier."""
         facts = self._tensors[tensor]
         return facts.elements * carrier_dtype(facts.dtype).itemsize
 

@@ -88,12 +88,12 @@ def check_channels(node: NodeFacts, channels: int) -> None:
 
 
 def _is_per_channel(facts: TensorFacts, channels: int) -> bool:
-    """Whether a tensor is a list of one element, or of one for each channel."""
+    """Return True if a tensor is a list of one element, or of one for each channel."""
     return facts.shape in {(1,), (channels,)}
 
 
 def convolution_operands(node: NodeFacts) -> tuple[TensorFacts, TensorFacts, DType]:
-    """Data, filter and dtype of the result, once what all convolutions share holds.
+    """Return data, filter and dtype of the result, once what all convolutions share holds.
 
     Raises:
         NodeError: it does not hold.
@@ -109,6 +109,6 @@ def convolution_operands(node: NodeFacts) -> tuple[TensorFacts, TensorFacts, DTy
 
 
 def filter_window(node: NodeFacts) -> Window:
-    """The window of a convolution; its size is that of the filter."""
+    """Return the window of a convolution; its size is that of the filter."""
     height, width = node.required(1).shape[2:]
     return window_of(node, (height, width))

@@ -62,7 +62,7 @@ class _Maker:
         return 0
 
     def table(self) -> NDArray[np.float32]:
-        """The rounded result for every float16, at the place of its carrier."""
+        """Return the rounded result for every float16, at the place of its carrier."""
         numbers = np.arange(_NUMBERS, dtype=np.uint16).view(np.float16).astype(np.float32)
         results = np.empty_like(numbers)
         node = self._node
@@ -79,7 +79,7 @@ class _Maker:
 
 @lru_cache(maxsize=_KEPT)
 def _table(_op: str, _attributes: str, maker: _Maker) -> NDArray[np.float32]:
-    """The table of an operator with attributes."""
+    """Return the table of an operator with attributes."""
     return maker.table()
 
 

@@ -34,10 +34,10 @@ def step_of(call: Call) -> Step:
 
 
 def _rounded(array: NDArray[Any]) -> NDArray[Any]:
-    """The result of a step in float16."""
+    """Return the result of a step in float16."""
     return round_to_grid(array, DType.FLOAT16, out=array)
 
 
 def kept(array: NDArray[Any]) -> NDArray[Any]:
-    """The result of a step in float32."""
+    """Return the result of a step in float32."""
     return array

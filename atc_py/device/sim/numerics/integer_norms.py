@@ -22,7 +22,7 @@ _LOW = np.uint64(2**32 - 1)
 
 
 def integer_norms(x: NDArray[Any], axes: tuple[int, ...], *, keepdims: bool) -> Words:
-    """The root of the sum of squares of integers over axes, without its fraction.
+    """Return the root of the sum of squares of integers over axes, without its fraction.
 
     It is at most the largest number of x's dtype: like every real number that becomes an integer,
     it saturates.
@@ -43,7 +43,7 @@ def integer_norms(x: NDArray[Any], axes: tuple[int, ...], *, keepdims: bool) -> 
 
 
 def _roots(totals: Words) -> Words:
-    """Whole parts of roots.
+    """Return whole parts of roots.
 
     Float64 gives the root of a number below 2^64 to within 1, which squares of integers put right.
     """

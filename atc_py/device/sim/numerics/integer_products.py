@@ -108,7 +108,7 @@ def proven_terms(left: NDArray[Any], right: NDArray[Any], terms: int) -> int:
 
 
 def _longest(vectors: NDArray[Any], axes: str) -> float:
-    """The largest sum of squares, near enough."""
+    """Return the largest sum of squares, near enough."""
     if vectors.shape[:-1] == (1,):
         return float(np.vdot(vectors, vectors))  # the same, five times as fast for a lone row
     return float(np.einsum(axes, vectors, vectors).max())

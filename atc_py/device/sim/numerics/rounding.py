@@ -85,12 +85,12 @@ class Kind(Enum):
 
 
 def is_rounded(dtype: DType) -> bool:
-    """Whether tensors of `dtype` live in a wider carrier and need rounding."""
+    """Return True if tensors of `dtype` live in a wider carrier and need rounding."""
     return dtype in {DType.FLOAT16, DType.BFLOAT16}
 
 
 def carrier_dtype(dtype: DType) -> np.dtype[Any]:
-    """Element type of the arrays that hold tensors of `dtype` inside the simulator."""
+    """Return element type of the arrays that hold tensors of `dtype` inside the simulator."""
     if dtype is DType.INT4:
         return np.dtype(np.int8)
     return np.dtype(np.float32) if is_rounded(dtype) else dtype.numpy
@@ -103,14 +103,14 @@ def to_carrier(array: NDArray[Any], dtype: DType) -> NDArray[Any]:
 
 
 def from_carrier(array: NDArray[Any], dtype: DType) -> NDArray[Any]:
-    """A new array of the true `dtype` with the values of a carrier."""
+    """Return a new array of the true `dtype` with the values of a carrier."""
     return array.astype(dtype.numpy)
 
 
 def round_to_grid(
     x: NDArray[np.float32], dtype: DType, out: NDArray[np.float32] | None = None
 ) -> NDArray[np.float32]:
-    """`x` rounded to `dtype`, half to even, as float32 values on the grid of `dtype`.
+    """Return `x` rounded to `dtype`, half to even, as float32 values on the grid of `dtype`.
 
     Bit-exact with numpy's and ml_dtypes' conversions there and back: subnormals and the sign of
     zero are kept, what is too large becomes infinite, NaN stays NaN.
@@ -226,7 +226,7 @@ class _Block:
 def _blocks(
     x: NDArray[np.float32], out: NDArray[np.float32], scratch: NDArray[np.uint32]
 ) -> Iterator[_Block]:
-    """`x` and `out`, which may be the same, cut into blocks."""
+    """Yield `x` and `out`, which may be the same, cut into blocks."""
     source, target = x.reshape(-1), out.reshape(-1)
     for start in range(0, source.size, ELEMENTS_AT_ONCE):
         part = source[start : start + ELEMENTS_AT_ONCE]

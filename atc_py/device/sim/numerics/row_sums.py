@@ -39,7 +39,7 @@ def summing(rows: NDArray[Any], out: NDArray[Any]) -> Launch:
 
 @lru_cache(maxsize=_KEPT)
 def _ones(length: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """A column of ones."""
+    """Return a column of ones."""
     ones = np.ones((length, 1), dtype)
     ones.flags.writeable = False
     return ones

@@ -114,7 +114,7 @@ def check_channels(x: TensorFacts, facts: TensorFacts, name: str) -> None:
 
 
 def check_dtype(found: DType, name: str, *dtypes: DType) -> DType:
-    """The dtype `found` of an operand or attribute, which must be one of `dtypes`.
+    """Return the dtype `found` of an operand or attribute, which must be one of `dtypes`.
 
     Raises:
         NodeError: it is another.

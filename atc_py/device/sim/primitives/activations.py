@@ -20,7 +20,7 @@ __all__ = ["read_activations", "sigmoid", "tanh"]
 
 
 def sigmoid(x: NDArray[Any], *_: Any) -> NDArray[Any]:
-    """`1 / (1 + e^-x)`."""
+    """Return `1 / (1 + e^-x)`."""
     found: NDArray[Any] = np.negative(x)
     np.exp(found, out=found)
     np.add(found, x.dtype.type(1), out=found)
@@ -29,7 +29,7 @@ def sigmoid(x: NDArray[Any], *_: Any) -> NDArray[Any]:
 
 
 def tanh(x: NDArray[Any], *_: Any) -> NDArray[Any]:
-    """The hyperbolic tangent."""
+    """Return the hyperbolic tangent."""
     found: NDArray[Any] = np.tanh(x)
     return found
 
@@ -53,7 +53,7 @@ _TABLE: dict[str, Callable[[NDArray[Any], Any, Any], Any]] = {
 def read_activations(
     names: Sequence[str], alphas: Sequence[float], betas: Sequence[float], dtype: Any
 ) -> list[Activation]:
-    """The functions called `names`, each with its alpha and beta.
+    """Return the functions called `names`, each with its alpha and beta.
 
     Raises:
         NodeError: a name is unknown, or the lists have different lengths.
@@ -72,6 +72,6 @@ def read_activations(
 
 
 def _apply(name: str, alpha: Any, beta: Any, x: NDArray[Any]) -> NDArray[Any]:
-    """One activation of `x`."""
+    """Return one activation of `x`."""
     found: NDArray[Any] = _TABLE[name](x, alpha, beta)
     return found

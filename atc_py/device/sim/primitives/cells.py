@@ -62,7 +62,7 @@ class Rule:
     order: tuple[int, ...] = (0, 1, 2, 3)
 
     def bounded(self, gate: Array) -> Array:
-        """`gate` held to the clip, in place."""
+        """Return `gate` held to the clip, in place."""
         if self.clip is not None:
             np.clip(gate, -self.clip, self.clip, out=gate)
         return gate
@@ -96,7 +96,7 @@ class Sequences:
     workspace: Workspace
 
     def start(self, state: Array | None, hidden: int) -> Array:
-        """The state [batch, hidden] before the first step, a copy."""
+        """Return the state [batch, hidden] before the first step, a copy."""
         if state is None:
             return np.zeros((self.x.shape[1], hidden), self.x.dtype)
         if self.lengths is None:
@@ -195,7 +195,7 @@ class StateWeights:
 
     @staticmethod
     def of(weights: Array, batch: int) -> StateWeights:
-        """Of weights [gates * hidden, hidden]."""
+        """Return of weights [gates * hidden, hidden]."""
         hidden, pieces = weights.shape[1], 1
         while (
             batch * hidden * (hidden // pieces) > _PRODUCTS_IN_PLACE and hidden % (2 * pieces) == 0
@@ -255,7 +255,7 @@ class _LstmCell:
     gates: Array
 
     def step(self, cells: Array, units: Array) -> tuple[Array, Array]:
-        """Units and cells [batch, hidden] behind the step, from the cells before it.
+        """Return units and cells [batch, hidden] behind the step, from the cells before it.
 
         Units are written to `units`.
         """
@@ -279,7 +279,7 @@ class _LstmCell:
         return np.multiply(outward, h(next_cells), units), next_cells
 
     def _peeping(self, peepholes: Peepholes, cells: Array) -> tuple[Array, Array, Array]:
-        """The input gate, what goes into the output gate so far, and the forget gate."""
+        """Return the input gate, what goes into the output gate so far, and the forget gate."""
         f, bounded = self.rule.activations[0], self.rule.bounded
         into, outward, forget = (self.gates[at] for at in self.rule.order[:3])
         into += peepholes.into_input * cells
@@ -349,7 +349,7 @@ class _GruCell:
     gates: Array
 
     def step(self, gates_of_x: Array, units: Array, then: Array) -> Array:
-        """Units [batch, hidden] behind the step, from those before it; written to `then`."""
+        """Return units [batch, hidden] behind the step, from those before it; written to `then`."""
         f, g = self.rule.activations
         bounded, early, late = self.rule.bounded, self.gates[:2], self.gates[2]
         self.early.fill(units)
@@ -369,5 +369,5 @@ class _GruCell:
 
 
 def _moved(running: Array | None, after: Array, before: Array) -> Array:
-    """The state behind a step: where a sequence has ended, what it was before."""
+    """Return the state behind a step: where a sequence has ended, what it was before."""
     return after if running is None else np.where(running, after, before)

@@ -109,7 +109,7 @@ def _pool_alike(
 
 
 def _alike(regions: Regions, cells: Cells) -> Iterator[tuple[tuple[int, int], Array]]:
-    """Samples along the height and width of a cell, and the regions that have so many."""
+    """Yield samples along the height and width of a cell, and the regions that have so many."""
     if cells.samples > 0:
         yield (cells.samples, cells.samples), np.arange(len(regions.images))
         return
@@ -124,7 +124,7 @@ def _alike(regions: Regions, cells: Cells) -> Iterator[tuple[tuple[int, int], Ar
 def _samples(
     regions: Regions, some: Array, side: int, cells: Cells, samples: tuple[int, int]
 ) -> Array:
-    """Positions of samples along one side [regions, cells * samples]."""
+    """Return positions of samples along one side [regions, cells * samples]."""
     start, extent = (array[some, side, None] for array in (regions.starts, regions.extents))
     real, count, each = extent.dtype.type, cells.counts[side], samples[side]
     size = extent / real(count)
@@ -150,7 +150,7 @@ class _Axis:
 
     @staticmethod
     def of(at: Array, extent: int) -> _Axis:
-        """Samples at positions `at` of a map of `extent` pixels."""
+        """Return samples at positions `at` of a map of `extent` pixels."""
         real = at.dtype.type
         inside = (at >= -1) & (at <= extent)
         held = np.maximum(np.where(inside, at, real(0)), real(0))
@@ -160,7 +160,7 @@ class _Axis:
 
 
 def _corners(pixels: Array, images: Array, rows: _Axis, columns: _Axis) -> Iterator[Array]:
-    """The four weighted pixels [regions, rows, columns, channels] of every sample."""
+    """Yield the four weighted pixels [regions, rows, columns, channels] of every sample."""
     outside = ~(rows.inside[:, :, None] & columns.inside[:, None, :])
     image = images[:, None, None]
     for y, to_y in zip(rows.pixels, rows.weights, strict=True):
@@ -172,7 +172,7 @@ def _corners(pixels: Array, images: Array, rows: _Axis, columns: _Axis) -> Itera
 
 
 def _pooled(corners: Iterator[Array], cells: Cells, samples: tuple[int, int]) -> Array:
-    """[regions, rows, columns, channels]: the samples of each cell, reduced."""
+    """Return [regions, rows, columns, channels]: the samples of each cell, reduced."""
     combine = np.maximum if cells.mode == "max_pixel" else np.add
     total = next(corners)
     for part in corners:

@@ -31,7 +31,7 @@ class Boxes:
 
     @staticmethod
     def between(low: Array, high: Array) -> Boxes:
-        """Boxes from `low` to `high`, each [boxes, 2]."""
+        """Return boxes from `low` to `high`, each [boxes, 2]."""
         sides = high - low
         return Boxes(low, high, sides[:, 0] * sides[:, 1])
 
@@ -48,7 +48,7 @@ class Boxes:
 
 
 def best_first(scores: Array, least: float | None) -> Array:
-    """Positions of scores above `least`, the largest first, equal ones in their order."""
+    """Return positions of scores above `least`, the largest first, equal ones in their order."""
     chosen = np.arange(len(scores)) if least is None else np.flatnonzero(scores > least)
     order: Array = chosen[np.argsort(-scores[chosen], kind="stable")]
     return order

@@ -91,7 +91,7 @@ class Axis:
 
     @property
     def is_pointwise(self) -> bool:
-        """Whether each window is one element, and each element has its window."""
+        """True if each window is one element, and each element has its window."""
         return self.size == self.stride == 1 and not (self.before or self.after)
 
     @property
@@ -117,11 +117,11 @@ class Axis:
         return count
 
     def covered(self, outputs: int) -> int:
-        """Elements, padding included, that `outputs` windows cover."""
+        """Return elements, padding included, that `outputs` windows cover."""
         return (outputs - 1) * self.stride + self.reach
 
     def taps(self, extent: int, outputs: int) -> list[Tap]:
-        """The taps of `outputs` windows over `extent` elements, padding apart."""
+        """Return the taps of `outputs` windows over `extent` elements, padding apart."""
         found = []
         for index in range(self.size):
             skipped, phase = divmod(index * self.dilation - self.before, self.stride)
@@ -141,7 +141,7 @@ class Window:
 
     @property
     def is_pointwise(self) -> bool:
-        """Whether output and input elements correspond one to one."""
+        """True if output and input elements correspond one to one."""
         return self.height.is_pointwise and self.width.is_pointwise
 
     def outputs(self, extents: tuple[int, int], *, ceil: bool = False) -> tuple[int, int]:
@@ -151,7 +151,7 @@ class Window:
 
 
 def window_of(node: NodeFacts, size: tuple[int, int]) -> Window:
-    """The window of a node whose attributes strides, dilations and pads are CANN's.
+    """Return the window of a node whose attributes strides, dilations and pads are CANN's.
 
     Strides and dilations are in NCHW order, pads are [top, bottom, left, right].
 
@@ -168,7 +168,7 @@ def window_of(node: NodeFacts, size: tuple[int, int]) -> Window:
 
 
 def spatial(node: NodeFacts, name: str) -> tuple[int, int]:
-    """The two spatial elements of a four-element attribute in NCHW order.
+    """Return the two spatial elements of a four-element attribute in NCHW order.
 
     Raises:
         NodeError: it has another length, or the elements for batch and channels are not 1.
@@ -213,7 +213,7 @@ def padding(
 
 
 def along(array: NDArray[Any], axis: int, where: slice) -> NDArray[Any]:
-    """A part of `array` along one axis."""
+    """Return a part of `array` along one axis."""
     view: NDArray[Any] = array[(slice(None),) * axis + (where,)]
     return view
 
@@ -255,7 +255,7 @@ def folding(
 
 
 def taps_of(x: NDArray[Any], window: Window, outputs: tuple[int, int]) -> NDArray[Any]:
-    """A view [..., kh, kw, oh, ow] of a padded array [..., h, w]; no element is copied."""
+    """Return a view [..., kh, kw, oh, ow] of a padded array [..., h, w]; no element is copied."""
     row, column = x.strides[-2:]
     height, width = window.height, window.width
     return as_strided(

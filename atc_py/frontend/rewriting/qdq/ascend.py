@@ -71,7 +71,7 @@ class Factors:
 
 
 def no_form(node: WorkNode, message: str, help_: str = _KEEP) -> AtcError:
-    """The refusal of a node; `message` goes on behind its operator."""
+    """Return the refusal of a node; `message` goes on behind its operator."""
     return NO_QDQ_FORM.error(f"{node.place.op_type} {message}", place=node.place, help=help_)
 
 
@@ -112,7 +112,7 @@ def inverse(factor: float, again: Callable[[np.float32], np.float32]) -> np.floa
 
 
 def dequant_factors(node: WorkNode, const: ConstData | None) -> Factors:
-    """The factors of an AscendDequant: words, or float16 that sqrt_mode squares.
+    """Return the factors of an AscendDequant: words, or float16 that sqrt_mode squares.
 
     Raises:
         AtcError: NO_QDQ_FORM.
@@ -133,7 +133,7 @@ def dequant_factors(node: WorkNode, const: ConstData | None) -> Factors:
 
 
 def requant_factors(node: WorkNode, const: ConstData | None) -> Factors:
-    """The factors of an AscendRequant, and the offset of its result.
+    """Return the factors of an AscendRequant, and the offset of its result.
 
     Raises:
         AtcError: NO_QDQ_FORM.
@@ -151,17 +151,17 @@ def requant_factors(node: WorkNode, const: ConstData | None) -> Factors:
 
 
 def constant_input(node: WorkNode, known: Mapping[str, ConstData]) -> ConstData | None:
-    """The second input, factors or words, where it is constant."""
+    """Return the second input, factors or words, where it is constant."""
     return known.get(node.inputs[1]) if len(node.inputs) > 1 else None
 
 
 def flag(node: WorkNode, name: str) -> bool:
-    """An attribute that is an integer in a file, false by default."""
+    """Return an attribute that is an integer in a file, false by default."""
     return bool(numeric_attributes(node).get(name, 0))
 
 
 def _factor(node: WorkNode) -> float:
-    """The attribute scale, with sqrt_mode its square."""
+    """Return the attribute scale, with sqrt_mode its square."""
     scale = _number(node, "scale")
     if not scale > 0 or not np.isfinite(scale):
         raise no_form(node, f"must have a positive scale, found {scale:g}")
@@ -169,7 +169,7 @@ def _factor(node: WorkNode) -> float:
 
 
 def _zero(node: WorkNode) -> int:
-    """The attribute offset as a zero point."""
+    """Return the attribute offset as a zero point."""
     offset = _number(node, "offset")
     if not offset.is_integer() or int(offset) not in _INT8:
         raise no_form(node, f"must have a whole offset from -128 to 127, found {offset:g}")
@@ -177,7 +177,7 @@ def _zero(node: WorkNode) -> int:
 
 
 def _number(node: WorkNode, name: str) -> float:
-    """An attribute that must be there."""
+    """Return an attribute that must be there."""
     found = numeric_attributes(node).get(name)
     if not isinstance(found, int | float):
         raise no_form(node, f"needs the attribute {name}")
@@ -185,20 +185,20 @@ def _number(node: WorkNode, name: str) -> float:
 
 
 def _text(node: WorkNode, name: str, default: str) -> str:
-    """An attribute that is text."""
+    """Return an attribute that is text."""
     given = (each.s for each in node.proto.attribute if each.name == name)
     return next(given, default.encode()).decode("utf-8", "replace")
 
 
 def _constant(node: WorkNode, const: ConstData | None) -> NDArray[Any]:
-    """The words or factors, in a list."""
+    """Return the words or factors, in a list."""
     if const is None:
         raise no_form(node, "must have constant factors, found computed ones")
     return const.numpy().reshape(-1)
 
 
 def _positive(node: WorkNode, scale: NDArray[np.float64]) -> NDArray[np.float64]:
-    """`scale`, which must be a scale for QuantizeLinear, too."""
+    """Return `scale`, which must be a scale for QuantizeLinear, too."""
     wrong = scale[~((scale > 0) & np.isfinite(scale))]
     if wrong.size or not scale.size:
         found = f"{wrong.flat[0]:g}" if wrong.size else "none"

@@ -24,7 +24,7 @@ def number_of(real: DType) -> int:
 
 
 def quantizing(parameters: Parameters) -> dict[str, Any] | None:
-    """AscendQuant of a whole tensor: times 1 / scale, plus the zero point.
+    """Return AscendQuant of a whole tensor: times 1 / scale, plus the zero point.
 
     None where it cannot carry them: channels, and factors beyond what the device can hold.
     """
@@ -35,12 +35,12 @@ def quantizing(parameters: Parameters) -> dict[str, Any] | None:
 
 
 def recoding(offset: int) -> dict[str, Any]:
-    """AscendQuant of whole numbers, which adds an offset."""
+    """Return AscendQuant of whole numbers, which adds an offset."""
     return {"scale": 1.0, "sqrt_mode": 0, **_quant(offset)}
 
 
 def dequantizing(parameters: Parameters) -> dict[str, Any] | None:
-    """AscendAntiQuant of a whole tensor: (x - zero point) * scale.
+    """Return AscendAntiQuant of a whole tensor: (x - zero point) * scale.
 
     None where it cannot carry them: channels, and factors beyond what the device can hold.
     """
@@ -53,7 +53,7 @@ def dequantizing(parameters: Parameters) -> dict[str, Any] | None:
 
 
 def widening(real: DType, offset: int = 0) -> dict[str, Any]:
-    """AscendAntiQuant to whole numbers, which subtracts an offset."""
+    """Return AscendAntiQuant to whole numbers, which subtracts an offset."""
     return {"scale": 1.0, "sqrt_mode": 0, "offset": float(offset), "dtype": number_of(real)}
 
 

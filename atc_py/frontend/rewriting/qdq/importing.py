@@ -55,13 +55,13 @@ def import_quantized(
 
 
 def _is_quantized(node: WorkNode) -> bool:
-    """Whether a node makes a model one that is quantized."""
+    """Return True if a node makes a model one that is quantized."""
     own = not node.domain and node.op_type in _HELD
     return own or is_opened(node) or is_sum(node)
 
 
 def _branches_quantize(node: WorkNode) -> bool:
-    """Whether a branch of an If, or one inside it, quantizes or dequantizes."""
+    """Return True if a branch of an If, or one inside it, quantizes or dequantizes."""
     graphs = [attribute.g for attribute in node.proto.attribute if attribute.HasField("g")]
     while graphs:
         for inner in graphs.pop().node:

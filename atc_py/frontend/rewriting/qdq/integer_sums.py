@@ -138,7 +138,7 @@ class SumsReader:
         return node.op_type == "Add" and any(name in self._known for name in node.inputs)
 
     def _sums(self, name: str, most: int = _MOST_TERMS) -> Sums | None:
-        """The sums that are the value called `name`, with so many terms at most."""
+        """Return the sums that are the value called `name`, with so many terms at most."""
         node = self._producers.get(name)
         if node is None or node.domain or not most:
             return None
@@ -158,18 +158,18 @@ class SumsReader:
         return None if after is None else replace(after, nodes=(*after.nodes, node))
 
     def _is_inner(self, name: str) -> bool:
-        """Whether one node alone reads a value."""
+        """Return True if one node alone reads a value."""
         return len(self._readers.get(name, ())) == 1 and name not in self._handed_out
 
     def _plus(self, sums: Sums, name: str) -> Sums | None:
-        """`sums` plus a constant."""
+        """Return `sums` plus a constant."""
         const = self._known.get(name)
         if const is None or sums.added is not None:
             return None
         return replace(sums, added=const.numpy().astype(np.int64))
 
     def _less(self, sums: Sums, name: str) -> Sums | None:
-        """`sums` less a product with a matrix that holds a zero point."""
+        """Return `sums` less a product with a matrix that holds a zero point."""
         part = self._producers.get(name)
         if part is None or not self._is_inner(name) or sums.layer.op_type != "MatMul":
             return None

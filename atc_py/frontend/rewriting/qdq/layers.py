@@ -141,7 +141,7 @@ class Layer:
         return np.asarray(scale)
 
     def words(self) -> NDArray[np.uint64]:
-        """The words of AscendDequant.
+        """Return the words of AscendDequant.
 
         Raises:
             NoCounterpartError: a scale has no word.
@@ -149,7 +149,7 @@ class Layer:
         return scale_words(self.scale, self.weights.offset)
 
     def takes(self, addend: str) -> bool:
-        """Whether an addend of a Gemm is constant and has one number, or one a column."""
+        """Return True if an addend of a Gemm is constant and has one number, or one a column."""
         codes, const = self.tensors.codes.get(addend), self.writer.graph.consts.get(addend)
         if codes is not None:
             const = codes.stored.const
@@ -189,7 +189,7 @@ class Layer:
         return zero * self.weights.sums(others)
 
     def _given(self, name: str, beta: float) -> NDArray[np.int64]:
-        """A bias of the file as integers: one for all, or one a channel."""
+        """Return a bias of the file as integers: one for all, or one a channel."""
         codes, const = self.tensors.codes.get(name), self.writer.graph.consts.get(name)
         const = const if codes is None else codes.stored.const
         channels = self.weights.shape[self.weights.axis]
@@ -206,7 +206,7 @@ class Layer:
 
 
 def data_of(tensors: Tensors, node: WorkNode) -> Codes:
-    """The data of a layer as codes.
+    """Return the data of a layer as codes.
 
     Raises:
         NoCounterpartError: it is not quantized as a whole.
@@ -222,7 +222,7 @@ def data_of(tensors: Tensors, node: WorkNode) -> Codes:
 
 
 def weight_codes(writer: Writer, tensors: Tensors, node: WorkNode) -> Codes:
-    """The weights of a layer as constant codes.
+    """Return the weights of a layer as constant codes.
 
     Raises:
         NoCounterpartError: they are not.
@@ -252,17 +252,17 @@ def dequant(
 
 
 def bias_name(writer: Writer, y: str, bias: NDArray[np.int32] | None) -> Sequence[str]:
-    """The name of the bias, where there is one, in a list."""
+    """Return the name of the bias, where there is one, in a list."""
     return [] if bias is None else [writer.const(f"{y}/bias", bias)]
 
 
 def _named(node: WorkNode, position: int) -> str:
-    """The name of an input; "" where it is absent."""
+    """Return the name of an input; "" where it is absent."""
     return node.inputs[position] if position < len(node.inputs) else ""
 
 
 def looks_around(node: WorkNode) -> bool:
-    """Whether a convolution may look at what lies around its data."""
+    """Return True if a convolution may look at what lies around its data."""
     for attribute in node.proto.attribute:
         if attribute.name == "pads" and any(attribute.ints):
             return True

@@ -50,12 +50,12 @@ _READ_CODES = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul", "QuantizeLin
 
 
 def is_moving(node: WorkNode) -> bool:
-    """Whether a node only moves or selects elements of its data."""
+    """Return True if a node only moves or selects elements of its data."""
     return not node.domain and node.op_type in MOVING
 
 
 def nodes_before_codes(graph: WorkGraph) -> set[WorkNode]:
-    """The moving nodes behind which, perhaps with others between, codes are asked for."""
+    """Return the moving nodes behind which, perhaps with others between, codes are asked for."""
     asked: set[str] = set()
     found: set[WorkNode] = set()
     for node in reversed(graph.nodes):
@@ -93,7 +93,7 @@ def move(writer: Writer, tensors: Tensors, node: WorkNode, *, before_codes: bool
 
 
 def pool_codes(writer: Writer, tensors: Tensors, node: WorkNode) -> bool:
-    """MaxPool of codes, which some files have: as real numbers of the same value; exact."""
+    """Return MaxPool of codes, which some files have: as real numbers of the same value; exact."""
     stored = tensors.stored(node.inputs[0])
     if stored is None or stored.const is not None or any(node.outputs[1:]):
         return False
@@ -110,7 +110,7 @@ def pool_codes(writer: Writer, tensors: Tensors, node: WorkNode) -> bool:
 
 
 def _data(node: WorkNode) -> tuple[str, ...]:
-    """The inputs of which elements come out."""
+    """Return the inputs of which elements come out."""
     if node.op_type in {"Concat", "MatMul"}:
         return node.inputs
     if node.op_type in {"Conv", "ConvTranspose", "Gemm"}:
@@ -119,7 +119,7 @@ def _data(node: WorkNode) -> tuple[str, ...]:
 
 
 def _move_stored(writer: Writer, tensors: Tensors, node: WorkNode, stored: list[Stored]) -> bool:
-    """A node that has codes in the file."""
+    """Return a node that has codes in the file."""
     kinds = {each.kind for each in stored}
     if len(kinds) != 1 or all(each.const is not None for each in stored):
         return False
@@ -133,7 +133,7 @@ def _move_stored(writer: Writer, tensors: Tensors, node: WorkNode, stored: list[
 
 
 def _move_codes(writer: Writer, tensors: Tensors, node: WorkNode, codes: list[Codes]) -> bool:
-    """A node on real numbers that are held as codes."""
+    """Return a node on real numbers that are held as codes."""
     parameters, stored = codes[0].parameters, [each.stored for each in codes]
     unlike = any(each.parameters.key != parameters.key for each in codes)
     if unlike or parameters.axis is not None or parameters.kind is not DType.INT8:
@@ -164,7 +164,7 @@ def _written(
 
 
 def _move_constant(writer: Writer, tensors: Tensors, node: WorkNode, codes: Codes) -> bool:
-    """Weights that the file moves before a layer reads them."""
+    """Return weights that the file moves before a layer reads them."""
     const, parameters = codes.stored.const, codes.parameters
     inputs = [const, *(writer.graph.consts.get(name) for name in node.inputs[1:])]
     if node.op_type not in VIEW_FOLDS or None in inputs:
@@ -180,7 +180,7 @@ def _move_constant(writer: Writer, tensors: Tensors, node: WorkNode, codes: Code
 
 
 def _moved_axis(node: WorkNode, parameters: Parameters, moved: ConstData) -> Parameters | None:
-    """The parameters behind a node; None where the channels do not stay on one axis."""
+    """Return the parameters behind a node; None where the channels do not stay on one axis."""
     if parameters.axis is None or node.op_type == "Identity":
         return parameters
     if node.op_type != "Transpose":
@@ -192,6 +192,6 @@ def _moved_axis(node: WorkNode, parameters: Parameters, moved: ConstData) -> Par
 
 
 def _common_offset(stored: Iterable[Stored]) -> int | None:
-    """The offset of the AscendQuants that codes come from, where it is one."""
+    """Return the offset of the AscendQuants that codes come from, where it is one."""
     offsets = {each.offset for each in stored if each.const is None}
     return offsets.pop() if len(offsets) == 1 else None

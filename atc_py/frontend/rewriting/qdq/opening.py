@@ -70,7 +70,7 @@ _OPENED = {*_FORMS, _CONCAT, *_RENAMED}
 
 
 def is_opened(node: WorkNode) -> bool:
-    """Whether an operator is one that is opened."""
+    """Return True if an operator is one that is opened."""
     return (node.domain, node.op_type) in _OPENED
 
 
@@ -195,14 +195,14 @@ class _Opener:
         self.writer.op(node, "QuantizeLinear", [real, *result], y)
 
     def _dequantize(self, node: WorkNode, numbers: Sequence[str], axis: int) -> str:
-        """DequantizeLinear of a tensor with its scale and zero point."""
+        """Return DequantizeLinear of a tensor with its scale and zero point."""
         real = self.writer.fresh(f"{node.outputs[0]}/operand")
         inputs = [name for name in numbers if name]
         return self.writer.op(node, "DequantizeLinear", inputs, real, axis=axis)
 
 
 def _axis(form: _Form, position: int, attributes: Mapping[str, SourceAttr]) -> int:
-    """The axis along which an operand may have a scale each."""
+    """Return the axis along which an operand may have a scale each."""
     if form.op_type == "Conv":
         return 0
     if form.op_type == "Gemm":
@@ -211,7 +211,7 @@ def _axis(form: _Form, position: int, attributes: Mapping[str, SourceAttr]) -> i
 
 
 def _known(graph: WorkGraph) -> set[str]:
-    """Names that are constants, or become some by the first fold."""
+    """Return names that are constants, or become some by the first fold."""
     known = set(graph.consts)
     for node in graph.nodes:
         same = node.op_type == "Identity" and node.inputs and node.inputs[0] in known

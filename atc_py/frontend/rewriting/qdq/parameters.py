@@ -66,7 +66,7 @@ class Parameters:
         return replace(self, zero=self.zero - MIDDLE, kind=DType.INT8)
 
     def moved(self, axis: int) -> Parameters:
-        """The same with the channels along another axis."""
+        """Return the same with the channels along another axis."""
         return replace(self, axis=axis)
 
     @property
@@ -93,7 +93,7 @@ class Parameters:
         return values.reshape(shape)
 
     def quantized(self, real: NDArray[Any]) -> NDArray[Any]:
-        """Codes of real numbers, as QuantizeLinear has them: ties go to the even number."""
+        """Return codes of real numbers, as QuantizeLinear has them: ties go to the even number."""
         limits = np.iinfo(self.kind.numpy)
         scale = self.along(self.scale.astype(real.dtype), real.ndim)
         with np.errstate(all="ignore"):
@@ -102,14 +102,14 @@ class Parameters:
         return codes
 
     def dequantized(self, codes: NDArray[Any]) -> NDArray[Any]:
-        """Real numbers of codes, as DequantizeLinear has them."""
+        """Return real numbers of codes, as DequantizeLinear has them."""
         apart = codes.astype(np.int64) - self.along(self.zero, codes.ndim)
         scale = self.along(self.scale, codes.ndim)
         real: NDArray[Any] = (apart.astype(np.float32) * scale).astype(self.real.numpy)
         return real
 
     def fits(self, shape: tuple[int | None, ...]) -> bool:
-        """Whether a tensor of these extents has the axis, and a channel for each scale."""
+        """Return True if a tensor of these extents has the axis, and a channel for each scale."""
         if self.axis is None:
             return True
         if not -len(shape) <= self.axis < len(shape):
@@ -118,7 +118,7 @@ class Parameters:
 
 
 def read_parameters(graph: WorkGraph, node: WorkNode) -> Parameters:
-    """The parameters of a QuantizeLinear or DequantizeLinear.
+    """Return the parameters of a QuantizeLinear or DequantizeLinear.
 
     Raises:
         NoCounterpartError: the device has no such form.
@@ -152,7 +152,7 @@ def read_parameters(graph: WorkGraph, node: WorkNode) -> Parameters:
 
 
 def _constant(graph: WorkGraph, node: WorkNode, position: int) -> NDArray[Any] | None:
-    """An input that must be known; None where it is absent."""
+    """Return an input that must be known; None where it is absent."""
     name = node.inputs[position] if position < len(node.inputs) else ""
     if not name:
         return None
@@ -170,7 +170,7 @@ def _kind(
     zero: NDArray[Any] | None,
     attributes: Mapping[str, SourceAttr],
 ) -> DType:
-    """The dtype of the codes."""
+    """Return the dtype of the codes."""
     known = known_type(graph, node.inputs[0])
     kinds: set[DType | str] = set()
     if zero is not None:
@@ -194,7 +194,7 @@ def _kind(
 
 
 def _named(element: int) -> DType | str:
-    """An element type; one that no tensor can have here by ONNX's name."""
+    """Return an element type; one that no tensor can have here by ONNX's name."""
     return dtype_of_element(element) or element_name(element)
 
 

@@ -133,7 +133,7 @@ class Product:
         return output
 
     def flattened(self, result: Dims) -> Product:
-        """The same of all rows of the left operand, one below the other.
+        """Return the same of all rows of the left operand, one below the other.
 
         Raises:
             NoCounterpartError: the right one is no matrix, or the result's shape is open.
@@ -168,7 +168,7 @@ class Product:
         return found if total.any() and not self.left_alone else None
 
     def _computed_terms(self) -> list[list[str]]:
-        """Operands of the products that are subtracted."""
+        """Return operands of the products that are subtracted."""
         a, b, terms = self.a, self.b, []
         if a.zero and b.weights is None:
             row = np.full((1, self._depth()), a.zero, np.int8)
@@ -196,7 +196,7 @@ class Product:
 
 
 def _codes(tensors: Tensors, name: str) -> Codes:
-    """An operand as int8 codes."""
+    """Return an operand as int8 codes."""
     codes = tensors.codes.get(name)
     if codes is None or codes.parameters.kind is not DType.INT8:
         raise tensors.not_codes(name, OPERAND_NOT_QUANTIZED)
@@ -204,7 +204,7 @@ def _codes(tensors: Tensors, name: str) -> Codes:
 
 
 def _left(writer: Writer, node: WorkNode, codes: Codes) -> Operand:
-    """The left operand."""
+    """Return the left operand."""
     if codes.stored.const is None:
         return computed_operand(writer, node.inputs[0], codes)
     weights = prepared(writer, codes, 0)
@@ -215,7 +215,7 @@ def _left(writer: Writer, node: WorkNode, codes: Codes) -> Operand:
 
 
 def _right(writer: Writer, node: WorkNode, codes: Codes) -> Operand:
-    """The right operand."""
+    """Return the right operand."""
     if codes.stored.const is not None:
         axis = max(len(codes.stored.const.shape) - 1, 0)
         weights = prepared(writer, codes, axis)
@@ -226,14 +226,14 @@ def _right(writer: Writer, node: WorkNode, codes: Codes) -> Operand:
 
 
 def computed_operand(writer: Writer, name: str, codes: Codes) -> Operand:
-    """An operand that is computed."""
+    """Return an operand that is computed."""
     known = known_type(writer.graph, name)
     dims = None if known is None else known.dims
     return Operand(codes.stored.name, dims, codes.parameters.offset)
 
 
 def _ends_with_channels(dims: Dims, count: int) -> bool:
-    """Whether so many words would be read along the last axis of a tensor.
+    """Return True if so many words would be read along the last axis of a tensor.
 
     AscendDequant looks for channels along axis 1 of three axes and more, and then along the last.
     """

@@ -40,7 +40,7 @@ def changed_operators(graph: WorkGraph, opset: int) -> list[str]:
 
 
 def all_inner_nodes(node: WorkNode, opsets: Mapping[str, int]) -> Iterator[WorkNode]:
-    """The nodes of a node's subgraphs, and of theirs."""
+    """Yield the nodes of a node's subgraphs, and of theirs."""
     for graph in subgraphs(node.proto):
         for inner in inner_nodes(graph, node, opsets):
             yield inner
@@ -48,7 +48,7 @@ def all_inner_nodes(node: WorkNode, opsets: Mapping[str, int]) -> Iterator[WorkN
 
 
 def _is_changed(op_type: str, own: int, opset: int) -> bool:
-    """Whether an operator is defined otherwise at two opsets."""
+    """Return True if an operator is defined otherwise at two opsets."""
     old, new = (_definition(op_type, version) for version in (own, opset))
     if old is None or op_type in _PAIR:
         return False
@@ -60,7 +60,7 @@ def _is_changed(op_type: str, own: int, opset: int) -> bool:
 
 
 def _definition(op_type: str, opset: int) -> defs.OpSchema | None:
-    """ONNX's definition at an opset; None where there is none."""
+    """Return oNNX's definition at an opset; None where there is none."""
     try:
         return defs.get_schema(op_type, opset, "")
     except defs.SchemaError:
@@ -68,7 +68,7 @@ def _definition(op_type: str, opset: int) -> defs.OpSchema | None:
 
 
 def _signature(schema: defs.OpSchema) -> tuple[object, ...]:
-    """Inputs, outputs and attributes with their defaults."""
+    """Return inputs, outputs and attributes with their defaults."""
     return (
         [(each.name, each.option) for each in schema.inputs],
         [(each.name, each.option) for each in schema.outputs],

@@ -142,12 +142,12 @@ class RealLayers:
         return self.steps.quant_bias is QuantBias.UNFOLDED
 
     def dequantized(self, layer: WorkNode, name: str, steps: Steps) -> str:
-        """The real numbers of an int8 tensor that is quantized as a whole."""
+        """Return the real numbers of an int8 tensor that is quantized as a whole."""
         operand = _Operand(name, np.array([steps.zero]))
         return self._dequantized(layer, operand, np.array([steps.scale], np.float64))
 
     def _dequantized(self, layer: WorkNode, operand: _Operand, scale: NDArray[np.float64]) -> str:
-        """The real numbers of codes; those that are there already serve again."""
+        """Return the real numbers of codes; those that are there already serve again."""
         numbers = scale.astype(np.float32)
         zero = np.broadcast_to(operand.zero.reshape(-1), numbers.shape)
         if zero.size and not (_INT8.min <= zero.min() and zero.max() <= _INT8.max):
@@ -209,7 +209,7 @@ _NONE = np.zeros(1, np.int64)
 
 
 def channel_scale(writer: Writer, name: str, scale: NDArray[np.float32]) -> str:
-    """The name of a scale: a scalar, or a list with one for each channel."""
+    """Return the name of a scale: a scalar, or a list with one for each channel."""
     return writer.const(f"{name}/scale", scale.reshape(()) if scale.size == 1 else scale)
 
 
@@ -268,7 +268,7 @@ def _depth(sums: Sums, a: Integers | None, b: Integers | None) -> int:
 
 
 def _shared(factor: NDArray[np.float64], step: np.float32) -> NDArray[np.float64]:
-    """Factor / step as the least float32 whose product with `step` is `factor`, or more.
+    """Return factor / step as the least float32 whose product with `step` is `factor`, or more.
 
     The device cuts factors off to 19 bits: one that came back a little smaller could lose 2^-10.
     """
@@ -284,12 +284,12 @@ def _shared(factor: NDArray[np.float64], step: np.float32) -> NDArray[np.float64
 
 
 def _as_known(scale: NDArray[np.float64], known: np.float32) -> NDArray[np.float64]:
-    """The step of a tensor where that is what `scale` is, but for rounding."""
+    """Return the step of a tensor where that is what `scale` is, but for rounding."""
     if scale.size == 1 and abs(scale[0] / np.float64(known) - 1) < 2**-22:
         return np.array([known], np.float64)
     return scale
 
 
 def _along(values: Integers, axis: int, rank: int) -> Integers:
-    """`values`, one or one a channel, shaped to broadcast."""
+    """Return `values`, one or one a channel, shaped to broadcast."""
     return values.reshape([-1 if at == axis else 1 for at in range(rank)])

@@ -89,7 +89,7 @@ OPEN_EXTENT = Words(
 
 
 def other_kind(kind: DType | str) -> Words:
-    """The reason of codes of a dtype that the device does not have."""
+    """Return the reason of codes of a dtype that the device does not have."""
     name = kind if isinstance(kind, str) else kind.value
     return Words(
         f"its codes are {name}, the device has int8 alone",
@@ -98,7 +98,7 @@ def other_kind(kind: DType | str) -> Words:
 
 
 def other_scale(found: object) -> NoCounterpartError:
-    """The refusal of a scale that is none."""
+    """Return the refusal of a scale that is none."""
     reason = Words(
         f"its scale is {found}, where a positive float32 or float16 is needed",
         f"其比例为 {found}，须为 float32 或 float16 的正数",
@@ -114,7 +114,7 @@ def other_scale(found: object) -> NoCounterpartError:
 
 
 def other_parameters(found: str) -> NoCounterpartError:
-    """The refusal of parameters that do not fit each other or the data."""
+    """Return the refusal of parameters that do not fit each other or the data."""
     reason = Words(f"its parameters do not fit: {found}", f"其参数不匹配：{found}")
     return NoCounterpartError(
         reason,
@@ -127,7 +127,7 @@ def other_parameters(found: str) -> NoCounterpartError:
 
 
 def channels_elsewhere(found: int, wanted: int) -> Words:
-    """The reason of weights that have a scale for each of something else than results."""
+    """Return the reason of weights that have a scale for each of something else than results."""
     return Words(
         f"its weights are quantized along axis {found}, its channels lie along axis {wanted}",
         f"其权重沿第 {found} 轴量化，而输出通道在第 {wanted} 轴",

@@ -125,7 +125,7 @@ def _opened(graph: WorkGraph) -> tuple[QuantizedNode, ...]:
 
 
 def _is_linear(node: WorkNode) -> bool:
-    """Whether a node is one of ONNX's or onnxruntime's quantized operators."""
+    """Return True if a node is one of ONNX's or onnxruntime's quantized operators."""
     return (not node.domain and node.op_type in _LINEAR) or is_opened(node) or is_sum(node)
 
 
@@ -141,7 +141,7 @@ def _check_types(graph: WorkGraph) -> None:
 
 
 def _nothing(file: OnnxFile, form: str, other: str | None) -> Diagnostic:
-    """The refusal of a model that has nothing to rewrite."""
+    """Return the refusal of a model that has nothing to rewrite."""
     place = Place(str(file.path))
     if other is None:
         return NOT_QUANTIZED.diagnostic(

@@ -42,7 +42,7 @@ _SUMS = frozenset({"ConvInteger", "MatMulInteger"})
 
 
 def is_sum(node: WorkNode) -> bool:
-    """Whether a node gives int32 sums of int8 or uint8."""
+    """Return True if a node gives int32 sums of int8 or uint8."""
     return not node.domain and node.op_type in _SUMS
 
 
@@ -77,7 +77,7 @@ def _rewrite_product(writer: Writer, node: WorkNode, left: Codes, right: Codes) 
 
 
 def _known_operand(writer: Writer, codes: Codes) -> Operand:
-    """A constant operand; what its codes cannot leave out is its zero point."""
+    """Return a constant operand; what its codes cannot leave out is its zero point."""
     axis = max(len(codes.stored.const.shape) - 1, 0) if codes.stored.const else 0
     weights = prepared(writer, codes, axis)
     zero = _one(weights)
@@ -106,7 +106,7 @@ def _rewrite_convolution(
 
 
 def _one(weights: Weights) -> int:
-    """The one offset of weights.
+    """Return the one offset of weights.
 
     Raises:
         NoCounterpartError: there are several.
@@ -118,7 +118,7 @@ def _one(weights: Weights) -> int:
 
 
 def _codes(writer: Writer, tensors: Tensors, node: WorkNode, position: int, axis: int) -> Codes:
-    """An operand as codes of scale 1.
+    """Return an operand as codes of scale 1.
 
     Raises:
         NoCounterpartError: its zero point is not constant, or its dtype not known.
@@ -142,7 +142,7 @@ def _codes(writer: Writer, tensors: Tensors, node: WorkNode, position: int, axis
 
 
 def _zero(writer: Writer, node: WorkNode, position: int) -> NDArray[np.int64]:
-    """A zero point: a scalar, or one a channel."""
+    """Return a zero point: a scalar, or one a channel."""
     name = node.inputs[position] if position < len(node.inputs) else ""
     if not name:
         return np.zeros((), np.int64)

@@ -88,7 +88,7 @@ class Tensors:
         self._recoded: dict[tuple[str, int], str] = {}
 
     def stored(self, name: str) -> Stored | None:
-        """The codes called so in the file, where it is known how they are held."""
+        """Return the codes called so in the file, where it is known how they are held."""
         found = self._stored.get(name)
         return None if found is None else found[0]
 
@@ -167,7 +167,7 @@ class Tensors:
         self.codes[y] = Codes(self.held(node, x, parameters), parameters.signed, node)
 
     def held(self, node: WorkNode, x: str, parameters: Parameters) -> Stored:
-        """The codes called `x` in the file, which may be fed or computed by other means."""
+        """Return the codes called `x` in the file, which may be fed or computed by other means."""
         found = self.stored(x)
         if found is not None:
             return found
@@ -194,7 +194,7 @@ class Tensors:
         return self._recode(codes.origin, codes.stored.name, zero, zero)
 
     def _recode(self, node: WorkNode, x: str, zero: int, offset: int) -> str:
-        """Codes less `zero`, through an AscendQuant that adds `offset`; exact.
+        """Return codes less `zero`, through an AscendQuant that adds `offset`; exact.
 
         What reads the result learns from the AscendQuant which code stands for 0.
         """
@@ -273,7 +273,7 @@ class Tensors:
         self._graph.consts[name] = found
 
     def _channels(self, x: str, parameters: Parameters) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Scales and zero points as real numbers that broadcast over `x`.
+        """Return scales and zero points as real numbers that broadcast over `x`.
 
         Raises:
             NoCounterpartError: it is not known how many axes `x` has.
@@ -288,12 +288,12 @@ class Tensors:
 
 
 def _less(codes: NDArray[Any]) -> NDArray[Any]:
-    """uint8 codes as int8."""
+    """Return uint8 codes as int8."""
     moved: NDArray[Any] = (codes.astype(np.int16) - MIDDLE).astype(np.int8)
     return moved
 
 
 def _more(codes: NDArray[Any]) -> NDArray[Any]:
-    """int8 codes as the uint8 ones that they were."""
+    """Return int8 codes as the uint8 ones that they were."""
     moved: NDArray[Any] = (codes.astype(np.int16) + MIDDLE).astype(np.uint8)
     return moved

@@ -78,7 +78,7 @@ class _HasNodes(Protocol):
 
 
 def has_ascend_nodes(graph: _HasNodes) -> bool:
-    """Whether a graph is in the deploy form."""
+    """Return True if a graph is in the deploy form."""
     return any(node.op_type in ASCEND_OPERATORS for node in graph.nodes)
 
 
@@ -99,7 +99,7 @@ def to_qdq(graph: WorkGraph, tensors: TensorReader) -> tuple[QuantizedNode, ...]
 
 
 def _known(graph: WorkGraph, tensors: TensorReader) -> dict[str, ConstData]:
-    """Initializers, and what Constant nodes hold."""
+    """Return initializers, and what Constant nodes hold."""
     known = dict(graph.consts)
     for node in graph.nodes:
         if node.domain or node.op_type not in {"Constant", "Identity"}:
@@ -283,7 +283,7 @@ class _ToQdq:
         raise no_form(node, "works on int16, which has no such form", help_)
 
     def _element(self, name: str) -> int:
-        """ONNX's number of a value's element type; 0 where it is not known."""
+        """Return oNNX's number of a value's element type; 0 where it is not known."""
         known = known_type(self._graph, name)
         return known.element if known is not None else 0
 
@@ -310,6 +310,6 @@ def import_qdq_opset(graph: WorkGraph) -> None:
 
 
 def _has_axis(node: WorkNode) -> bool:
-    """Whether a node dequantizes per channel."""
+    """Return True if a node dequantizes per channel."""
     own = not node.domain and node.op_type == "DequantizeLinear"
     return own and any(attribute.name == "axis" for attribute in node.proto.attribute)

@@ -62,7 +62,7 @@ class Weights:
         return self.const.shape
 
     def sums(self, axes: tuple[int, ...], *, keepdims: bool = False) -> NDArray[np.int64]:
-        """Sums of code - offset over some axes."""
+        """Return sums of code - offset over some axes."""
         minus = np.broadcast_to(_along(self.offset, self.axis, self.shape), self.shape)
         codes: NDArray[Any] = self.const.numpy()
         totals = (each.sum(axes, np.int64, keepdims=keepdims) for each in (codes, minus))
@@ -72,7 +72,7 @@ class Weights:
 
 
 def prepared(writer: Writer, codes: Codes, axis: int) -> Weights:
-    """Weights whose channels, if each has its own scale, lie along `axis`.
+    """Return weights whose channels, if each has its own scale, lie along `axis`.
 
     A zero point is taken off the codes where what is left is int8 still.
 
@@ -107,7 +107,7 @@ def prepared(writer: Writer, codes: Codes, axis: int) -> Weights:
 
 
 def scale_words(scale: NDArray[Any], offset: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Words of AscendDequant, in a list.
+    """Return words of AscendDequant, in a list.
 
     Raises:
         NoCounterpartError: AscendDequant, whose results are float16 numbers, would give nothing
@@ -123,7 +123,7 @@ def scale_words(scale: NDArray[Any], offset: NDArray[np.int64]) -> NDArray[np.ui
 
 
 def real_bias(tensors: Tensors, writer: Writer, name: str) -> NDArray[np.float64]:
-    """A constant bias as real numbers.
+    """Return a constant bias as real numbers.
 
     Raises:
         NoCounterpartError: it is not constant.
@@ -143,7 +143,7 @@ def real_bias(tensors: Tensors, writer: Writer, name: str) -> NDArray[np.float64
 
 
 def integers(tensors: Tensors, name: str, scale: NDArray[np.float64]) -> NDArray[np.int64] | None:
-    """The bias called `name` where the file has it as int32 of that scale already."""
+    """Return the bias called `name` where the file has it as int32 of that scale already."""
     codes = tensors.codes.get(name)
     if codes is None or codes.stored.const is None or codes.parameters.kind is not DType.INT32:
         return None
@@ -155,7 +155,7 @@ def integers(tensors: Tensors, name: str, scale: NDArray[np.float64]) -> NDArray
 
 
 def within_int32(name: Words, values: NDArray[Any]) -> NDArray[np.int32]:
-    """`values` as int32.
+    """Return `values` as int32.
 
     Raises:
         NoCounterpartError: one of them does not fit.
@@ -170,7 +170,7 @@ def within_int32(name: Words, values: NDArray[Any]) -> NDArray[np.int32]:
 
 
 def _out_of_float16(factor: float) -> Words:
-    """The reason of sums that float16 cannot hold when they are dequantized."""
+    """Return the reason of sums that float16 cannot hold when they are dequantized."""
     return Words(
         f"the product of its scales is {factor:.3g}, its results lie beyond float16",
         f"其比例之积为 {factor:.3g}，结果超出 float16 的范围",
@@ -178,12 +178,12 @@ def _out_of_float16(factor: float) -> Words:
 
 
 def _flat(parameters: Parameters) -> NDArray[np.float64]:
-    """Scales as a list."""
+    """Return scales as a list."""
     return parameters.scale.astype(np.float64).reshape(-1)
 
 
 def _along(values: NDArray[Any], axis: int, shape: Shape) -> NDArray[Any]:
-    """`values`, one a channel or a scalar, shaped to broadcast."""
+    """Return `values`, one a channel or a scalar, shaped to broadcast."""
     if not values.ndim:
         return values
     return values.reshape([-1 if at == axis else 1 for at in range(len(shape))])

@@ -41,7 +41,7 @@ class Writer:
         self.graph.nodes = self.nodes
 
     def fresh(self, base: str) -> str:
-        """A name that nothing has yet, `base` where that is so."""
+        """Return a name that nothing has yet, `base` where that is so."""
         name, count = base, 1
         while name in self._taken:
             count += 1
@@ -50,7 +50,7 @@ class Writer:
         return name
 
     def const(self, base: str, data: ConstData | NDArray[Any]) -> str:
-        """The name of a new constant."""
+        """Return the name of a new constant."""
         name = self.fresh(base)
         if isinstance(data, (np.ndarray, np.generic)):
             data = DenseConst(np.asarray(data))
@@ -74,7 +74,7 @@ class Writer:
     def op(
         self, origin: WorkNode, op_type: str, inputs: Sequence[str], output: str, **attributes: Any
     ) -> str:
-        """A new node of ONNX's own domain in the place of `origin`; its output's name."""
+        """Return a new node of ONNX's own domain in the place of `origin`; its output's name."""
         self.again(origin, op_type, inputs, [output], **attributes)
         return output
 
