@@ -25,7 +25,7 @@ struct Tiling {
   uint64_t tileCount;  // tiles of the result, all products together
   uint32_t coreNum;  // cores that have work; core c takes tiles c, c + core_num ...
   uint64_t extents[kArray];  // extents of the stack of results
-  uint64_t steps[2][kArray];  // matrices from neighbour to neighbour along them, of both operands and what links read
+  uint64_t steps[2][kArray];  // matrices from neighbor to neighbor along them, of both operands and what links read
   uint64_t dims[kOperands][kRank];  // shapes of inputs and outputs, 1 on the left of short ones
 };
 

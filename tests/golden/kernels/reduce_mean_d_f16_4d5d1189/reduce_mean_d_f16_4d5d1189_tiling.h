@@ -21,9 +21,9 @@ struct Tiling {
   uint32_t bufferLength;  // elements of a buffer, whole repeats
   uint32_t coreNum;  // cores that have work; core c takes groups c, c + core_num ...
   uint64_t keptExtents[kArray];  // extents of the axes that count the groups
-  uint64_t keptStrides[kArray];  // elements between neighbours along them
+  uint64_t keptStrides[kArray];  // elements between neighbors along them
   uint64_t runExtents[kArray];  // extents of the axes that count the runs
-  uint64_t runStrides[kArray];  // elements between neighbours along them
+  uint64_t runStrides[kArray];  // elements between neighbors along them
   uint64_t dims[kOperands][kRank];  // shapes of inputs and outputs, 1 on the left of short ones
 };
 
