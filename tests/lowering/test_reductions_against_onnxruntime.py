@@ -290,10 +290,10 @@ def test_top_k_that_need_not_be_sorted_has_the_right_elements() -> None:
     np.testing.assert_array_equal(np.take_along_axis(x, positions, 1), values)
 
 
-def test_top_k_puts_nan_behind_all_numbers() -> None:
+def test_top_k_puts_nan_above_all_numbers() -> None:
     x = np.array([NAN, -INF, 3, INF, NAN], np.float32)
     constants = {"k": np.array([4], np.int64)}
-    for largest, expected in ((1, [3, 2, 1, 0]), (0, [1, 2, 3, 0])):
+    for largest, expected in ((1, [0, 4, 3, 2]), (0, [1, 2, 3, 0])):
         model = one_node_model(
             "TopK", {"x": x}, 13, constants=constants, outputs=2, largest=largest
         )
