@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from atc_py.check.alike import likeness
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterator
+    from collections.abc import Hashable, Iterator, Sequence
 
     from atc_py.source import SourceModel, SourceNode
 
@@ -20,26 +20,37 @@ _OF_SHAPES = frozenset({"Shape", "Size"})
 def compiled_nodes(model: SourceModel) -> list[list[int]]:
     """The nodes that are to be tried, alike ones together: positions among the model's own nodes.
 
-    Nodes in branches are tried with their If, which is like no other node. What depends on inputs
-    whose shapes are open is tried where all its own extents are known and it has to do with data:
-    what is worked out from shapes alone folds away once these are known.
+    Nodes in branches are tried with their If. What depends on inputs whose shapes are open is tried
+    where all its own extents are known and it has to do with data: what is worked out from shapes
+    alone folds away once these are known.
     """
     found: dict[Hashable, list[int]] = {}
     shapes_alone = set(_of_shapes_alone(model)) if any(i.is_open for i in model.inputs) else set()
-    for position, view in enumerate(model.nodes):
-        branches = view.op_type == "If" and not view.domain
-        if view.open_inputs and (branches or position in shapes_alone or not _is_known(view)):
+    for position, (view, inner) in enumerate(_own(model)):
+        if view.open_inputs and (inner or position in shapes_alone or not _is_known(view)):
             continue
-        found.setdefault(position if branches else likeness(view, weights=False), []).append(
-            position
-        )
+        found.setdefault(_kind(view, inner), []).append(position)
     return list(found.values())
+
+
+def _kind(view: SourceNode, inner: Sequence[SourceNode]) -> Hashable:
+    """Return the key that nodes tried once share, with the nodes of their branches."""
+    kind = likeness(view, weights=False)
+    if not inner:
+        return kind
+    branches = [(each.scope.partition(" ")[0], likeness(each, weights=False)) for each in inner]
+    return kind, *branches
+
+
+def _own(model: SourceModel) -> list[tuple[SourceNode, list[SourceNode]]]:
+    """Return the nodes of the model's graph, each with those of its branches."""
+    return [(node, [*node.with_inner][1:]) for node in model.nodes]
 
 
 def _of_shapes_alone(model: SourceModel) -> Iterator[int]:
     """Yield the positions of nodes that no data reaches, only shapes and constants."""
     fed = {each.name for each in model.inputs}
-    for position, view in enumerate(model.nodes):
+    for position, (view, _) in enumerate(_own(model)):
         reads = (tensor for tensor in view.inputs if tensor is not None)
         measures = not view.domain and view.op_type in _OF_SHAPES
         if measures or all(tensor.name not in fed for tensor in reads):

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from atc_py.check.evaluate import Checked
     from atc_py.diag import Diagnostic
     from atc_py.frontend.folding.survey import Survey
+    from atc_py.ir import Graph
     from atc_py.passes.precision.controls import Controls
     from atc_py.passes.precision.refusals import Refusal
     from atc_py.source import SourceModel
@@ -89,7 +90,7 @@ class Trial:
         if any(each.is_open for each in view.inputs):
             return []
         if compiled.without_kernel or self._depends_on_neighbors:
-            return self._of_whole(survey, checked)
+            return self._of_whole(survey, checked, rehearsed=not compiled.without_kernel)
         return []
 
     def _compiled(self, survey: Survey, checked: Checked, positions: Sequence[int]) -> _Compiled:
@@ -101,11 +102,15 @@ class Trial:
         try:
             graph = lower_model(restated(found.source, checked.placements), self.specs)
             run_passes(graph, context, until=Phase.TYPED)
-            rehearse(graph, PackageContents("", self.soc.name), str(survey.model.path))
+            self._rehearse(graph, survey.model)
         except AtcError as error:
             without_kernel = bool(context.decisions.refused)
             return _Compiled(() if without_kernel else error.diagnostics, without_kernel)
         return _Compiled()
+
+    def _rehearse(self, graph: Graph, view: SourceModel) -> None:
+        """Let the device look at a graph whose dtypes are chosen."""
+        rehearse(graph, PackageContents("", self.soc.name), str(view.path))
 
     @property
     def _depends_on_neighbors(self) -> bool:
@@ -125,15 +130,23 @@ class Trial:
             quant_bias=form_of(view.bias_convention),
         )
 
-    def _of_whole(self, survey: Survey, checked: Checked) -> list[Finding]:
+    def _of_whole(self, survey: Survey, checked: Checked, *, rehearsed: bool) -> list[Finding]:
         """What keeps the whole model from compiling up to the choice of dtypes.
 
         It takes about as long as the check, so it is left out where it is not needed.
+
+        Args:
+            survey: the model.
+            checked: its check.
+            rehearsed: whether the device has looked at its nodes.
         """
         context = self._context(survey.model)
         try:
             source = restated(survey.folded.to_source(), checked.placements)
-            run_passes(lower_model(source, self.specs), context, until=Phase.TYPED)
+            graph = lower_model(source, self.specs)
+            run_passes(graph, context, until=Phase.TYPED)
+            if not rehearsed:
+                self._rehearse(graph, survey.model)
         except AtcError as error:
             refused = [_without_kernel(each, self.mode) for each in context.decisions.refused]
             return refused or _told(error.diagnostics, survey.model)
@@ -159,7 +172,8 @@ def _told(refused: Iterable[Diagnostic], view: SourceModel) -> list[Finding]:
     found = []
     for each in refused:
         place = each.place or Place(str(view.path))
-        parts = (place.op_type or "model", "compiled", place.field or each.code.name)
+        subject = (place.field or each.code.name).rpartition(" ")[2]
+        parts = (place.op_type or "model", "compiled", subject)
         finding = Finding(
             code=each.code,
             standing=Standing.ERROR,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import onnx
 import pytest
 from onnx import TensorProto, helper, shape_inference
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import numpy.typing as npt
-    import onnx
 
 FLOAT, DOUBLE, INT64 = onnx_files.FLOAT, TensorProto.DOUBLE, onnx_files.INT64
 MAP = {"x": (FLOAT, [1, 1, 4, 4])}
@@ -89,6 +89,18 @@ def test_check_refuses_what_convert_refuses_in_the_same_words(
     assert {each.code for each in found} == {BAD_NODE}
     assert all(each.message.zh == f"无法编译：{each.message.en}" for each in found)
     assert all(each.help.en for each in found)
+
+
+def test_finding_is_named_by_operator_and_field(tmp_path: Path) -> None:
+    found = only(checked(REFUSED["gather"], tmp_path))
+    assert (found.rule, found.source, found.place.field) == (
+        "Gather/compiled/indices",
+        "",
+        "input indices",
+    )
+    other = only(checked(REFUSED["gather-negative"], tmp_path))
+    assert other.message != found.message
+    assert other.fingerprint == found.fingerprint
 
 
 def test_every_node_is_told_however_many_are_alike(tmp_path: Path) -> None:
@@ -168,6 +180,21 @@ def test_nodes_of_branches_are_tried(tmp_path: Path) -> None:
         Standing.ERROR,
         Standing.SUPPORTED,
     ]
+
+
+def test_branches_that_differ_are_two_kinds(tmp_path: Path) -> None:
+    first, second = branches(2), branches(9)
+    other = second.graph.node[0]
+    other.input[0], other.output[0], other.name = "c", "z", "other"
+    for attribute in other.attribute:
+        for node in attribute.g.node:
+            node.output[0] = attribute.g.output[0].name = f"{node.output[0]}z"
+            node.input[:] = [name.replace("i", "j") for name in node.input]
+    second.graph.initializer[0].name = "j"
+    first.graph.node.append(other)
+    first.graph.initializer.append(second.graph.initializer[0])
+    first.graph.output.append(onnx.ValueInfoProto(name="z"))
+    assert only(checked(first, tmp_path)).scope == 'else_branch of "other"'
 
 
 @pytest.mark.parametrize("mode", ["force_fp16", "must_keep_origin_dtype"])

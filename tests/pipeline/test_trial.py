@@ -84,8 +84,11 @@ def test_node_without_a_kernel_apart_from_the_rest_is_looked_at_in_it(
         return original(graph, context, until=until)
 
     monkeypatch.setattr(trial, "run_passes", refusing)
+    rehearsed: list[str] = []
+    monkeypatch.setattr(trial, "rehearse", lambda *_: rehearsed.append("whole"))
     assert checked(residual_network(11), tmp_path).standing is not Standing.ERROR
     assert runs == [Phase.TYPED, Phase.TYPED]
+    assert rehearsed == ["whole"]
     assert len(lowered) == 2
 
 
