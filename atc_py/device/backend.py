@@ -59,7 +59,7 @@ class DeviceModel(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class NodeProfile:
-    """What one node cost in one run.
+    """The cost of one node in one run.
 
     Attributes:
         name: the node's name.
@@ -111,7 +111,7 @@ class DeviceBackend(Protocol):
     def run(
         self, handle: DeviceModel, inputs: Mapping[str, NDArray[Any]]
     ) -> dict[str, NDArray[Any]]:
-        """The outputs for `inputs`, by name, in arrays of the declared dtypes that nobody shares.
+        """Return the outputs for `inputs`, by name, in unshared arrays of the declared dtypes.
 
         Raises:
             AtcError: MISSING_RUN_INPUT or BAD_RUN_INPUT when `inputs` do not fit the model,
@@ -133,7 +133,7 @@ class ExactBackend(Protocol):
     """A back end that can also keep every tensor as the real device does."""
 
     def load_exact(self, model: LoadedModel) -> DeviceModel:
-        """Like `DeviceBackend.load`, for runs in which tensors lie in memory byte by byte.
+        """Load like `DeviceBackend.load`, for runs in which tensors lie in memory byte by byte.
 
         Each is in its storage format and its true dtype at the place of the memory plan. Results
         are the same.

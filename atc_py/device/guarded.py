@@ -39,7 +39,7 @@ class GuardedBackend:
     """A back end whose faults become DEVICE_FAILED; it follows `DeviceBackend` itself."""
 
     def __init__(self, backend: DeviceBackend, name: str) -> None:
-        """A guard for `backend`, which `--device` calls `name`."""
+        """Guard `backend`, which `--device` calls `name`."""
         self.name = name
         self._backend = backend
 
@@ -54,7 +54,7 @@ class GuardedBackend:
             return _Loaded(self._backend.load(model), model.description)
 
     def load_exact(self, model: LoadedModel) -> DeviceModel:
-        """As `load`, where the back end can keep tensors byte by byte.
+        """Load like `load`, where the back end can keep tensors byte by byte.
 
         Raises:
             AtcError: BAD_OPTION where it cannot.

@@ -56,7 +56,7 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
 
 
 def _read(requests: BinaryIO, waiting: queue.Queue[_Request]) -> None:
-    """Queue what comes; end the process when nothing more can come."""
+    """Put what comes into the queue; end the process when nothing more can come."""
     try:
         while True:
             waiting.put(receive(requests))

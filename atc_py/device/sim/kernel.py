@@ -54,7 +54,7 @@ Part: TypeAlias = "tuple[Shape, tuple[Any, ...]]"
 
 
 class Rounding(Enum):
-    """Who brings results of 16-bit float dtypes onto their grid.
+    """The party that brings results of 16-bit float dtypes onto their grid.
 
     BOUNDARY: the executor, after the kernel.
     ON_GRID: nobody; operands on the grid give results on the grid.
@@ -72,7 +72,7 @@ class Workspace(threading.local):
     """
 
     def __init__(self, limit: int | None = None) -> None:
-        """Scratch memory, no piece of it larger than `limit` bytes."""
+        """Provide scratch memory, no piece of it larger than `limit` bytes."""
         self._buffers: dict[str, NDArray[np.uint8]] = {}
         self._pool = Pool()
         self._limit = limit
@@ -102,7 +102,7 @@ class Workspace(threading.local):
         return buffer[:nbytes].view(wanted).reshape(shape)
 
     def lines(self, name: str, shape: Shape, dtype: DTypeLike) -> NDArray[Any]:
-        """As `take`, lines along the last axis apart from each other by what BLAS likes to write.
+        """Take lines along the last axis, apart from each other by what BLAS likes to write.
 
         Lines whose distance is a multiple of 4 KiB fall on the same places of a cache, and a
         product of few terms takes nearly twice as long.
@@ -136,11 +136,11 @@ class Call:
     fixed: frozenset[int] = frozenset()
 
     def onto(self, outputs: tuple[NDArray[Any], ...]) -> Call:
-        """This launch with results to fill; `dataclasses.replace` takes several times as long."""
+        """Return this launch with results to fill; `dataclasses.replace` takes much longer."""
         return Call(self.node, self.inputs, outputs, self.workspace, self.workers, fixed=self.fixed)
 
     def made(self, position: int, make: Callable[[], Made]) -> Callable[[], Made]:
-        """What gives `make()`, of the input at `position`: made once where its data are fixed."""
+        """Return what gives `make()` of the input at `position`, made once if data are fixed."""
         if position not in self.fixed:
             return make
         found = make()
@@ -158,7 +158,7 @@ class Call:
         kind: Kind = Kind.ANY,
         source: NDArray[Any] | None = None,
     ) -> Launch:
-        """What rounds `values`, in C order, to a dtype that is rounded: in place, or `source`."""
+        """Return what rounds `values`, in C order, to a rounded dtype: in place, or `source`."""
         scratch = self.workspace.take("rounding", (2 * ELEMENTS_AT_ONCE,), np.uint32)
         return rounding(values, dtype, scratch, kind, source)
 
@@ -226,7 +226,7 @@ class Kernel:
     bind: Callable[[Call], Launch] | None = None
 
     def launch(self, call: Call) -> Launch:
-        """What runs the kernel on `call`; a thread must not launch it while another one does."""
+        """Return what runs the kernel on `call`; no two threads may launch it at once."""
         return partial(self.run, call) if self.bind is None else self.bind(call)
 
     @property
@@ -236,7 +236,7 @@ class Kernel:
 
 
 class Traits(TypedDict, total=False):
-    """What a kernel may declare beside its function and type rule: fields of `Kernel`."""
+    """Optional declarations of a kernel besides function and type rule: fields of `Kernel`."""
 
     rounding: Rounding
     in_place: bool
@@ -265,7 +265,7 @@ _KERNELS: dict[str, Kernel] = {}
 
 
 def in_turn(launches: Sequence[Launch]) -> Launch:
-    """What does all of `launches`, one after the other."""
+    """Return what does all of `launches`, one after the other."""
     if len(launches) == 1:
         return launches[0]
 
@@ -279,7 +279,7 @@ def in_turn(launches: Sequence[Launch]) -> Launch:
 def shared(
     workers: Workers, total: int, build: Callable[[int, int], Launch], least: int = 1
 ) -> Launch:
-    """What does items 0 to `total`, split among workers where that is worthwhile.
+    """Return what does items 0 to `total`, split among workers where that is worthwhile.
 
     Args:
         workers: the threads.

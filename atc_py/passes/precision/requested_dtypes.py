@@ -117,7 +117,7 @@ def kept_if_possible(node: Tensors) -> Iterator[Wish]:
 
 
 def customised(node: Tensors, asked: Custom, otherwise: Wish) -> Wish:
-    """The dtypes that the user gave, those of `otherwise` for the rest; no float may be an integer.
+    """Return the user's dtypes, else those of `otherwise`; no float may be an integer.
 
     Where a dtype is given that the model's own cannot become, no column fits both.
     """

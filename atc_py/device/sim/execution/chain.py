@@ -114,7 +114,7 @@ class _Link:
         return self.node.op in _BOUNDS and first is None and None not in bounds
 
     def launch(self, call: Call, values: NDArray[Any], part: Part) -> Launch:
-        """What applies it to a part of the chain's result, in place.
+        """Return what applies it to a part of the chain's result, in place.
 
         A part of an operand that has to be copied, or that its kernel copies to have it in order,
         is taken by every launch anew: data change.
@@ -128,7 +128,7 @@ class _Link:
         return self._on_part(call, values, part)
 
     def _on_part(self, call: Call, values: NDArray[Any], part: Part) -> Launch:
-        """What applies it to a part, with operands as they are now."""
+        """Return what applies it to a part, with operands as they are now."""
         inputs = tuple(
             values if at is None else _operand(call.input(at), values, part) for at in self.operands
         )
@@ -154,11 +154,11 @@ class _Chain:
     lead: _Link | None = None
 
     def run(self, call: Call) -> None:
-        """Launch the head on the memory of the last result; it finishes its parts."""
+        """Run the head on the memory of the last result; it finishes its parts."""
         self.bind(call)()
 
     def bind(self, call: Call) -> Launch:
-        """What `run` does, over and over."""
+        """Return what does as `run` does, over and over."""
         out = call.out.reshape(self.node.outputs[0].shape)
         finishing = partial(self._finishing, call)
         head = Call(
@@ -183,7 +183,7 @@ class _Chain:
         return shared(call.workers, target.size, part, least=ELEMENTS_AT_ONCE)
 
     def _finishing(self, call: Call, values: NDArray[Any], part: Part) -> Launch:
-        """What rounds a part of the head's result and applies the links to it, in place.
+        """Return what rounds a part of the head's result and applies the links in place.
 
         A bound, which lies on the grid, may be held before rounding as well as behind it.
         """
@@ -214,7 +214,7 @@ class _Chain:
 def _rounding_clipped(
     call: Call, values: NDArray[Any], dtype: DType, bounds: Sequence[int | None]
 ) -> Launch:
-    """What rounds values that are held to two bounds, which may be known to the launch alone."""
+    """Return what rounds values held to two bounds, which may be known to the launch alone."""
     low, high = (call.input(at or 0).reshape(-1) for at in bounds)
     if call.fixed.issuperset(bounds):
         kind = Kind.ANY
@@ -226,7 +226,7 @@ def _rounding_clipped(
 
 
 def _kind_of_results(node: NodeFacts, kernel: Kernel) -> Kind | None:
-    """What is known of a kernel's results that are to be rounded; None where they are not."""
+    """Return what is known of a kernel's results that are to be rounded, None if they are not."""
     if kernel.rounding is not Rounding.BOUNDARY or not is_rounded(node.outputs[0].dtype):
         return None
     return Kind.SUMS if node.op in _SUMS else Kind.ANY
@@ -239,7 +239,7 @@ def _one_worker() -> Workers:
 
 
 def _operand(array: NDArray[Any], values: NDArray[Any], part: Part) -> NDArray[Any]:
-    """What of another operand belongs to a part: the part of its own, or what is repeated."""
+    """Return what of another operand belongs to a part: its own part, or what is repeated."""
     shape, index = part
     if array.size == 1:
         return array.reshape(-1)
@@ -276,7 +276,7 @@ def _links(steps: Sequence[Step]) -> Iterator[_Link]:
 
 
 def _is_elementwise(step: Step, head: Step, value: int) -> bool:
-    """Whether a step is a function of each element whose operands can be cut as its result is."""
+    """Return True if a step is elementwise and its operands can be cut as its result is."""
     row, out = find_operator(step.node.op), step.node.outputs[0]
     if row is None or row.family not in _ELEMENTWISE or row.unit is not Unit.VECTOR:
         return False

@@ -22,7 +22,7 @@ __all__ = ["empty_results", "held_results", "typed_by_inputs", "types_in_run"]
 
 
 def typed_by_inputs(step: Step, inputs: Sequence[NDArray[Any] | None]) -> NodeFacts:
-    """The node of a late step with the extents and the numbers that its inputs have in this run.
+    """Return the node of a late step with the dims and numbers its inputs have in this run.
 
     An input that is dead in this run is absent.
     """

@@ -59,7 +59,7 @@ def _fits(array: Any, wanted: TensorFacts) -> bool:
 
 
 def _findings(name: str, array: Any, types: Mapping[str, TensorFacts]) -> list[Diagnostic]:
-    """What is wrong with the data given under `name`, at most one finding."""
+    """Return what is wrong with the data given under `name`, at most one finding."""
     if name not in types:
         known = ", ".join(types) or "none"
         message = f"the model has no input {name!r}"
@@ -76,7 +76,7 @@ def _findings(name: str, array: Any, types: Mapping[str, TensorFacts]) -> list[D
 
 
 def _help(array: NDArray[Any] | np.generic, wanted: TensorFacts) -> str:
-    """How to make the array fit."""
+    """Explain how to make the array fit."""
     hints = []
     if array.dtype.name != wanted.dtype.value:
         hints.append(f"convert the data with array.astype({wanted.dtype.value!r})")

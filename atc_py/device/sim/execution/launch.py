@@ -27,7 +27,7 @@ __all__ = ["Cost", "bound", "compute", "failure_of", "is_dead", "profile_of"]
 
 
 def is_dead(step: Step, inputs: Sequence[NDArray[Any] | None]) -> bool:
-    """Whether what a step needs is dead in this run: an input, or of one that joins all inputs."""
+    """Return True if an input of a step is dead in this run, or all inputs of one that joins."""
     there = [tensor >= 0 for tensor in step.inputs]
     alive = [array is not None for array in inputs]
     return alive != there and not (step.kernel.joins and any(alive))
@@ -45,7 +45,7 @@ def compute(kernel: Kernel, call: Call) -> None:
 
 
 def bound(kernel: Kernel, call: Call) -> Launch:
-    """What does as `compute` does, over and over; what does not depend on the data is done now."""
+    """Return what does as `compute`, over and over; what does not depend on data is done now."""
     if kernel.alias or not any(output.size for output in call.outputs):
         return in_turn([])
     launches = [kernel.launch(call)]
@@ -59,7 +59,7 @@ def bound(kernel: Kernel, call: Call) -> Launch:
 
 
 def failure_of(step: Step, error: Exception) -> AtcError:
-    """What a step raised, as DEVICE_MEMORY or DEVICE_FAILED with the node."""
+    """Return what a step raised, as DEVICE_MEMORY or DEVICE_FAILED with the node."""
     if isinstance(error, AtcError):
         return error
     if isinstance(error, MemoryError):
@@ -81,7 +81,7 @@ def failure_of(step: Step, error: Exception) -> AtcError:
 
 
 def profile_of(steps: Sequence[Step], costs: Sequence[Cost]) -> tuple[NodeProfile, ...]:
-    """What the first steps cost, as many as there are costs of."""
+    """Return what the first steps cost, as many as there are costs of."""
     return tuple(
         NodeProfile(node.name, node.op, node.engine, seconds, _output_bytes(node.outputs, sizes))
         for node, (seconds, sizes) in zip((step.node for step in steps), costs, strict=False)

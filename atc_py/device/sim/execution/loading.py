@@ -87,7 +87,7 @@ class _Loader:
         self._sink.add(OM_CONTENT.diagnostic(message, place=place))
 
     def _read_tensors(self) -> None:
-        """Types of all tensors; nothing else can be checked when one makes no sense."""
+        """Read types of all tensors; nothing else can be checked when one makes no sense."""
         for tensor in self._description.tensors:
             try:
                 dtype = DType.parse(tensor.dtype)

@@ -89,11 +89,11 @@ class Workers:
         job.wait()
 
     def shares(self, total: int, least: int = 1) -> bool:
-        """Whether `split` would hand out more than one range; the same for the pool's lifetime."""
+        """Return True if `split` makes more than one range; the same for the pool's lifetime."""
         return self._parts(total, least) > 1
 
     def _parts(self, total: int, least: int) -> int:
-        """How many ranges `split` hands out."""
+        """Return the number of ranges that `split` makes."""
         return max(1, min(_PARTS * self.size, total // max(least, 1))) if self.size > 1 else 1
 
     def close(self) -> None:
@@ -142,7 +142,7 @@ class _Job:
 
 
 def _nothing(_start: int, _stop: int) -> None:
-    """The action of a job that is done."""
+    """Do nothing: the action of a job that is done."""
 
 
 def _serve(jobs: SimpleQueue[_Job | None]) -> None:

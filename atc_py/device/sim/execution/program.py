@@ -42,7 +42,7 @@ class Step:
     frees: tuple[int, ...] = ()
 
     def freeing(self, tensors: tuple[int, ...]) -> Step:
-        """This step, letting go of `tensors`; `dataclasses.replace` takes several times as long."""
+        """Return this step freeing `tensors`; `dataclasses.replace` takes several times as long."""
         return Step(
             self.index, self.node, self.kernel, self.inputs, self.outputs, self.is_late, tensors
         )
@@ -55,7 +55,7 @@ class Step:
 
     @property
     def place(self) -> Place:
-        """Where a finding about this node lies."""
+        """The place of a finding about this node."""
         return Place(node=self.index, node_name=self.node.name, op_type=self.node.op)
 
 
@@ -95,7 +95,7 @@ class Program:
 
 
 def without_moves(steps: Sequence[Step]) -> tuple[list[Step], dict[int, int]]:
-    """`steps` without those that change a storage format, and what stands for their results.
+    """Return `steps` without changes of storage format, and what stands for their results.
 
     A carrier has its elements in their logical order whatever the format, so the result of such a
     step is its input.
@@ -114,7 +114,7 @@ def without_moves(steps: Sequence[Step]) -> tuple[list[Step], dict[int, int]]:
 
 
 def freeing(steps: Sequence[Step], kept: Iterable[int]) -> tuple[Step, ...]:
-    """`steps`, each with the tensors that nobody reads after it; `kept` are read at the end."""
+    """Return `steps`, each with the tensors not read after it; `kept` are read at the end."""
     read = set(kept)
     found: list[Step] = []
     for step in reversed(steps):

@@ -102,7 +102,7 @@ class SimModel:
 
     @property
     def profile(self) -> tuple[NodeProfile, ...]:
-        """What each node cost in the last complete run, in their order; empty before the first."""
+        """Costs of each node in the last complete run, in their order; empty before the first."""
         return profile_of(self._program.steps, self._costs)
 
     def _output(self, name: str, tensor: int, values: Values) -> NDArray[Any]:
@@ -182,7 +182,7 @@ class SimModel:
     def _bound(
         self, step: Step, inputs: tuple[NDArray[Any] | None, ...]
     ) -> tuple[Call, Launch | None]:
-        """What a step's kernel is called with, and what launches it; None of a late step.
+        """Return what a step's kernel is called with and what launches it, None for a late step.
 
         Both are the last run's where the arrays are the same. They nearly always are, because
         results lie where they lay before. What launches over and over is made in the second run:
@@ -209,7 +209,7 @@ class SimModel:
         return call, partial(compute, step.kernel, call)
 
     def _computed(self, step: Step, call: Call, values: Values) -> tuple[NDArray[Any], ...]:
-        """What the kernel of a late step makes, rounded to the grid of its dtype."""
+        """Return what the kernel of a late step makes, rounded to the grid of its dtype."""
         kernel, node = step.kernel, call.node
         if kernel.alias:
             return tuple(call.x.reshape(each.shape) for each in types_in_run(step, node))
@@ -222,7 +222,7 @@ class SimModel:
         return call.outputs
 
     def _value(self, tensor: int, values: Values) -> NDArray[Any] | None:
-        """A tensor's carrier: fed, computed before, or a constant, converted at its first use.
+        """Return a tensor's carrier: fed, computed before, or a constant converted at first use.
 
         None is a tensor that is dead in this run: it lies in a branch that is not taken.
         """

@@ -25,7 +25,7 @@ _SELU_ALPHA, _SELU_SCALE = 1.6732631921768188, 1.0507010221481323
 
 @kernel("Celu", same_float_as_x, in_place=True, finishes=True)
 def celu(call: Call) -> None:
-    """`y = max(0, alpha3 * x) + min(0, alpha1 * (exp(x / alpha2) - 1))`."""
+    """Compute `y = max(0, alpha3 * x) + min(0, alpha1 * (exp(x / alpha2) - 1))`."""
     first, second, third = (call.node.number(f"alpha{number}") for number in (1, 2, 3))
 
     def formula(x: NDArray[Any], out: NDArray[Any], scratch: NDArray[Any]) -> None:
@@ -43,7 +43,7 @@ def celu(call: Call) -> None:
 
 @kernel("Elu", same_float_as_x, in_place=True, finishes=True)
 def elu(call: Call) -> None:
-    """`y = scale * x` from 0 on, -0 included, `alpha * scale * (exp(input_scale * x) - 1)` below."""
+    """Compute `scale * x` from 0 on, else `alpha * scale * (exp(input_scale * x) - 1)`; keep -0."""
     node = call.node
     alpha, scale = node.number("alpha"), node.number("scale")
     input_scale = node.number("input_scale")
@@ -52,7 +52,7 @@ def elu(call: Call) -> None:
 
 
 def _elu_above_x(alpha: float) -> Formula:
-    """Elu as the larger of x and `alpha * (exp(min(x, 0)) - 1)`, which it is for alpha up to 1.
+    """Compute elu as the larger of x and `alpha * (exp(min(x, 0)) - 1)`, for alpha up to 1.
 
     -0 is the second operand, which a minimum of equal ones gives where it does not tell them apart.
     """
@@ -88,7 +88,7 @@ def _elu_of_sides(alpha: float, scale: float, input_scale: float) -> Formula:
 
 @kernel("Selu", same_float_as_x, in_place=True, finishes=True)
 def selu(call: Call) -> None:
-    """`y = scale * x` above 0, `alpha * scale * (exp(x) - 1)` from 0 on down, so that -0 gives 0.
+    """Compute `y = scale * x` above 0, else `alpha * scale * (exp(x) - 1)`; -0 gives 0.
 
     It is the sum of what both make of x held to their side of 0; one of the two is 0. The constants
     are those of self-normalizing networks.
@@ -108,7 +108,7 @@ def selu(call: Call) -> None:
 
 @kernel("HardSigmoid", same_float_as_x, in_place=True, finishes=True)
 def hard_sigmoid(call: Call) -> None:
-    """`y = max(0, min(1, alpha * x + beta))`; NaN stays NaN."""
+    """Compute `y = max(0, min(1, alpha * x + beta))`; NaN stays NaN."""
     alpha, beta = call.node.number("alpha"), call.node.number("beta")
 
     def formula(x: NDArray[Any], out: NDArray[Any], _: NDArray[Any]) -> None:
@@ -121,7 +121,7 @@ def hard_sigmoid(call: Call) -> None:
 
 @kernel("LeakyRelu", same_float_as_x, in_place=True, finishes=True)
 def leaky_relu(call: Call) -> None:
-    """`y = x` from 0 on, -0 included, `negative_slope * x` below.
+    """Compute `y = x` from 0 on, -0 included, `negative_slope * x` below.
 
     It is the larger of the two for slopes up to 1, the smaller one for steeper ones. For slopes
     that do not rise, zeros are put back.
@@ -159,7 +159,7 @@ def _prelu_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 @kernel("PRelu", _prelu_types)
 def prelu(call: Call) -> None:
-    """`y = x` from 0 on, `weight * x` below, the weight of the element's channel on axis 1."""
+    """Compute `y = x` from 0 on, `weight * x` below, with a weight for each channel on axis 1."""
     weight = call.input(1)
     shape = () if weight.size == 1 else (-1, *(1,) * (call.x.ndim - 2))
     np.multiply(call.x, weight.reshape(shape), out=call.out)
@@ -168,7 +168,7 @@ def prelu(call: Call) -> None:
 
 @kernel("Sigmoid", same_float_as_x, in_place=True, finishes=True)
 def sigmoid(call: Call) -> None:
-    """`y = 1 / (1 + exp(-x))`."""
+    """Compute `y = 1 / (1 + exp(-x))`."""
     step = step_of(call)
 
     def formula(x: NDArray[Any], out: NDArray[Any], _: NDArray[Any]) -> None:
@@ -182,7 +182,7 @@ def sigmoid(call: Call) -> None:
 
 @kernel("Softplus", same_float_as_x, in_place=True, finishes=True)
 def softplus(call: Call) -> None:
-    """`y = max(x, 0) + log(1 + exp(-|x|))`, which is `log(1 + exp(x))` without its overflow."""
+    """Compute `y = max(x, 0) + log(1 + exp(-|x|))`: `log(1 + exp(x))` without its overflow."""
     step = step_of(call)
 
     def formula(x: NDArray[Any], out: NDArray[Any], scratch: NDArray[Any]) -> None:
@@ -198,7 +198,7 @@ def softplus(call: Call) -> None:
 
 @kernel("Softsign", same_float_as_x, in_place=True, finishes=True)
 def softsign(call: Call) -> None:
-    """`y = x / (1 + |x|)`."""
+    """Compute `y = x / (1 + |x|)`."""
     step = step_of(call)
 
     def formula(x: NDArray[Any], out: NDArray[Any], scratch: NDArray[Any]) -> None:
@@ -211,6 +211,6 @@ def softsign(call: Call) -> None:
 
 @kernel("Threshold", same_float_as_x, rounding=Rounding.ON_GRID, in_place=True, finishes=True)
 def threshold(call: Call) -> None:
-    """`y = 1` above the threshold, 0 elsewhere and for NaN."""
+    """Compute `y = 1` above the threshold, 0 elsewhere and for NaN."""
     bound = call.node.number("threshold")
     by_blocks(call, lambda x, out, _: np.copyto(out, np.greater(x, x.dtype.type(bound))))

@@ -41,49 +41,49 @@ def _require_bool(facts: TensorFacts) -> None:
 
 @kernel("Equal", _comparison_types)
 def equal(call: Call) -> None:
-    """`y = x1 == x2`; NaN equals nothing."""
+    """Compute `y = x1 == x2`; NaN equals nothing."""
     np.equal(call.input(0), call.input(1), out=call.out)
 
 
 @kernel("Greater", _ordered_types)
 def greater(call: Call) -> None:
-    """`y = x1 > x2`."""
+    """Compute `y = x1 > x2`."""
     np.greater(call.input(0), call.input(1), out=call.out)
 
 
 @kernel("GreaterEqual", _ordered_types)
 def greater_equal(call: Call) -> None:
-    """`y = x1 >= x2`."""
+    """Compute `y = x1 >= x2`."""
     np.greater_equal(call.input(0), call.input(1), out=call.out)
 
 
 @kernel("Less", _ordered_types)
 def less(call: Call) -> None:
-    """`y = x1 < x2`."""
+    """Compute `y = x1 < x2`."""
     np.less(call.input(0), call.input(1), out=call.out)
 
 
 @kernel("LessEqual", _ordered_types)
 def less_equal(call: Call) -> None:
-    """`y = x1 <= x2`."""
+    """Compute `y = x1 <= x2`."""
     np.less_equal(call.input(0), call.input(1), out=call.out)
 
 
 @kernel("LogicalAnd", _logic_types, in_place=True)
 def logical_and(call: Call) -> None:
-    """`y = x1 and x2`."""
+    """Compute `y = x1 and x2`."""
     np.logical_and(call.input(0), call.input(1), out=call.out)
 
 
 @kernel("LogicalNot", _logic_types, in_place=True)
 def logical_not(call: Call) -> None:
-    """`y = not x`."""
+    """Compute `y = not x`."""
     np.logical_not(call.x, out=call.out)
 
 
 @kernel("LogicalOr", _logic_types, in_place=True)
 def logical_or(call: Call) -> None:
-    """`y = x1 or x2`."""
+    """Compute `y = x1 or x2`."""
     np.logical_or(call.input(0), call.input(1), out=call.out)
 
 
@@ -101,6 +101,6 @@ def _select_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 @kernel("SelectV2", _select_types, rounding=Rounding.ON_GRID)
 def select(call: Call) -> None:
-    """`result = then` where the condition is true, `else` elsewhere."""
+    """Compute `result = then` where the condition is true, `else` elsewhere."""
     np.copyto(call.out, call.input(2))
     np.copyto(call.out, call.input(1), where=call.x)

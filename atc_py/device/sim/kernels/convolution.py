@@ -208,7 +208,7 @@ class _Product:
 
     @staticmethod
     def _is_direct(taps: NDArray[Any]) -> bool:
-        """Whether the data are their own columns: of windows of one element, one step apart."""
+        """Return True if the data are their own columns: windows of one element, one step apart."""
         return taps.flags.c_contiguous and taps.dtype != np.int8
 
     def _split(self, total: int, products: int, part: Callable[[int, int], Launch]) -> Launch:
@@ -258,7 +258,7 @@ class _Product:
         return self._multiply(columns, slice(0, 1), slice(start, stop), slice(None))
 
     def _columns(self, taps: NDArray[Any]) -> tuple[NDArray[Any], list[Launch]]:
-        """[groups, depth * kh * kw, outputs], and what fills it; nothing where it is a view.
+        """Return [groups, depth * kh * kw, outputs], and what fills it, if it is not a view.
 
         int8 becomes float32.
         """
@@ -272,7 +272,7 @@ class _Product:
     def _multiply(
         self, columns: NDArray[Any], groups: slice, filters: slice, pixels: slice
     ) -> Launch:
-        """Matrices @ columns into their place; what else is done to the result while in cache."""
+        """Return what puts matrices @ columns in place and finishes the result while in cache."""
         matrices, place = self.matrices[groups, filters], (self.image, groups, filters, pixels)
         target, call = self.results[place], self.call
         direct = call.finishing is None or target.flags.c_contiguous

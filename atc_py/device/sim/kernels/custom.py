@@ -50,7 +50,7 @@ def _addcmul_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 @kernel("Addcmul", _addcmul_types, in_place=True)
 def addcmul(call: Call) -> None:
-    """`y = input_data + x1 * x2 * value`, rounded once; integers wrap around."""
+    """Compute `y = input_data + x1 * x2 * value`, rounded once; integers wrap around."""
     product = np.multiply(call.input(1), call.input(2))
     np.add(call.x, np.multiply(product, call.input(3)), out=call.out)
 

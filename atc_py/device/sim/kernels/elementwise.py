@@ -38,7 +38,7 @@ _SQUARE = 2
     bind=partial(by_pairs, function=np.add),
 )
 def add(call: Call) -> None:
-    """`y = x1 + x2`; integers wrap around."""
+    """Compute `y = x1 + x2`; integers wrap around."""
     by_pairs(call, np.add)()
 
 
@@ -50,7 +50,7 @@ def add(call: Call) -> None:
     bind=partial(by_pairs, function=np.multiply),
 )
 def mul(call: Call) -> None:
-    """`y = x1 * x2`; integers wrap around."""
+    """Compute `y = x1 * x2`; integers wrap around."""
     by_pairs(call, np.multiply)()
 
 
@@ -62,13 +62,13 @@ def mul(call: Call) -> None:
     bind=partial(by_pairs, function=np.subtract),
 )
 def sub(call: Call) -> None:
-    """`y = x1 - x2`; integers wrap around."""
+    """Compute `y = x1 - x2`; integers wrap around."""
     by_pairs(call, np.subtract)()
 
 
 @kernel("RealDiv", broadcast, in_place=True)
 def real_div(call: Call) -> None:
-    """`y = x1 / x2`; integers lose their fraction, and divided by 0 they are 0."""
+    """Compute `y = x1 / x2`; integers lose their fraction, and divided by 0 they are 0."""
     x1, x2 = call.input(0), call.input(1)
     if call.node.x.dtype.is_float:
         np.divide(x1, x2, out=call.out)
@@ -78,31 +78,31 @@ def real_div(call: Call) -> None:
 
 @kernel("Mod", broadcast, in_place=True)
 def mod(call: Call) -> None:
-    """`y = x1 - x2 * trunc(x1 / x2)`, of x1's sign; integers modulo 0 are 0."""
+    """Compute `y = x1 - x2 * trunc(x1 / x2)`, of x1's sign; integers modulo 0 are 0."""
     np.fmod(call.input(0), call.input(1), out=call.out)
 
 
 @kernel("FloorMod", broadcast, in_place=True)
 def floor_mod(call: Call) -> None:
-    """`y = x1 - x2 * floor(x1 / x2)`, of x2's sign; integers modulo 0 are 0."""
+    """Compute `y = x1 - x2 * floor(x1 / x2)`, of x2's sign; integers modulo 0 are 0."""
     np.remainder(call.input(0), call.input(1), out=call.out)
 
 
 @kernel("Maximum", broadcast, rounding=Rounding.ON_GRID, in_place=True)
 def maximum(call: Call) -> None:
-    """`y = max(x1, x2)`; NaN where one of them is."""
+    """Compute `y = max(x1, x2)`; NaN where one of them is."""
     np.maximum(call.input(0), call.input(1), out=call.out)
 
 
 @kernel("Minimum", broadcast, rounding=Rounding.ON_GRID, in_place=True)
 def minimum(call: Call) -> None:
-    """`y = min(x1, x2)`; NaN where one of them is."""
+    """Compute `y = min(x1, x2)`; NaN where one of them is."""
     np.minimum(call.input(0), call.input(1), out=call.out)
 
 
 @kernel("Pow", broadcast, in_place=True)
 def power(call: Call) -> None:
-    """`y = x1 ** x2`; of integers it wraps around, and loses its fraction where x2 is negative."""
+    """Compute `y = x1 ** x2`; integers wrap around, and lose their fraction if x2 is negative."""
     base, exponent = call.input(0), call.input(1)
     if not call.node.x.dtype.is_float:
         _integer_power(base, exponent, call.out)
@@ -121,7 +121,7 @@ def _integer_power(base: NDArray[Any], exponent: NDArray[Any], out: NDArray[Any]
 
 @kernel("Muls", same_float_as_x, in_place=True, finishes=True)
 def muls(call: Call) -> None:
-    """`y = x * value`, with value in the carrier's dtype."""
+    """Compute `y = x * value`, with value in the carrier's dtype."""
     factor = call.x.dtype.type(call.node.number("value"))
     by_blocks(call, lambda x, out, _: np.multiply(x, factor, out=out))
 
@@ -139,7 +139,7 @@ def _accumulate_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 @kernel("AccumulateNV2", _accumulate_types)
 def accumulate(call: Call) -> None:
-    """`y = x0 + x1 + ...`, from the left, rounded once at the end; integers wrap around."""
+    """Compute `y = x0 + x1 + ...`, from the left, rounded once at the end; integers wrap around."""
     first, *rest = call.present
     if not rest:
         np.copyto(call.out, first)
@@ -162,7 +162,7 @@ def _zeros(dtype: np.dtype[Any]) -> NDArray[Any]:
 
 @kernel("Relu", same_as_x, rounding=Rounding.ON_GRID, in_place=True, bind=_bind_relu)
 def relu(call: Call) -> None:
-    """`y = max(x, 0)`; NaN stays NaN."""
+    """Compute `y = max(x, 0)`; NaN stays NaN."""
     _bind_relu(call)()
 
 
@@ -183,12 +183,12 @@ def _bind_clip(call: Call) -> Launch:
 
 @kernel("ClipByValue", _clip_types, rounding=Rounding.ON_GRID, in_place=True, bind=_bind_clip)
 def clip_by_value(call: Call) -> None:
-    """`y = min(max(x, clip_value_min), clip_value_max)`; NaN stays NaN."""
+    """Compute `y = min(max(x, clip_value_min), clip_value_max)`; NaN stays NaN."""
     _bind_clip(call)()
 
 
 def _bounding(choose: np.ufunc, x: NDArray[Any], row: NDArray[Any], out: NDArray[Any]) -> Launch:
-    """`out = choose(x, bound)`, with a row of the bound: a scalar takes numpy thrice as long."""
+    """Return `out = choose(x, bound)` with a row of the bound: numpy is slower on a scalar."""
     flat, result = x.reshape(-1), out.reshape(-1)
     whole = flat.size // _ROW * _ROW
     ends = [partial(choose, flat[whole:], row[: flat.size - whole], out=result[whole:])]

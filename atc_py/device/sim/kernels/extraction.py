@@ -99,7 +99,7 @@ def _placed(images: Array, starts: Array, extents: Array, *, aligned: bool) -> R
 
 
 def _classes_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Boxes, scores and classes of `max_total_size` boxes an image, and how many there are."""
+    """Return boxes, scores and classes of `max_total_size` boxes an image, and their count."""
     boxes, scores = node.x, node.required(1)
     require_float(boxes)
     require_rank(boxes, 4, "boxes")
@@ -171,7 +171,7 @@ def _best_of_image(call: Call, image: int, boxes: Array) -> tuple[Array, Array, 
 
 
 def _framed(call: Call, image: int, boxes: Array) -> Array:
-    """`boxes` [boxes, classes, 4] cut to the image's window, and in its frame if that is asked."""
+    """Return `boxes` [boxes, classes, 4] cut to the image's window, in its frame if asked."""
     windows = call.optional(2)
     if windows is None:
         return boxes

@@ -48,13 +48,13 @@ def _gelu_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 @kernel("GeluV2", _gelu_types, in_place=True, finishes=True)
 def gelu(call: Call) -> None:
-    """`y = x * Phi(x)`, or `x / (1 + exp(-2 * sqrt(2 / pi) * (x + 0.044715 * x^3)))` by tanh."""
+    """Compute `x * Phi(x)`, or `x / (1 + exp(-2 * sqrt(2 / pi) * (x + 0.044715 * x^3)))` by tanh."""
     by_tanh = call.node.text("approximate") == "tanh"
     by_blocks(call, _gelu_by_tanh if by_tanh else _gelu_by_erf)
 
 
 def _gelu_by_erf(x: NDArray[Any], out: NDArray[Any], scratch: NDArray[Any]) -> None:
-    """`y = x * (1 / 2 + h * P(h^2) / Q(h^2))`; where the sum is negative by rounding it is 0."""
+    """Compute `y = x * (1 / 2 + h * P(h^2) / Q(h^2))`; a sum negative by rounding is 0."""
     held = np.clip(x, -_END, _END)
     square = np.multiply(held, held)
     _horner(_P, square, scratch)
@@ -78,7 +78,7 @@ def _horner(
 
 
 def _gelu_by_tanh(x: NDArray[Any], out: NDArray[Any], scratch: NDArray[Any]) -> None:
-    """`(1 + tanh(z)) / 2 = 1 / (1 + exp(-2 z))`, which loses nothing where z is far below 0."""
+    """Compute `(1 + tanh(z)) / 2 = 1 / (1 + exp(-2 z))`, which loses nothing for z far below 0."""
     np.multiply(x, x, out=scratch)
     np.multiply(scratch, np.float32(-_SLOPE * _CUBIC), out=scratch)
     np.subtract(scratch, np.float32(_SLOPE), out=scratch)
@@ -88,7 +88,7 @@ def _gelu_by_tanh(x: NDArray[Any], out: NDArray[Any], scratch: NDArray[Any]) -> 
 
 @kernel("Swish", same_float_as_x, in_place=True, finishes=True)
 def swish(call: Call) -> None:
-    """`y = x / (1 + exp(-scale * x))`."""
+    """Compute `y = x / (1 + exp(-scale * x))`."""
     scale = -call.node.number("scale")
 
     def formula(x: NDArray[Any], out: NDArray[Any], scratch: NDArray[Any]) -> None:
@@ -101,7 +101,7 @@ def swish(call: Call) -> None:
 def _divide_by_one_more_than_exp(
     x: NDArray[Any], exponent: NDArray[Any], out: NDArray[Any]
 ) -> None:
-    """`x / (1 + exp(exponent))`, with `exponent` as scratch."""
+    """Compute `x / (1 + exp(exponent))`, with `exponent` as scratch."""
     np.exp(exponent, out=exponent)
     np.add(exponent, x.dtype.type(1), out=exponent)
     np.divide(x, exponent, out=out)
@@ -109,7 +109,7 @@ def _divide_by_one_more_than_exp(
 
 @kernel("HardSwish", same_float_as_x, in_place=True, finishes=True)
 def hard_swish(call: Call) -> None:
-    """`y = x * min(max(x + 3, 0), 6) / 6`."""
+    """Compute `y = x * min(max(x + 3, 0), 6) / 6`."""
 
     def formula(x: NDArray[Any], out: NDArray[Any], scratch: NDArray[Any]) -> None:
         np.add(x, x.dtype.type(3), out=scratch)

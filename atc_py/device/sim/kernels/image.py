@@ -61,7 +61,7 @@ def _depth_to_space_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 @moving("DepthToSpace", _depth_to_space_types)
 def depth_to_space(call: Call) -> Copies:
-    """DCR: channel c of a block's element (i, j) is (i * block + j) * C + c; CRD: c comes first."""
+    """Move channels to blocks; DCR: (i * block + j) * C + c is c at (i, j); CRD: c comes first."""
     images, channels, height, width = call.x.shape
     block, mode = call.node.integer("block_size"), call.node.text("mode")
     depth = channels // block**2

@@ -27,7 +27,7 @@ __all__: list[str] = []
 
 
 def _from_front(indices: NDArray[Any], extents: Any, *, negative: bool = True) -> Indices:
-    """`indices` into axes of `extents`, negative ones counted from the end where they are allowed.
+    """Return `indices` into axes of `extents`, negative ones counted from the end if allowed.
 
     Raises:
         ValueError: one lies outside its axis.
@@ -66,7 +66,7 @@ def _gather_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 @kernel("GatherV2D", _gather_types, rounding=Rounding.ON_GRID)
 def gather(call: Call) -> None:
-    """`y[..., i, ...] = x[..., indices[i], ...]`."""
+    """Compute `y[..., i, ...] = x[..., indices[i], ...]`."""
     axis, negative = _one_axis(call.node, "axis"), call.node.flag("negative_index_support")
     indices = _from_front(call.input(1), call.x.shape[axis], negative=negative)
     call.x.take(indices, axis=axis, out=call.out, mode="clip")
@@ -86,7 +86,7 @@ def _gather_elements_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 @kernel("GatherElements", _gather_elements_types, rounding=Rounding.ON_GRID)
 def gather_elements(call: Call) -> None:
-    """`y[i][j] = x[index[i][j]][j]` for axis 0, and so on."""
+    """Compute `y[i][j] = x[index[i][j]][j]` for axis 0, and so on."""
     axis, index = _one_axis(call.node, "dim"), call.input(1)
     wanted = _from_front(index, call.x.shape[axis])
     reached = [slice(extent) for extent in index.shape]
@@ -111,7 +111,7 @@ def _tuple_length(node: NodeFacts, batch_dims: int = 0) -> int:
 
 
 def _gather_nd_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """The shape of indices but for its last axis, then the axes of x that tuples do not reach."""
+    """Return the shape of indices without its last axis, then the axes tuples do not reach."""
     batch = node.integer("batch_dims")
     length = _tuple_length(node, batch)
     shape = node.required(1).shape[:-1] + node.x.shape[batch + length :]
@@ -120,7 +120,7 @@ def _gather_nd_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 @kernel("GatherNd", _gather_nd_types, rounding=Rounding.ON_GRID)
 def gather_nd(call: Call) -> None:
-    """`y[b, i] = x[b, indices[b, i]]`, a tuple standing for as many axes as it has indices."""
+    """Compute `y[b, i] = x[b, indices[b, i]]`; a tuple stands for as many axes as its indices."""
     batch, indices = call.node.integer("batch_dims"), call.input(1)
     reached = call.x.shape[batch : batch + indices.shape[-1]]
     negative = call.node.flag("negative_index_support")
@@ -133,7 +133,7 @@ def gather_nd(call: Call) -> None:
 
 
 def _places(indices: NDArray[Any], reached: Shape, *, negative: bool = True) -> Indices:
-    """Tuples of indices as positions in the axes that they reach, counted in row-major order."""
+    """Return tuples of indices as row-major positions in the axes that they reach."""
     tuples = _from_front(indices, np.array(reached, np.intp), negative=negative)
     strides = [math.prod(reached[axis + 1 :]) for axis in range(len(reached))]
     result: Indices = tuples @ np.array(strides, np.intp)
@@ -155,7 +155,7 @@ def _scatter_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 @kernel("TensorScatterUpdate", _scatter_types, rounding=Rounding.ON_GRID)
 def scatter(call: Call) -> None:
-    """`y = x`, then `y[indices[i]] = updates[i]`; of equal tuples the last one wins."""
+    """Compute `y = x`, then `y[indices[i]] = updates[i]`; of equal tuples the last one wins."""
     indices = call.input(1)
     reached = call.x.shape[: indices.shape[-1]]
     places = _places(indices, reached).reshape(-1)
@@ -180,7 +180,7 @@ def _reverse_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 @kernel("ReverseSequence", _reverse_types, rounding=Rounding.ON_GRID)
 def reverse_sequence(call: Call) -> None:
-    """`y[b, t] = x[b, lengths[b] - 1 - t]` for t < lengths[b], else `x[b, t]`."""
+    """Compute `y[b, t] = x[b, lengths[b] - 1 - t]` for t < lengths[b], else `x[b, t]`."""
     batch, time = (_one_axis(call.node, name) for name in ("batch_dim", "seq_dim"))
     extent = call.x.shape[time]
     lengths = call.input(1).astype(np.intp)
@@ -213,7 +213,7 @@ def _one_hot_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 @kernel("OneHotD", _one_hot_types, rounding=Rounding.ON_GRID)
 def one_hot(call: Call) -> None:
-    """`y[..., d, ...] = on_value where x counts as d, else off_value`."""
+    """Compute `y[..., d, ...] = on_value where x counts as d, else off_value`."""
     (axis,) = axes_of((call.node.integer("axis"),), call.x.ndim + 1)
     on, off = (call.input(position).reshape(-1)[0] for position in (1, 2))
     depth, inner = call.out.shape[axis], math.prod(call.x.shape[axis:])
@@ -230,7 +230,7 @@ def one_hot(call: Call) -> None:
 
 
 def _non_zero_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """A row for each axis and as many columns as the model declares; the run holds it to that."""
+    """Return a row for each axis and as many columns as declared, which the run must keep."""
     node.expect("transpose", allowed=True)
     node.expect("dtype", DType.INT64)
     declared, rank = node.outputs[0].dims, node.x.rank

@@ -51,7 +51,7 @@ def _bind(call: Call, formula: Callable[..., Launch]) -> Launch:
 
 
 def _layer_norm_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """The output is as x; gamma and beta are as x from the first axis that is normalized on."""
+    """Return the type of x; gamma and beta are as x from the first normalized axis on."""
     first, parameters = node.integer("begin_norm_axis"), node.integer("begin_params_axis")
     (axis,) = axes_of((first,), node.x.rank)
     if axes_of((parameters,), node.x.rank) != (axis,):
@@ -81,7 +81,7 @@ def _layer_norm(call: Call, gamma: NDArray[Any], beta: NDArray[Any]) -> Launch:
     bind=partial(_bind, formula=_layer_norm),
 )
 def layer_norm(call: Call) -> None:
-    """`y = (x - mean) / sqrt(mean((x - mean)^2) + epsilon) * gamma + beta`, row by row."""
+    """Compute `y = (x - mean) / sqrt(mean((x - mean)^2) + epsilon) * gamma + beta`, row by row."""
     _bind(call, _layer_norm)()
 
 
@@ -111,12 +111,12 @@ def _rms_norm(call: Call, gamma: NDArray[Any]) -> Launch:
     bind=partial(_bind, formula=_rms_norm),
 )
 def rms_norm(call: Call) -> None:
-    """`y = x / sqrt(mean(x^2) + epsilon) * gamma`, row by row."""
+    """Compute `y = x / sqrt(mean(x^2) + epsilon) * gamma`, row by row."""
     _bind(call, _rms_norm)()
 
 
 def _scale(x: NDArray[Any], squares: NDArray[Any], epsilon: Any, out: NDArray[Any]) -> None:
-    """`x / sqrt(mean of squares + epsilon)`."""
+    """Compute `x / sqrt(mean of squares + epsilon)`."""
     roots = _means(squares)
     np.add(roots, epsilon, out=roots)
     np.sqrt(roots, out=roots)

@@ -53,7 +53,7 @@ def _bind(call: Call) -> Launch:
 
 @kernel("ScaledMaskedSoftmax", _types, in_place=True, bind=_bind)
 def scaled_masked_softmax(call: Call) -> None:
-    """`y = exp(v - m) / sum of exp(v - m)` along the last axis, with m the largest v.
+    """Compute `y = exp(v - m) / sum of exp(v - m)` along the last axis, with m the largest v.
 
     `v = x * scale`, and the lowest finite float32 where the mask is true: whatever x holds there
     counts for nothing, a row with any other element above it gives its masked ones 0, and a row

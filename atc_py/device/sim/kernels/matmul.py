@@ -102,7 +102,7 @@ def _by_itself(call: Call, turn: str) -> Launch:
     bind=partial(_bind, turn="transpose"),
 )
 def matmul(call: Call) -> None:
-    """`y = x1 @ (x2 - offset_w) + bias`; either matrix may be transposed first.
+    """Compute `y = x1 @ (x2 - offset_w) + bias`; either matrix may be transposed first.
 
     offset_w, for int8, has an element per column: what AMCT calls the value of a quantized weight,
     though its own are symmetric and CANN reserves the operand. `offset_x` changes nothing: it is
@@ -160,7 +160,7 @@ def _part(
 
 
 def _operands(call: Call, turn: str) -> tuple[NDArray[Any], NDArray[Any], int]:
-    """The matrices as they are multiplied, and how many products of int8 add up exactly, else 0."""
+    """Return the matrices as multiplied, and how many int8 products add up exactly, else 0."""
     left, right, offset = call.x, call.input(1), call.optional(3)
     turns = [call.node.flag(f"{turn}_x{number}") for number in (1, 2)]
     terms = 0

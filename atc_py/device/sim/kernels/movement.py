@@ -263,7 +263,7 @@ def _tile_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 @moving("TileD", _tile_types)
 def tile(call: Call) -> Copies:
-    """A tensor repeated: each axis becomes (multiple, extent), and x is broadcast to that."""
+    """Repeat a tensor: each axis becomes (multiple, dim), and x is broadcast to that."""
     repeated: list[int] = []
     source: list[int] = []
     for extent, count in zip(call.x.shape, call.node.integers("multiples"), strict=True):

@@ -39,7 +39,7 @@ def _inference_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 @kernel("BNInfer", _batch_norm_types, in_place=True)
 def bn_infer(call: Call) -> None:
-    """`y = (x - mean) / sqrt(variance + epsilon) * scale + offset`, channel by channel."""
+    """Compute `y = (x - mean) / sqrt(variance + epsilon) * scale + offset`, channel by channel."""
     scale, offset, mean, variance = (call.input(position) for position in range(1, 5))
     factor = scale / np.sqrt(variance + variance.dtype.type(call.node.number("epsilon")))
     shift = offset - mean * factor
@@ -65,7 +65,7 @@ def _lrn_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 @kernel("LRN", _lrn_types)
 def lrn(call: Call) -> None:
-    """`y = x / (bias + alpha * s)^beta`, s the sum of x^2 over channels around the element's own.
+    """Compute `y = x / (bias + alpha * s)^beta`, s the sum of x^2 over nearby channels.
 
     The window holds 2 * depth_radius + 1 channels, c in the middle: alpha is ONNX's divided by its size, and even
     sizes have no counterpart.
@@ -103,7 +103,7 @@ def _bind_softmax(call: Call) -> Launch:
 
 @kernel("SoftmaxV2", _softmax_types, in_place=True, bind=_bind_softmax)
 def softmax(call: Call) -> None:
-    """`y = exp(x - m) / sum of exp(x - m)`, with m the largest x, over the axes jointly."""
+    """Compute `y = exp(x - m) / sum of exp(x - m)`, with m the largest x, over the axes jointly."""
     _bind_softmax(call)()
 
 
@@ -123,7 +123,7 @@ def _along_axis(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 @kernel("LogSoftmaxV2", _along_axes, in_place=True)
 def log_softmax(call: Call) -> None:
-    """`y = (x - m) - log(sum of exp(x - m))`, with m the largest x, over the axes jointly."""
+    """Compute `y = (x - m) - log(sum of exp(x - m))`, m the largest x, over the axes jointly."""
     axes, step = axes_of(call.node.integers("axes"), call.x.ndim), step_of(call)
     np.subtract(call.x, call.x.max(axis=axes, keepdims=True), out=call.out)
     powers = call.workspace.take("powers", call.x.shape, call.x.dtype)
@@ -150,7 +150,7 @@ def _lp_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 @kernel("LpNormalize", _lp_types)
 def lp_normalize(call: Call) -> None:
-    """`y = x / norm`, 0 where that is 0; the sum of |x|, or the root of the sum of x * x."""
+    """Compute `y = x / norm`, 0 where that is 0; the norm sums |x|, or is the root of sum x * x."""
     x, axis, out = call.x, call.node.integer("axis"), call.out
     if call.node.integer("p") == 1:
         norm = np.abs(x, out=out).sum(axis=axis, keepdims=True)
@@ -162,7 +162,7 @@ def lp_normalize(call: Call) -> None:
 
 @kernel("MVNV2", _along_axes)
 def mean_variance_normalize(call: Call) -> None:
-    """`y = (x - mean) / (deviation + eps)`, the deviation being the root of the mean square."""
+    """Compute `y = (x - mean) / (deviation + eps)`, deviation the root of the mean square."""
     x, out = call.x, call.out
     axes = axes_of(call.node.integers("axes"), x.ndim)
     np.subtract(x, x.mean(axis=axes, keepdims=True), out=out)

@@ -58,7 +58,7 @@ def _window(node: NodeFacts) -> Window:
 
 
 def _same(axis: Axis, extent: int) -> Axis:
-    """`axis` padded so that there are extent / stride windows, rounded up; the odd one behind."""
+    """Return `axis` padded to dim / stride windows, rounded up; odd padding comes after."""
     windows = -(-extent // axis.stride)
     missing = max(0, axis.covered(windows) - extent)
     before = missing // 2

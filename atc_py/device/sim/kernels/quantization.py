@@ -58,7 +58,7 @@ def _quant_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 @kernel("AscendQuant", _quant_types)
 def ascend_quant(call: Call) -> None:
-    """`y = saturate(round(x * scale + offset))`, with sqrt_mode times scale once more.
+    """Compute `y = saturate(round(x * scale + offset))`, with sqrt_mode times scale once more.
 
     In float16 x, scale, offset and the result of every step are rounded to float16. In float32
     they are rounded to float32, and sqrt_mode squares the factor first.
@@ -115,7 +115,7 @@ def _anti_quant_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 @kernel("AscendAntiQuant", _anti_quant_types, rounding=Rounding.ON_GRID)
 def ascend_anti_quant(call: Call) -> None:
-    """`y = (x + offset) * scale`, with sqrt_mode times scale once more.
+    """Compute `y = (x + offset) * scale`, with sqrt_mode times scale once more.
 
     scale, offset and the result of every step are rounded to float16, whatever dtype y has.
     """
@@ -140,7 +140,7 @@ def _dequant_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 @kernel("AscendDequant", _dequant_types, rounding=Rounding.ON_GRID)
 def ascend_dequant(call: Call) -> None:
-    """`y = x * factor`, rounded to float16 whatever dtype y has; relu_flag clears what is negative.
+    """Compute `y = x * factor`, rounded to float16 for any dtype; relu_flag clears negatives.
 
     x is rounded to float32, and so is the product before it is rounded to float16: sums beyond
     65504 are no sums lost. That is Ascend C's conversion of int32 by a deqScale (SetDeqScale). With

@@ -18,7 +18,7 @@ __all__: list[str] = []
 
 
 def _range_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """A vector in the inputs' dtype, as long as the model declares; the run holds it to that."""
+    """Return a vector in the inputs' dtype, of the declared length, which the run must keep."""
     one_dtype(node.present)
     for position, name in enumerate(("start", "limit", "delta")):
         if node.required(position).elements != 1:
@@ -40,7 +40,7 @@ def _counted(call: Call) -> tuple[NDArray[Any], ...]:
 
 @kernel("Range", _range_types, results=_counted)
 def count_up(call: Call) -> None:
-    """`y[i] = start + i * delta`, with max(ceil((limit - start) / delta), 0) elements.
+    """Compute `y[i] = start + i * delta`, with max(ceil((limit - start) / delta), 0) elements.
 
     Raises:
         ValueError: that is not the number of elements that the model declares.

@@ -45,14 +45,14 @@ def _requant_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 @kernel("AscendRequant", _requant_types)
 def ascend_requant(call: Call) -> None:
-    """`y = saturate(round(x * factor) + offset)`; relu_flag clears negative products."""
+    """Compute `y = saturate(round(x * factor) + offset)`; relu_flag clears negative products."""
     _requantize(call.x, call.input(1), call.out, relu=call.node.flag("relu_flag"))
 
 
 def _requantize(
     x: NDArray[Any], words: NDArray[np.uint64], out: NDArray[Any], *, relu: bool
 ) -> None:
-    """`out = saturate(round(x * factor) + offset)`; x and the product are rounded to float32."""
+    """Compute `out = saturate(round(x * factor) + offset)`, x and product rounded to float32."""
     parts = decode_hardware(words)
     values = np.array(
         x, np.float32
@@ -79,7 +79,7 @@ def _requant_s16_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 @kernel("AscendRequantS16", _requant_s16_types)
 def ascend_requant_s16(call: Call) -> None:
-    """`y1 = saturate(x0 + x1)`, from which relu_flag clears what is negative, and y0 requantized.
+    """Compute `y1 = saturate(x0 + x1)`, cleared of negatives by relu_flag, and y0 requantized.
 
     `y0 = saturate(round(y1 * factor) + offset)`; y1 is handed out with dual_output only.
     """
@@ -106,7 +106,7 @@ def _dequant_s16_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 @kernel("AscendDequantS16", _dequant_s16_types)
 def ascend_dequant_s16(call: Call) -> None:
-    """`y = saturate(saturate(x0 >> N) + x1)`; relu_flag clears what is negative before x1."""
+    """Compute `y = saturate(saturate(x0 >> N) + x1)`; relu_flag clears negatives before x1."""
     shift = along_channels(decode_hardware(call.input(1)).shift.astype(np.int32), call.x)
     low = 0 if call.node.flag("relu_flag") else _LOW
     shifted = np.clip(call.x >> shift, low, _HIGH).astype(np.int16)

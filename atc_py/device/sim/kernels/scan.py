@@ -36,7 +36,7 @@ def cumsum(call: Call) -> None:
 
 @kernel("Cumsum", _running_types)
 def running_sum(call: Call) -> None:
-    """`y[i]` = sum of x[j] for j <= i; integers wrap around.
+    """Compute `y[i]` = sum of x[j] for j <= i; integers wrap around.
 
     `exclusive` leaves x[i] itself out, `reverse` sums from the back.
     """

@@ -208,7 +208,7 @@ def _spread(
 
 
 def _places(axis: Axis, extent: int, outputs: int) -> list[tuple[slice, slice]]:
-    """For each tap, the input elements that it spreads into the result, and where they fall.
+    """Return for each tap the input elements that it spreads, and where they fall.
 
     They fall where the windows of a convolution of the result would read.
     """

@@ -156,7 +156,7 @@ class DeviceMemory:
         self._alive.setdefault(self._roots[tensor], set()).add(tensor)
 
     def _is_taken(self, operand: int, result: int) -> bool:
-        """Whether the plan has `result` exactly on `operand`, and the launch can bear that."""
+        """Return True if the plan has `result` exactly on `operand`, and the launch allows it."""
         if self._places[operand] != self._places[result] or operand not in self._shapes:
             return False
         sizes = (

@@ -89,7 +89,7 @@ class ExactModel:
 
     @property
     def profile(self) -> tuple[NodeProfile, ...]:
-        """What each node cost in the last complete run, in their order; empty before the first."""
+        """Costs of each node in the last complete run, in their order; empty before the first."""
         return profile_of(self._program.steps, self._costs)
 
     def close(self) -> None:

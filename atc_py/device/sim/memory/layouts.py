@@ -50,7 +50,7 @@ class Layouts:
         return element_count(closed_shape(stored)) * dtype.itemsize
 
     def total(self, memory: OmMemory | None) -> int:
-        """Bytes of the arena of a plan, and of all tensors of known extents that lie elsewhere.
+        """Return bytes of a plan's arena and of all tensors of known dims that lie elsewhere.
 
         Without a plan every tensor lies elsewhere.
         """

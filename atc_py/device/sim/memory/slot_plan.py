@@ -79,7 +79,7 @@ class _Planner:
             self._held[tensor] = self._slot_of[tensor] = slot
 
     def _donor(self, step: Step) -> int | None:
-        """The input whose memory the output may take over: this is the one use that is left."""
+        """Return the input whose memory the output may take over: this is its last use."""
         wanted = self._tensors[step.outputs[0]]
         for tensor in step.inputs:
             facts, root = self._tensors[tensor], self._root[tensor]
@@ -96,7 +96,7 @@ class _Planner:
         return facts.elements * carrier_dtype(facts.dtype).itemsize
 
     def _take(self, nbytes: int) -> int:
-        """The smallest free slot that is large enough, else the largest made larger, else new."""
+        """Return the smallest free slot that fits, else the largest enlarged, else a new one."""
         if not self._free:
             self._sizes.append(nbytes)
             return len(self._sizes) - 1

@@ -27,7 +27,7 @@ _INTEGERS: Mapping[int, tuple[str, DType]] = {
 
 
 def result_dtype(node: NodeFacts) -> DType:
-    """The dtype of a node's result: int32 where data are int8, else the dtype of the operands.
+    """Return the dtype of a node's result: int32 for int8 data, else the operands' dtype.
 
     16-bit floats may hand out the float32 sums themselves, to which a float32 bias is added.
 

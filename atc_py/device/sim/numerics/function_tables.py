@@ -40,7 +40,7 @@ _KEPT = 64
 
 
 def table_of(node: NodeFacts, kernel: Kernel, worker: Workers) -> NDArray[np.float32] | None:
-    """The table of a node that is a function of one float16, or None where that is not worth it."""
+    """Return the table of a node that is a function of one float16, or None if not worth it."""
     facts = node.outputs[0]
     if facts.dtype is not DType.FLOAT16 or facts.elements < _LEAST:
         return None

@@ -55,7 +55,7 @@ def _roots(totals: Words) -> Words:
 
 
 def _large_roots(x: Words, add_up: Callable[[Words], Words]) -> Words:
-    """Whole parts of the roots of sums of squares of any size, 2^64 - 1 where that is less.
+    """Return whole parts of roots of sums of squares of any size, at most 2^64 - 1.
 
     Squares are added up as four digits to the base 2^32: 64 bits have room for those of 2^30 squares.
     """

@@ -117,7 +117,7 @@ def _longest(vectors: NDArray[Any], axes: str) -> float:
 def widened(
     call: Call, name: str, source: NDArray[Any], minus: NDArray[Any] | None = None
 ) -> NDArray[np.float32]:
-    """`source`, or `source` - `minus`, in float32, done on all workers if there is much of it.
+    """Return `source`, or `source` - `minus`, in float32, done on all workers if large.
 
     Args:
         call: for workspace, where the result lies under `name`, and workers.

@@ -97,7 +97,7 @@ def carrier_dtype(dtype: DType) -> np.dtype[Any]:
 
 
 def to_carrier(array: NDArray[Any], dtype: DType) -> NDArray[Any]:
-    """`array`, of `dtype`, as its carrier: C order, native byte order; itself if it is that."""
+    """Return `array` of `dtype` as its carrier, in C order and native byte order, or itself."""
     found = np.ascontiguousarray(array, dtype=carrier_dtype(dtype))
     return found if found.shape == array.shape else found.reshape(array.shape)
 

@@ -84,7 +84,7 @@ def by_flat_blocks(call: Call, formula: Flat) -> None:
 
 
 def along_channels(parts: NDArray[Any], x: NDArray[Any]) -> NDArray[Any]:
-    """One element, or one for each channel of `x`, in a shape that broadcasts against `x`."""
+    """Return one element, or one per channel of `x`, in a shape that broadcasts against `x`."""
     axis = channel_axis(x.shape, parts.size)
     if parts.size == 1 or axis is None:
         return parts.reshape((1,) * x.ndim)

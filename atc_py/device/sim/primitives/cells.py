@@ -105,7 +105,7 @@ class Sequences:
         return begun
 
     def steps(self) -> Iterator[tuple[int, Array | None]]:
-        """Steps in order; with each, where sequences still run [batch, 1], None for everywhere."""
+        """Yield steps in order, with where sequences still run [batch, 1], None if everywhere."""
         count, lengths = len(self.x), self.lengths
         if lengths is not None and np.any((lengths < 0) | (lengths > count)):
             raise ValueError(f"sequence lengths must be in [0, {count}], found {lengths.tolist()}")
@@ -215,7 +215,7 @@ class StateWeights:
         return hidden
 
     def onto(self, gates: Array, first: int = 0) -> _StateProduct:
-        """The product that fills `gates` [gates, batch, hidden], from gate `first` of the weights."""
+        """Return the product that fills `gates` [gates, batch, hidden] from gate `first` on."""
         count, batch, hidden = gates.shape
         weights = self.weights[first : first + count]
         pieces = weights.shape[1]

@@ -42,7 +42,7 @@ _LARGEST = 4 * 1024 * 1024
 
 
 def is_worthwhile(window: Window, pixels: int, multiplier: int) -> bool:
-    """Whether copies and sums for `multiplier` filters a channel are less than a column a tap.
+    """Return True if copies and sums for `multiplier` filters a channel beat a column a tap.
 
     Args:
         window: the geometry.
@@ -119,7 +119,7 @@ class _Maps:
         return in_turn(launches)
 
     def _sums(self, channels: slice, first: int) -> tuple[list[NDArray[Any]], list[Launch]]:
-        """Sums over the width for rows first, first + apart ... of the filters, and what fills them.
+        """Return sums over the width for rows first, first + apart ..., and what fills them.
 
         Each is [channels, m, rows of the phase * columns].
         """

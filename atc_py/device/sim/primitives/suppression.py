@@ -55,7 +55,7 @@ def best_first(scores: Array, least: float | None) -> Array:
 
 
 def keep_best(boxes: Boxes, order: Array, threshold: float, most: int) -> list[int]:
-    """Boxes of `order` that no better kept one overlaps by more than `threshold`, `most` at most.
+    """Return at most `most` boxes of `order` that overlap no better kept one beyond `threshold`.
 
     A turn takes the best box that is left and drops, all at once, those that it overlaps.
     """

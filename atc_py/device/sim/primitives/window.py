@@ -182,7 +182,7 @@ def spatial(node: NodeFacts, name: str) -> tuple[int, int]:
 def padding(
     x: NDArray[Any], window: Window, outputs: tuple[int, int], fill: float, workspace: Workspace
 ) -> tuple[NDArray[Any], Launch]:
-    """`x` with its last two axes padded and cut to what the windows cover, and what fills it.
+    """Return `x` with its last two axes padded and cut to the windows, and what fills it.
 
     It is `x` itself if that fits.
 
