@@ -71,7 +71,7 @@ class SupervisedBackend:
     """
 
     def __init__(self, name: str, timeout: float) -> None:
-        """A back end that is not started yet.
+        """Prepare a back end that is not started yet.
 
         Args:
             name: what `--device` calls it.
@@ -105,7 +105,7 @@ class SupervisedBackend:
         return self._load(model, "logical")
 
     def load_exact(self, model: LoadedModel) -> DeviceModel:
-        """As `load`, where the back end can keep tensors byte by byte."""
+        """Load like `load`, where the back end can keep tensors byte by byte."""
         return self._load(model, "exact")
 
     def run(
@@ -238,7 +238,7 @@ def _check_sendable(name: str, array: object) -> None:
 
 
 def _end(status: int) -> str:
-    """How a process ended."""
+    """Describe how a process ended."""
     if status >= 0:
         return f"ended with status {status} and without an answer"
     try:

@@ -23,7 +23,7 @@ __all__ = ["Pass", "PassContext"]
 
 @dataclass(frozen=True, slots=True)
 class PassContext:
-    """What passes may know besides the graph.
+    """The facts that passes may know besides the graph.
 
     Attributes:
         soc: the SoC that is compiled for.

@@ -112,7 +112,7 @@ those of weights, become other words, and before nodes go that tell those of dat
 
 @dataclass(frozen=True, slots=True)
 class PassRun:
-    """What one pass did: its name, how many changes it made, and how long it took."""
+    """The work of one pass: its name, how many changes it made, and how long it took."""
 
     name: str
     changes: int

@@ -50,7 +50,7 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """How often the device and the original prefer the same class, row by row.
+    """Agreement of device and original on which class they prefer, row by row.
 
     Attributes:
         rows: rows of scores that were looked at, over all samples.

@@ -39,7 +39,7 @@ NOISE = 2.0**-20
 
 
 class Birth(Enum):
-    """Where the error of a layer comes from."""
+    """The origin of the error of a layer."""
 
     NONE = "none"
     BORN = "born"
@@ -61,7 +61,7 @@ class Lost:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """How far a result is from the original's; over all samples.
+    """Distances of a result from the original's, over all samples.
 
     Errors, cosine and distance count the elements that are finite on both sides.
 

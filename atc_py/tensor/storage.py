@@ -54,7 +54,7 @@ class ImpossibleStorageError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """How the elements of a tensor lie in memory, where they do not lie row by row.
+    """Layout of a tensor's elements in memory, where they do not lie row by row.
 
     Attributes:
         format: a blocked format, one of `BLOCKED_FORMATS`.
@@ -69,7 +69,7 @@ class Storage:
 
 
 class GroupBlocks(NamedTuple):
-    """How the groups of a filter share the blocks of FRACTAL_Z.
+    """Sharing of the blocks of FRACTAL_Z by the groups of a filter.
 
     Attributes:
         merged: E, groups on one block diagonal.
@@ -294,7 +294,7 @@ def _refuse_outputs(outputs: int | None, groups: int) -> str | None:
 
 
 class _Rule(NamedTuple):
-    """What a blocked format asks of a tensor, and the shape that it gives."""
+    """Requirements of a blocked format on a tensor, and the shape that it gives."""
 
     refuse: Callable[[Dims, Format, Storage], str | None]
     shape: Callable[[Dims, Format, Storage, int], Dims]

@@ -18,7 +18,7 @@ _SQUARE = 2.0
 
 
 class Root(NamedTuple):
-    """What stands under the square root: the mean of a square over axes, and epsilon."""
+    """The operand of a square root: the mean of a square over axes, and epsilon."""
 
     squared: Value | None
     axes: tuple[int, ...]

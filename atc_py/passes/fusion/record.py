@@ -26,7 +26,7 @@ class Miss:
 
 @dataclass(slots=True)
 class PassFusions:
-    """What one pass did.
+    """The fusions of one pass.
 
     Attributes:
         matched: places where the pattern was.
@@ -52,7 +52,7 @@ class PassFusions:
 
 @dataclass(slots=True)
 class Fusions:
-    """What every pass did that reports it, by the pass's name."""
+    """The fusions of every pass that reports them, by the pass's name."""
 
     passes: dict[str, PassFusions] = field(default_factory=dict)
 

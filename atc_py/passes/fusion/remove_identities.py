@@ -9,7 +9,7 @@ __all__ = ["RemoveIdentitiesPass"]
 
 
 class RemoveIdentitiesPass(RewritePass):
-    """What hands on its one operand as it is goes: ConcatD of one, ExpandD, slices and Pads of all."""
+    """Removal of identities: ConcatD of one operand, ExpandD, slices and Pads of all."""
 
     name = "remove-identities"
     summary = (

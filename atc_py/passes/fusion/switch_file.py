@@ -33,7 +33,7 @@ _MOST_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Switches:
-    """What a switch file says.
+    """The contents of a switch file.
 
     Attributes:
         disabled: our names of the passes that do not run.

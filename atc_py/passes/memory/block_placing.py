@@ -14,7 +14,7 @@ __all__ = ["Conflicts", "place"]
 
 @dataclass(frozen=True, slots=True)
 class Conflicts:
-    """Which blocks are alive at the same time.
+    """The blocks that are alive at the same time.
 
     Attributes:
         of_block: for each block the others that share a moment with it.

@@ -14,7 +14,7 @@ __all__ = ["CUBE_LIST", "MixList", "default_list"]
 
 
 class MixList(Enum):
-    """What a mixed mode does with an operator."""
+    """The treatment of an operator by a mixed mode."""
 
     WHITE = "white"
     GRAY = "gray"

@@ -25,7 +25,7 @@ _NEAREST = 3
 
 @dataclass(frozen=True, slots=True)
 class ModelNames:
-    """What a model's parts are called.
+    """The names of a model's parts.
 
     Attributes:
         nodes: outputs by node, as in the ONNX file.

@@ -20,7 +20,7 @@ def _comparison_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 
 def _ordered_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """As `_comparison_types`; bools have no order."""
+    """Return the types of `_comparison_types`, without bools, which have no order."""
     if node.x.dtype is DType.BOOL:
         raise NodeError("bools have no order")
     return _comparison_types(node)

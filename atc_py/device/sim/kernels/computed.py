@@ -41,7 +41,7 @@ def _numbers(node: NodeFacts, position: int) -> tuple[int, ...]:
 
 
 def _tile(node: NodeFacts) -> Mapping[str, AttributeValue]:
-    """How often each axis is repeated."""
+    """Return the number of times each axis is repeated."""
     return {"multiples": _numbers(node, 1)}
 
 
@@ -141,7 +141,7 @@ class _Form:
         return replace(node, op=self.op, inputs=inputs, attributes=self.read(node), numbers={})
 
     def types(self, node: NodeFacts) -> tuple[TensorFacts, ...]:
-        """What it makes of `node`."""
+        """Return what it makes of `node`."""
         return self.kernel.types(self.node(node))
 
     def run(self, call: Call) -> None:
@@ -174,7 +174,7 @@ def _rank_type(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 @kernel("Shape", _rank_type, rounding=Rounding.ON_GRID)
 def shape_of(call: Call) -> None:
-    """The extents."""
+    """Compute the dims."""
     call.out[...] = call.x.shape
 
 
@@ -186,5 +186,5 @@ def _count_type(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 @kernel("Size", _count_type, rounding=Rounding.ON_GRID)
 def size_of(call: Call) -> None:
-    """The number of elements."""
+    """Count the elements."""
     call.out[...] = call.x.size

@@ -21,18 +21,18 @@ def _switch_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 
 def _open_way(call: Call) -> tuple[bool, ...]:
-    """Which of output_false and output_true is alive."""
+    """Return which of output_false and output_true is alive."""
     holds = bool(call.input(1).reshape(-1)[0])
     return (not holds, holds)
 
 
 @kernel("Switch", _switch_types, rounding=Rounding.ON_GRID, alias=True, gate=_open_way)
 def switch(call: Call) -> None:
-    """The data, on one of two ways."""
+    """Pass the data on, on one of two ways."""
 
 
 def _merge_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """As the inputs, which have one dtype and one rank; extents that differ are open."""
+    """Return the type of the inputs, of one dtype and rank; dims that differ are open."""
     one_dtype(node.present)
     if len({facts.rank for facts in node.present}) != 1:
         raise NodeError(f"inputs must have one rank, found {', '.join(map(str, node.present))}")
@@ -43,5 +43,5 @@ def _merge_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 @kernel("Merge", _merge_types, rounding=Rounding.ON_GRID, joins=True)
 def merge(call: Call) -> None:
-    """The input that is alive."""
+    """Pass on the input that is alive."""
     np.copyto(call.out, call.present[0])

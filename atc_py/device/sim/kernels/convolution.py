@@ -80,13 +80,13 @@ def _conv2d_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 
 def _depthwise_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return every input channel is a group."""
+    """Return the type of a convolution of which every input channel is a group."""
     convolution_operands(node)
     return _convolution_types(node, node.x.shape[1])
 
 
 def _bind(call: Call, groups: int | None = None) -> Launch:
-    """What convolves image by image; None for as many groups as the attribute says.
+    """Return what convolves image by image; `groups` of None means the attribute's.
 
     int8 filters and data are widened anew every time.
     """
@@ -99,7 +99,7 @@ def _bind(call: Call, groups: int | None = None) -> Launch:
 
 @kernel("Conv2D", _conv2d_types, finishes=True, bind=_bind)
 def conv2d(call: Call) -> None:
-    """y[n, o] = bias[o] + sum over c, i, j of w[o, c, i, j] * x[n, c] at tap (i, j).
+    """Compute y[n, o] = bias[o] + sum over c, i, j of w[o, c, i, j] * x[n, c] at tap (i, j).
 
     w is the filter, less offset_w[o] where that is given: what AMCT calls the value of a quantized
     weight, though its own are symmetric and CANN reserves the operand. Where a tap falls on the
@@ -109,18 +109,18 @@ def conv2d(call: Call) -> None:
 
 
 def _bind_depthwise(call: Call) -> Launch:
-    """What convolves every channel."""
+    """Return what convolves every channel."""
     return _bind(call, call.node.x.shape[1])
 
 
 @kernel("DepthwiseConv2D", _depthwise_types, finishes=True, bind=_bind_depthwise)
 def depthwise_conv2d(call: Call) -> None:
-    """A convolution with as many groups as channels; output o reads channel o // (O / C)."""
+    """Convolve in as many groups as channels; output o reads channel o // (O / C)."""
     _bind_depthwise(call)()
 
 
 def _image(call: Call, groups: int, at: int) -> Launch:
-    """What unrolls and multiplies one image, and adds the bias to each part of the result."""
+    """Return what unrolls and multiplies an image, and adds the bias to each part of the result."""
     out, window, image = call.out, filter_window(call.node), call.x[at]
     batch, _, height, width = out.shape
     depth = call.input(1).shape[1]
@@ -144,7 +144,7 @@ def _image(call: Call, groups: int, at: int) -> Launch:
 
 
 def _channelwise(call: Call, window: Window, at: int) -> Launch:
-    """What convolves one image of which every channel is a group."""
+    """Return what convolves one image of which every channel is a group."""
     bias = call.optional(2)
 
     def finish(values: NDArray[Any], filters: slice) -> Launch:
@@ -217,7 +217,7 @@ class _Product:
         return shared(self.call.workers, total, part, least)
 
     def _groups(self, first: int, last: int) -> Launch:
-        """What computes some groups, as many at a time as keep the columns in cache."""
+        """Return what computes some groups, as many at a time as keep the columns in cache."""
         some = self._at_once(self.results.shape[3])
         return in_turn(
             [
@@ -227,7 +227,7 @@ class _Product:
         )
 
     def _rows(self, groups: slice, start: int, stop: int) -> Launch:
-        """What computes some rows of the maps of `groups`."""
+        """Return what computes some rows of the maps of `groups`."""
         width = self.taps.shape[5]
         launches: list[Launch] = []
         for row, last in self._blocks(start, stop):
@@ -247,14 +247,14 @@ class _Product:
             yield first, min(first + some, stop)
 
     def _at_once(self, pixels: int) -> int:
-        """How many times `pixels` of one group are computed at a time."""
+        """Return how many times `pixels` of one group are computed at a time."""
         _, filters, depth = self.matrices.shape
         if self.terms:
             return max(1, int(_INT8_COLUMNS // (depth * pixels)))
         return max(1, int(min(_COLUMNS // (depth * pixels), _RESULTS // (filters * pixels))))
 
     def _filters(self, columns: NDArray[Any], start: int, stop: int) -> Launch:
-        """What computes the maps of some filters of the one group."""
+        """Return what computes the maps of some filters of the one group."""
         return self._multiply(columns, slice(0, 1), slice(start, stop), slice(None))
 
     def _columns(self, taps: NDArray[Any]) -> tuple[NDArray[Any], list[Launch]]:

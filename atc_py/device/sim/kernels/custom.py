@@ -72,7 +72,7 @@ def _batch_matmul_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 @kernel("BatchMatMul", _batch_matmul_types)
 def batch_matmul_of_any_dtype(call: Call) -> None:
-    """As BatchMatMulV2; integers wrap around."""
+    """Compute the same as BatchMatMulV2; integers wrap around."""
     batch_matmul(call)
 
 
@@ -93,7 +93,7 @@ def _adaptive_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 @kernel("AdaptiveMaxPool2d", _adaptive_types)
 def adaptive_max_pool(call: Call) -> None:
-    """The largest element of each window, and its place among those of its plane.
+    """Find the largest element of each window, and its place among those of its plane.
 
     Window i of n has the rows floor(i * height / n) to ceil((i + 1) * height / n), columns alike.
     All windows are taken as large as the largest; a smaller one repeats its last row or column,
@@ -170,7 +170,7 @@ def _check_bag_inputs(node: NodeFacts) -> None:
 
 @kernel("EmbeddingBag", _bag_types)
 def embedding_bag(call: Call) -> None:
-    """Rows of the table reduced over each bag: added up, divided by their number, or the largest.
+    """Reduce rows of the table over each bag to the sum, the mean or the largest.
 
     Raises:
         ValueError: an index is not in the table, or offsets do not rise from 0 within the list.
@@ -193,7 +193,7 @@ def embedding_bag(call: Call) -> None:
 
 
 def _bag_bounds(call: Call, total: int) -> NDArray[np.int64]:
-    """Where each bag begins, and where the last one ends."""
+    """Return where each bag begins, and where the last one ends."""
     offsets, count = call.optional(2), len(call.out)
     if offsets is None:
         return np.arange(count + 1) * (total // max(count, 1))

@@ -41,7 +41,7 @@ def _region_types(node: NodeFacts, pooled: tuple[int, int]) -> tuple[TensorFacts
 
 
 def _align_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """As `_region_types`; regions end where they say."""
+    """Return the types of `_region_types`; regions end where they say."""
     node.expect("roi_end_mode", 0)
     if node.text("pool_mode") not in {"avg", "max"}:
         raise NodeError(f"pool_mode must be avg or max, found {node.text('pool_mode')!r}")
@@ -55,7 +55,7 @@ def _pooled_size(node: NodeFacts) -> tuple[int, int]:
 
 @kernel("ROIAlign", _align_types)
 def roi_align(call: Call) -> None:
-    """`pool_regions` over regions of at least one pixel, scaled to the map."""
+    """Apply `pool_regions` to regions of at least one pixel, scaled to the map."""
     node, rois = call.node, call.input(1)
     scale = rois.dtype.type(node.number("spatial_scale"))
     starts = rois[:, 2:0:-1] * scale
@@ -67,13 +67,13 @@ def roi_align(call: Call) -> None:
 
 
 def _roi_pooling_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """As `_region_types`."""
+    """Return the types of `_region_types`."""
     return _region_types(node, (node.integer("pooled_h"), node.integer("pooled_w")))
 
 
 @kernel("ROIPooling", _roi_pooling_types, rounding=Rounding.ON_GRID)
 def roi_pooling(call: Call) -> None:
-    """The largest element of each cell, 0 of an empty one.
+    """Find the largest element of each cell, 0 of an empty one.
 
     Corners are rounded to pixels, half away from 0, and both belong to the region; cell i of n
     has the rows floor(i * height / n) to ceil((i + 1) * height / n), cut off at the map's edge.
@@ -149,14 +149,14 @@ def _suppression_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 
 def _all_chosen(call: Call) -> tuple[Array, ...]:
-    """As many rows as boxes were found."""
+    """Return as many rows as boxes were found."""
     _suppression_types(call.node)
     return (np.array(_chosen(call), np.int32).reshape(-1, 3),)
 
 
 @kernel("NonMaxSuppressionV7", _suppression_types, results=_all_chosen)
 def non_max_suppression(call: Call) -> None:
-    """`_chosen`; rows behind those that were found are -1.
+    """Compute `_chosen`; rows after those that were found are -1.
 
     Raises:
         ValueError: more boxes were found than the result has rows.

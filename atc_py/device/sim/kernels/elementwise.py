@@ -113,7 +113,7 @@ def power(call: Call) -> None:
 
 
 def _integer_power(base: NDArray[Any], exponent: NDArray[Any], out: NDArray[Any]) -> None:
-    """Powers of integers; with a negative exponent 1 and -1 alone have one that is not 0."""
+    """Raise integers to powers; to a negative one, all but 1 and -1 give 0."""
     inverted = exponent < 0
     powers = np.power(base, np.where(inverted, exponent & 1, exponent))
     np.copyto(out, np.where(inverted & (np.absolute(base) != 1), 0, powers))
@@ -148,7 +148,7 @@ def accumulate(call: Call) -> None:
 
 
 def _bind_relu(call: Call) -> Launch:
-    """What compares x with zeros."""
+    """Return what compares x with zeros."""
     return _bounding(np.maximum, call.x, _zeros(call.x.dtype), call.out)
 
 
@@ -176,7 +176,7 @@ def _clip_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 
 def _bind_clip(call: Call) -> Launch:
-    """What clips to bounds as they are by then."""
+    """Return what clips to bounds as they are by then."""
     low, high = (call.input(position).reshape(()) for position in (1, 2))
     return partial(call.x.clip, low, high, call.out)
 
@@ -219,7 +219,7 @@ def _cast_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 
 def _bind_cast(call: Call) -> Launch:
-    """What converts; scratch memory of the call for what is done most, float32 to 16 bits."""
+    """Return what converts, with scratch memory for the most frequent, float32 to 16 bits."""
     source, target = call.node.x.dtype, call.node.outputs[0].dtype
     if is_rounded(target) and source is not target and call.x.dtype == np.float32:
         return call.rounding(call.out, target, source=call.x)
@@ -228,7 +228,7 @@ def _bind_cast(call: Call) -> Launch:
 
 @kernel("Cast", _cast_types, rounding=Rounding.ON_GRID, in_place=True, bind=_bind_cast)
 def cast(call: Call) -> None:
-    """Conversion of x to another dtype.
+    """Convert x to another dtype.
 
     To floats: rounded half to even, beyond the range to infinity. Floats to integers: the fraction
     is cut off; beyond the range, which ONNX leaves undefined, the nearest integer there is, and 0

@@ -53,7 +53,7 @@ def _scales(node: NodeFacts) -> tuple[float, ...]:
 
 @kernel("RoiExtractor", _extractor_types)
 def roi_extractor(call: Call) -> None:
-    """`pool_regions` on map `floor(log2(sqrt(w * h) / finest_scale + 1e-6))` of each region.
+    """Apply `pool_regions` on map `floor(log2(sqrt(w * h) / finest_scale + 1e-6))` per region.
 
     The map's number is held to those that there are; regions are then scaled by
     `roi_scale_factor` around their middle. `aligned` puts pixels in the middle of their squares;
@@ -127,7 +127,7 @@ def _classes_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 @kernel("BatchMultiClassNonMaxSuppression", _classes_types)
 def batch_multi_class_nms(call: Call) -> None:
-    """`keep_best` for each class of each image, then the best over all classes.
+    """Apply `keep_best` to each class of each image, then take the best over all classes.
 
     Boxes are cut to the window first, and counted from its corner in its extents where
     `change_coordinate_frame` says so; then they must have an area, and a score above the

@@ -90,7 +90,7 @@ def _erf_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 @kernel("Erf", _erf_types, in_place=True, finishes=True)
 def erf(call: Call) -> None:
-    """Gauss error function, right to about 3 units in the last place of float32."""
+    """Compute the Gauss error function, right to about 3 units in the last place of float32."""
 
     def formula(x: NDArray[Any], out: NDArray[Any], scratch: NDArray[Any]) -> None:
         held = np.clip(x, -ERF_END, ERF_END)

@@ -35,7 +35,7 @@ def _uniform_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 @kernel("RandomUniform", _uniform_types)
 def random_uniform(call: Call) -> None:
-    """Multiples of 2^-24 (float32) or 2^-53 (float64) from 0 to below 1, all equally likely."""
+    """Draw multiples of 2^-24 (float32) or 2^-53 (float64) from 0 to below 1, all as likely."""
     _generator(call.node).random(dtype=call.out.dtype, out=call.out)
 
 
@@ -54,7 +54,7 @@ def _multinomial_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 @kernel("Multinomial", _multinomial_types, rounding=Rounding.ON_GRID)
 def multinomial(call: Call) -> None:
-    """Class c of a row with probability exp(logits[c]) / sum of exp(logits).
+    """Draw class c of a row with probability exp(logits[c]) / sum of exp(logits).
 
     A number u, even in [0, 1), gives the first class up to which the probabilities add up to more
     than u. The sums are divided by the last one, which makes that 1, so a class without

@@ -111,12 +111,12 @@ def _half_pixel(axis: _Axis, places: Places) -> Places:
 
 
 def _pytorch_half_pixel(axis: _Axis, places: Places) -> Places:
-    """As half_pixel, but a single result lies at 0."""
+    """Return positions like half_pixel, but a single result lies at 0."""
     return _half_pixel(axis, places) if axis.resized > 1 else np.zeros_like(places)
 
 
 def _tf_half_pixel_for_nn(axis: _Axis, places: Places) -> Places:
-    """As half_pixel, not shifted back."""
+    """Return positions like half_pixel, not shifted back."""
     at: Places = (places + np.float32(0.5)) / axis.scale
     return at
 
@@ -134,7 +134,7 @@ def _align_corners(axis: _Axis, places: Places) -> Places:
 
 
 def _tf_crop_and_resize(axis: _Axis, places: Places) -> Places:
-    """As align_corners, of the part of x between start and end, which are shares of its length."""
+    """Return positions like align_corners, in x from start to end, as shares of its length."""
     start, end, last = np.float32(axis.start), np.float32(axis.end), np.float32(axis.length - 1)
     if axis.resized == 1:
         return np.full_like(places, np.float32(0.5) * (start + end) * last)
@@ -210,7 +210,7 @@ def _scales(node: NodeFacts) -> list[np.float32]:
 
 @kernel("Resize", _resize_types, rounding=Rounding.ON_GRID)
 def resize(call: Call) -> None:
-    """Each axis in turn, the last first, while there is little to move; rounded once where linear.
+    """Resize axes in turn, the last first, while little is moved; round once where linear.
 
     What lies outside x under tf_crop_and_resize is set at the end, on the grid of the dtype.
     """

@@ -95,7 +95,7 @@ def gather_elements(call: Call) -> None:
 
 
 def _tuple_length(node: NodeFacts, batch_dims: int = 0) -> int:
-    """How many axes of x, behind those of the batch, the tuples of indices reach into."""
+    """Return how many axes of x, after those of the batch, the tuples of indices reach into."""
     indices = node.required(1)
     _require_indices(indices, "indices")
     if not indices.rank:
@@ -240,14 +240,14 @@ def _non_zero_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 
 def _found(call: Call) -> tuple[NDArray[Any], ...]:
-    """As `non_zero`, however many there are; a scalar has no axis, so no row."""
+    """Return the indices of `non_zero`, however many; a scalar has no axis, so no row."""
     rows = np.nonzero(call.x) if call.x.ndim else ()
     return (np.array(rows, np.int64).reshape(call.x.ndim, np.count_nonzero(call.x)),)
 
 
 @kernel("NonZero", _non_zero_types, rounding=Rounding.ON_GRID, results=_found)
 def non_zero(call: Call) -> None:
-    """Indices of the elements other than 0, in row-major order.
+    """Find the indices of the elements other than 0, in row-major order.
 
     Raises:
         ValueError: there are not as many as the model declares.

@@ -62,19 +62,19 @@ def _product(node: NodeFacts, turn: str) -> TensorFacts:
 
 
 def _matmul_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """As `_product`, of single matrices."""
+    """Return the types of `_product`, of single matrices."""
     require_rank(node.x, _MATRIX, "x1")
     require_rank(node.required(1), _MATRIX, "x2")
     return (_product(node, "transpose"),)
 
 
 def _batch_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """As `_product`."""
+    """Return the types of `_product`."""
     return (_product(node, "adj"),)
 
 
 def _bind(call: Call, turn: str) -> Launch:
-    """What multiplies; the data tell how int8 is multiplied, so that is found out every time."""
+    """Return what multiplies; it finds out each time how, as that depends on the data of int8."""
     if call.x.dtype == np.int8:
         return lambda: _products(call, *_operands(call, turn))()  # noqa: PLW0108  (anew)
     if np.may_share_memory(call.x, call.input(1)):
@@ -83,7 +83,7 @@ def _bind(call: Call, turn: str) -> Launch:
 
 
 def _by_itself(call: Call, turn: str) -> Launch:
-    """What multiplies a matrix by itself, one of the two turned or none.
+    """Return what multiplies a matrix by itself, one of the two turned or none.
 
     numpy takes another routine of BLAS, syrk, where a matrix and its transpose are one memory. That
     adds up in another order, and results must not depend on where operands lie: hence a copy.
@@ -115,12 +115,12 @@ def matmul(call: Call) -> None:
     "BatchMatMulV2", _batch_types, finishes=True, keeps_shape=True, bind=partial(_bind, turn="adj")
 )
 def batch_matmul(call: Call) -> None:
-    """As MatMulV2, for every pair of matrices of two stacks that are broadcast."""
+    """Compute MatMulV2 for every pair of matrices of two stacks that are broadcast."""
     _bind(call, "adj")()
 
 
 def _products(call: Call, left: NDArray[Any], right: NDArray[Any], terms: int) -> Launch:
-    """What computes all products, shared among workers along one axis of the result."""
+    """Return what computes all products, shared among workers along one axis of the result."""
     out = call.out
     axis, block = _shared_axis(out.shape)
     pieces = -(-out.shape[axis] // block)
@@ -139,7 +139,7 @@ def _products(call: Call, left: NDArray[Any], right: NDArray[Any], terms: int) -
 def _part(
     call: Call, matrices: tuple[NDArray[Any], NDArray[Any]], terms: int, axis: int, piece: slice
 ) -> Launch:
-    """What computes a piece of the result along `axis`, and all that is done to it."""
+    """Return what computes a piece of the result along `axis`, and all that is done to it."""
     out, bias = call.out, call.optional(2)
     place: tuple[Any, ...] = (..., piece, *(slice(None),) * (-axis - 1))
     target = sums = out[place]
@@ -206,5 +206,5 @@ def _determinant_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 @kernel("MatrixDeterminant", _determinant_types)
 def determinant(call: Call) -> None:
-    """By LAPACK's factors of each matrix: the product of the pivots, negated for each exchange."""
+    """Multiply the pivots of LAPACK's factors of each matrix, negated for each exchange."""
     np.copyto(call.out, np.linalg.det(call.x))

@@ -46,7 +46,7 @@ def _reshape_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 @kernel("Reshape", _reshape_types, rounding=Rounding.ON_GRID, alias=True)
 def reshape(call: Call) -> None:
-    """The same elements in the same order under another shape."""
+    """Copy the same elements in the same order under another shape."""
 
 
 def _flatten_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
@@ -61,7 +61,7 @@ def _flatten_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 @kernel("Flatten", _flatten_types, rounding=Rounding.ON_GRID, alias=True)
 def flatten(call: Call) -> None:
-    """A matrix whose rows run over the axes before `axis`."""
+    """Make a matrix whose rows run over the axes before `axis`."""
 
 
 def _unsqueeze_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
@@ -76,7 +76,7 @@ def _unsqueeze_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 @kernel("Unsqueeze", _unsqueeze_types, rounding=Rounding.ON_GRID, alias=True)
 def unsqueeze(call: Call) -> None:
-    """Axes of extent 1 inserted."""
+    """Insert axes of dim 1."""
 
 
 def _concat_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
@@ -153,7 +153,7 @@ def _slices(node: NodeFacts) -> tuple[slice, ...]:
 
 
 def _slice_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """As many elements along each axis as its slice has."""
+    """Return as many elements along each axis as its slice has."""
     pairs = zip(_slices(node), node.x.shape, strict=True)
     shape = tuple(len(range(*part.indices(extent))) for part, extent in pairs)
     return (TensorFacts(node.x.dtype, shape),)
@@ -201,7 +201,7 @@ def _pad_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 @kernel("PadV3D", _pad_types, rounding=Rounding.ON_GRID)
 def pad(call: Call) -> None:
-    """Borders added: a constant in x's dtype, the edge repeated, or the inside mirrored."""
+    """Add borders: a constant in x's dtype, the edge repeated, or the inside mirrored."""
     mode, borders = call.node.text("mode"), _borders(call.node)
     if mode == "constant":
         _pad_constant(call, borders)
@@ -249,7 +249,7 @@ def _squeeze_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 @kernel("Squeeze", _squeeze_types, rounding=Rounding.ON_GRID, alias=True)
 def squeeze(call: Call) -> None:
-    """Axes of extent 1 taken out."""
+    """Take out axes of dim 1."""
 
 
 def _tile_types(node: NodeFacts) -> tuple[TensorFacts, ...]:

@@ -31,7 +31,7 @@ def _batch_norm_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 
 def _inference_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """As `_batch_norm_types`; training is no business of this device."""
+    """Return the types of `_batch_norm_types`; training is not supported on this device."""
     node.expect("is_training", allowed=False)
     node.expect("data_format", "NCHW")
     return _batch_norm_types(node)
@@ -50,7 +50,7 @@ def bn_infer(call: Call) -> None:
 
 @kernel("BatchNorm", _inference_types, in_place=True)
 def batch_norm(call: Call) -> None:
-    """As BNInfer."""
+    """Compute the same as BNInfer."""
     bn_infer(call)
 
 
@@ -96,7 +96,7 @@ def _softmax_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 
 def _bind_softmax(call: Call) -> Launch:
-    """What computes it, with memory for the maxima and the sums."""
+    """Return what computes it, with memory for the maxima and the sums."""
     axes = axes_of(call.node.integers("axes"), call.x.ndim)
     return softmaxing(call.x, call.out, axes, step_of(call))
 
@@ -135,14 +135,14 @@ def log_softmax(call: Call) -> None:
 
 @kernel("HardMax", _along_axis, rounding=Rounding.ON_GRID)
 def hardmax(call: Call) -> None:
-    """1 at the first of the largest elements, 0 elsewhere; NaN counts as larger than all."""
+    """Mark the first of the largest elements with 1, others with 0; NaN is larger than all."""
     axis = call.node.integer("axis")
     call.out[...] = 0
     np.put_along_axis(call.out, call.x.argmax(axis, keepdims=True), 1, axis)
 
 
 def _lp_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """As `_along_axis`; p is 1 or 2."""
+    """Return the types of `_along_axis`; p is 1 or 2."""
     if node.integer("p") not in {1, 2}:
         raise NodeError(f"p must be 1 or 2, found {node.integer('p')}")
     return _along_axis(node)

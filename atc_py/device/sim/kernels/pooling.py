@@ -78,25 +78,25 @@ def _pool_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 
 def _bind_max(call: Call) -> Launch:
-    """What finds the largest elements."""
+    """Return what finds the largest elements."""
     return _sliding(call, np.maximum, -np.inf)
 
 
 @kernel("MaxPoolV3", _pool_types, rounding=Rounding.ON_GRID, bind=_bind_max)
 def max_pool(call: Call) -> None:
-    """The largest element under the window; padding counts as -inf."""
+    """Find the largest element under the window; padding counts as -inf."""
     _bind_max(call)()
 
 
 def _bind_avg(call: Call) -> Launch:
-    """What adds up and divides."""
+    """Return what adds up and divides."""
     counts = _counts(call)
     return in_turn([_sliding(call, np.add, 0.0), partial(np.divide, call.out, counts, call.out)])
 
 
 @kernel("AvgPoolV2", _pool_types, bind=_bind_avg)
 def avg_pool(call: Call) -> None:
-    """The sum under the window, accumulated in the carrier, divided by a count.
+    """Divide the sum under the window, accumulated in the carrier, by a count.
 
     `divisor_override` is the count where it is not 0. Else `exclusive` counts the elements of x
     alone; without it padding counts too, but not what a window of `ceil_mode` overhangs the
@@ -106,7 +106,7 @@ def avg_pool(call: Call) -> None:
 
 
 def _sliding(call: Call, combine: np.ufunc, fill: float) -> Launch:
-    """What combines the elements under each window: first over its rows, then its columns."""
+    """Return what combines the elements under each window: first over rows, then columns."""
     window = _window(call.node)
     height, width = call.x.shape[2:]
     outputs = (call.out.shape[2], call.out.shape[3])
@@ -140,7 +140,7 @@ class _Pool:
     def along(
         self, axis: Axis, source: NDArray[Any], at: int, out: NDArray[Any]
     ) -> Iterator[Launch]:
-        """What combines the elements under each window along axis `at` of `source`."""
+        """Return what combines the elements under each window along axis `at` of `source`."""
         if self.combine is np.maximum and axis.size > _LONG and axis.stride == axis.dilation == 1:
             return self._doubling(axis, source, at, out)
         parts = (
@@ -152,7 +152,7 @@ class _Pool:
     def _doubling(
         self, axis: Axis, source: NDArray[Any], at: int, out: NDArray[Any]
     ) -> Iterator[Launch]:
-        """What finds the largest elements under long windows that are one step apart.
+        """Return what finds the largest elements under long windows that are one step apart.
 
         Of two windows of n elements, n apart, comes one of 2 n elements; of two that overlap, any
         length in between. So a window of k elements takes log2(k) passes instead of k. All but the
@@ -190,7 +190,7 @@ def _counts(call: Call) -> NDArray[Any]:
 
 
 def _covered(axis: Axis, extent: int, outputs: int, *, exclusive: bool) -> NDArray[np.int64]:
-    """How many elements that count lie under each of `outputs` windows."""
+    """Return how many elements that count lie under each of `outputs` windows."""
     low, high = (0, extent) if exclusive else (-axis.before, extent + axis.after)
     starts = np.arange(outputs) * axis.stride - axis.before
     places = starts[:, None] + np.arange(axis.size) * axis.dilation

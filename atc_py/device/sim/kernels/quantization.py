@@ -86,7 +86,7 @@ def ascend_quant(call: Call) -> None:
 
 
 def _factors(node: NodeFacts, compute: DType) -> list[np.float32]:
-    """What x is multiplied by, one after the other; nothing where that changes nothing."""
+    """Return what x is multiplied by, one after the other; nothing if that changes nothing."""
     scale = _constant(node.number("scale"), compute)
     if scale == 1:
         return []
@@ -102,7 +102,7 @@ def _constant(value: float, compute: DType) -> np.float32:
 
 
 def _multiply(values: Floats, factor: Floats | np.float32) -> None:
-    """`values` times `factor`, in place, rounded to float16."""
+    """Multiply `values` by `factor` in place, rounded to float16."""
     np.multiply(values, factor, out=values)
     round_to_grid(values, F16, values)
 

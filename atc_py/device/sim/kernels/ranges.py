@@ -29,7 +29,7 @@ def _range_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 
 def _counted(call: Call) -> tuple[NDArray[Any], ...]:
-    """As `count_up`, however many there are."""
+    """Return the numbers of `count_up`, however many there are."""
     _range_types(call.node)
     length = _length(call)
     call.workspace.require(length * call.x.dtype.itemsize, f"the range of {length} numbers")

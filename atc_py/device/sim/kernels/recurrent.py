@@ -100,7 +100,7 @@ def _dynamic_rnn_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 
 def _bind_rnn(call: Call) -> Launch:
-    """What runs the layer; weights that do not change are turned once."""
+    """Return what runs the layer; weights that do not change are turned once."""
     batch, width = call.x.shape[1:]
     return partial(
         _run_rnn, call, call.made(1, lambda: StateWeights.of(call.input(1)[width:].T, batch))
@@ -109,7 +109,7 @@ def _bind_rnn(call: Call) -> Launch:
 
 @kernel("DynamicRNN", _dynamic_rnn_types, bind=_bind_rnn)
 def dynamic_rnn(call: Call) -> None:
-    """`y`, and behind each step `output_h` and `output_c`; `run_lstm` has the formulas."""
+    """Compute `y`, and `output_h` and `output_c` after each step; see `run_lstm` for formulas."""
     _bind_rnn(call)()
 
 
@@ -144,14 +144,14 @@ def _dynamic_gru_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 
 def _bind_gru(call: Call) -> Launch:
-    """What runs the layer; weights that do not change are turned once."""
+    """Return what runs the layer; weights that do not change are turned once."""
     batch = call.x.shape[1]
     return partial(_run_gru, call, call.made(2, lambda: StateWeights.of(call.input(2).T, batch)))
 
 
 @kernel("DynamicGRUV2", _dynamic_gru_types, bind=_bind_gru)
 def dynamic_gru(call: Call) -> None:
-    """`y`, and behind each step `output_h`; `run_gru` has the formulas."""
+    """Compute `y`, and `output_h` after each step; `run_gru` has the formulas."""
     _bind_gru(call)()
 
 
@@ -217,7 +217,7 @@ def _rule(call: Call, direction: int, functions: int) -> Rule:
 
 
 def _part(array: Array | None, direction: int) -> Array | None:
-    """What belongs to one direction, or None."""
+    """Return what belongs to one direction, or None."""
     return None if array is None else array[direction]
 
 
@@ -228,7 +228,7 @@ def _common_lstm_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 @kernel("CommonLSTM", _common_lstm_types)
 def common_lstm(call: Call) -> None:
-    """`run_lstm` in each direction; `y_h` and `y_c` are the states behind the last step."""
+    """Apply `run_lstm` in each direction; `y_h` and `y_c` are the states after the last step."""
     y, *last = call.outputs
     hidden = call.node.integer("hidden_size")
     for direction, reverse in enumerate(_LAYERS[call.node.text("direction")]):
@@ -255,7 +255,7 @@ def _common_gru_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 @kernel("CommonGRU", _common_gru_types)
 def common_gru(call: Call) -> None:
-    """`run_gru` in each direction; `y_h` is the state behind the last step."""
+    """Apply `run_gru` in each direction; `y_h` is the state after the last step."""
     y, last = call.outputs
     hidden = call.node.integer("hidden_size")
     for direction, reverse in enumerate(_LAYERS[call.node.text("direction")]):

@@ -34,19 +34,19 @@ def _reduced(
 
 
 def _mean_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """As `_reduced`, of floats."""
+    """Return the types of `_reduced`, of floats."""
     require_float(node.x)
     return _reduced(node)
 
 
 def _number_types(node: NodeFacts, axes_name: str = "axes") -> tuple[TensorFacts, ...]:
-    """As `_reduced`, of numbers."""
+    """Return the types of `_reduced`, of numbers."""
     require_number(node.x)
     return _reduced(node, axes_name)
 
 
 def _norm_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """As `_reduced`, of numbers; p is 1 or 2."""
+    """Return the types of `_reduced`, of numbers; p is 1 or 2."""
     require_number(node.x)
     if node.integer("p") not in {1, 2}:
         raise NodeError(f"p must be 1 or 2, found {node.integer('p')}")
@@ -68,7 +68,7 @@ def _fold(
 
 
 def _bind_sum(call: Call) -> Launch:
-    """What adds up, rows as rows."""
+    """Return what adds up, rows as rows."""
     x, out = call.x, call.out
     axes = axes_of(call.node.integers("axes"), x.ndim)
     if axes == tuple(range(x.ndim))[-len(axes) :] and x.size and axes:
@@ -83,7 +83,7 @@ def reduce_sum(call: Call) -> None:
 
 
 def _bind_mean(call: Call) -> Launch:
-    """What adds up and divides."""
+    """Return what adds up and divides."""
     axes = axes_of(call.node.integers("axes"), call.x.ndim)
     count = np.prod([call.x.shape[axis] for axis in axes], dtype=np.int64)
     divide = partial(np.divide, call.out, call.out.dtype.type(count), call.out)
@@ -98,19 +98,19 @@ def reduce_mean(call: Call) -> None:
 
 @kernel("ReduceProdD", _number_types)
 def reduce_prod(call: Call) -> None:
-    """Product of x over the axes, 1 of none; integers wrap around."""
+    """Multiply x over the axes, 1 of none; integers wrap around."""
     _fold(call, np.multiply, call.x)
 
 
 @kernel("ReduceMaxD", _reduced, rounding=Rounding.ON_GRID)
 def reduce_max(call: Call) -> None:
-    """Largest x over the axes; NaN where there is one, the least value of the dtype of none."""
+    """Find the largest x over the axes; NaN if there is one, the dtype's least value of none."""
     _fold(call, np.maximum, call.x, initial=_bounds(call.x)[0])
 
 
 @kernel("ReduceMinD", _reduced, rounding=Rounding.ON_GRID)
 def reduce_min(call: Call) -> None:
-    """Smallest x over the axes; NaN where there is one, the largest value of the dtype of none."""
+    """Find the least x over the axes; NaN if there is one, the dtype's largest value of none."""
     _fold(call, np.minimum, call.x, initial=_bounds(call.x)[1])
 
 
@@ -132,7 +132,7 @@ def square_sum(call: Call) -> None:
 
 @kernel("LpNorm", _norm_types)
 def lp_norm(call: Call) -> None:
-    """The p-norm of x over the axes; of floats, epsilon where that is larger.
+    """Compute the p-norm of x over the axes; of floats, epsilon where that is larger.
 
     p 1 is the sum of |x|, p 2 the square root of the sum of x * x. Of integers, the sum of |x|
     wraps around; the root drops its fraction and saturates, and the sum below it is exact.
@@ -174,11 +174,11 @@ def _position_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 @kernel("ArgMaxD", _position_types, rounding=Rounding.ON_GRID)
 def arg_max(call: Call) -> None:
-    """Position of the first of the largest elements; NaN counts as larger than all."""
+    """Find the first of the largest elements; NaN counts as larger than all."""
     np.copyto(call.out, call.x.argmax(call.node.integer("dimension")), casting="unsafe")
 
 
 @kernel("ArgMinD", _position_types, rounding=Rounding.ON_GRID)
 def arg_min(call: Call) -> None:
-    """Position of the first of the smallest elements; NaN counts as smaller than all."""
+    """Find the first of the smallest elements; NaN counts as smaller than all."""
     np.copyto(call.out, call.x.argmin(call.node.integer("dimension")), casting="unsafe")

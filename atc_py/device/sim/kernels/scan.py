@@ -30,7 +30,7 @@ def _running_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 @kernel("CumsumD", _cumsum_types)
 def cumsum(call: Call) -> None:
-    """As Cumsum, along the axis of the attribute."""
+    """Compute Cumsum along the axis of the attribute."""
     _accumulate(call, call.node.integer("axis"))
 
 
@@ -45,7 +45,7 @@ def running_sum(call: Call) -> None:
 
 
 def _accumulate(call: Call, axis: int) -> None:
-    """Sums along `axis` of views whose first axis that is."""
+    """Sum along `axis` of views whose first axis that is."""
     x, out = np.moveaxis(call.x, axis, 0), np.moveaxis(call.out, axis, 0)
     if call.node.flag("reverse"):
         x, out = x[::-1], out[::-1]
@@ -77,7 +77,7 @@ def _k(node: NodeFacts) -> int:
 
 @kernel("TopK", _top_k_types, rounding=Rounding.ON_GRID)
 def top_k(call: Call) -> None:
-    """The first k of the elements in falling or rising order, and their positions.
+    """Find the first k elements in falling or rising order, and their positions.
 
     NaN is larger than all numbers. Of equal elements, and of several NaN, the one in front comes
     first. They are ordered whether `sorted` asks for it or not.

@@ -16,7 +16,7 @@ _FORMATS = {form.value: form for form in Format}
 
 
 def _trans_data_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """As the input; one of the two formats at least is a blocked one, and they differ."""
+    """Return the input's type; the formats differ, and at least one is a blocked one."""
     node.expect("src_subformat", 0)
     node.expect("dst_subformat", 0)
     names = [node.text(name) for name in ("src_format", "dst_format")]
@@ -32,5 +32,5 @@ def _trans_data_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 @kernel("TransData", _trans_data_types, rounding=Rounding.ON_GRID)
 def trans_data(call: Call) -> None:
-    """A carrier has its elements in their logical order whatever the format: a copy."""
+    """Copy: a carrier has its elements in their logical order whatever the format."""
     np.copyto(call.out, call.x)

@@ -75,7 +75,7 @@ def _transpose_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 @kernel("Conv2DTransposeD", _transpose_types, finishes=True)
 def conv2d_transpose(call: Call) -> None:
-    """Each input element spreads filter times its value; what falls on one place is summed.
+    """Spread filter times value of each input element; sum what falls on one place.
 
     With i the input position along an axis and t the tap, the place is
     i * stride + t * dilation - pad. An int8 filter counts less offset_w of its output channel. A
@@ -158,7 +158,7 @@ def _by_input_channel(
 
 
 def _constant(call: Call, weights: NDArray[Any]) -> NDArray[Any] | None:
-    """What every element of an output channel gets: the bias, and offset_x in all taps."""
+    """Return what all elements of an output channel get: the bias, and offset_x in all taps."""
     bias, zero = call.optional(2), call.node.integer("offset_x")
     if not zero:
         return bias

@@ -31,7 +31,7 @@ class Pool:
     """Hands out memory that lives as long as an array in it does."""
 
     def __init__(self, expected: Iterable[int] = ()) -> None:
-        """A pool of which pieces of `expected` bytes will be wanted, and maybe more."""
+        """Prepare a pool of which pieces of `expected` bytes, and maybe more, will be wanted."""
         self._expected = sum(nbytes + _ALIGNMENT for nbytes in expected)
         self._piece: NDArray[np.uint8] = np.empty(0, np.uint8)
 

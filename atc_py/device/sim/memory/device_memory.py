@@ -45,7 +45,7 @@ class DeviceMemory:
     """
 
     def __init__(self, program: Program, model: OmModel, layouts: Layouts) -> None:
-        """Memory for runs of `program`, its constants packed.
+        """Provide memory for runs of `program`, its constants packed.
 
         Args:
             program: tensors and constants.

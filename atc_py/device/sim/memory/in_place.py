@@ -21,7 +21,7 @@ class Takeovers:
     """Tells, for each launch of a model, whether a result may lie on one of its operands."""
 
     def __init__(self, model: OmModel, roots: Sequence[int]) -> None:
-        """The launches of `model`; `roots` has the tensor that each tensor shows, or itself."""
+        """Index launches of `model`; `roots` has the tensor that each tensor shows, or itself."""
         self._roots = roots
         self._launch_of: dict[int, list[OmNode]] = {}
         scopes: dict[int, list[OmNode]] = defaultdict(list)

@@ -61,7 +61,7 @@ def _check_wide_bias(node: NodeFacts) -> None:
 
 
 def _integer_dtype(node: NodeFacts) -> DType:
-    """As `result_dtype`, for int8 data."""
+    """Return the same as `result_dtype`, for int8 data."""
     for position, (name, wanted) in _INTEGERS.items():
         facts = node.input(position)
         if facts is not None and facts.dtype is not wanted:

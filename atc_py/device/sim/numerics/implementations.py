@@ -25,7 +25,7 @@ __all__ = ["kept", "step_of"]
 
 
 def step_of(call: Call) -> Step:
-    """What is done to the result of each step, in place: it is rounded to float16, or left alone.
+    """Return what rounds the result of each step in place to float16, or leaves it alone.
 
     Only float16 data have two implementations; the vector unit computes all others as they are.
     """

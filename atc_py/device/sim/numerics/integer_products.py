@@ -42,7 +42,7 @@ _T = TypeVar("_T")
 
 
 class _PerConstant(Generic[_T]):
-    """What is worked out once for each constant of a model, and let go of with it."""
+    """Results worked out once for each constant of a model, and freed with it."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[int, Shape], tuple[ref[NDArray[Any]], _T]] = {}
@@ -51,7 +51,7 @@ class _PerConstant(Generic[_T]):
         return len(self._known)
 
     def of(self, constant: NDArray[Any], strides: Shape, make: Callable[[], _T]) -> _T:
-        """What `make` gives for all of `constant`, read by `strides`, or gave for it before."""
+        """Return what `make` gives, or gave before, for all of `constant`, read by `strides`."""
         key = id(constant), strides
         known = self._known.get(key)
         if known is not None and known[0]() is constant:
@@ -81,12 +81,12 @@ _WIDENED_AT_ONCE = 128 * 1024
 
 
 def exact_terms(left: int, right: int) -> int:
-    """How many products of factors up to these magnitudes float32 adds up without rounding."""
+    """Return how many products of factors up to these magnitudes float32 sums exactly."""
     return _EXACT // (left * right)
 
 
 def proven_terms(left: NDArray[Any], right: NDArray[Any], terms: int) -> int:
-    """How many products of these factors float32 adds up without rounding: `terms`, or all.
+    """Return how many products of these factors float32 sums exactly: `terms`, or all.
 
     By Cauchy and Schwarz the magnitudes of the terms of a sum add up to no more than the product of
     the lengths of its two vectors. Codes of a quantizer are far shorter than vectors of 128.
@@ -135,7 +135,7 @@ def widened(
 def widened_weights(
     call: Call, source: NDArray[Any], minus: NDArray[Any] | None = None
 ) -> NDArray[np.float32]:
-    """As `widened`, but kept for as long as `source` lives if that is a constant of the model.
+    """Return the same as `widened`, kept while `source` lives if that is a model's constant.
 
     Constants are what can only be read. Their float32 forms take as much memory as the carriers
     of float16 constants do.

@@ -70,7 +70,7 @@ _BF16_KEPT = np.uint32(0xFFFF0000)
 
 
 class Kind(Enum):
-    """What is known of values that are rounded; the module's docstring says what for.
+    """The facts known of values to round; the module's docstring says what for.
 
     ANY: nothing.
     SUMS: each is the sum or difference of two values of the dtype.
@@ -139,7 +139,7 @@ def rounding(
     kind: Kind = Kind.ANY,
     source: NDArray[np.float32] | None = None,
 ) -> Callable[[], object]:
-    """What rounds `x` in place to `dtype`, as `round_to_grid` does, as often as it is called.
+    """Return what rounds `x` in place to `dtype`, as `round_to_grid` does, time after time.
 
     Infinities and NaN make numpy warn there, unless the caller has it ignore them.
 
@@ -192,14 +192,14 @@ class _Block:
             self._round_positive()
 
     def _round_sums(self) -> None:
-        """Multiples of 2^-24."""
+        """Round multiples of 2^-24."""
         x, out, anchor = self.x, self.out, self.anchor
         np.multiply(x, _SPLIT, anchor)
         np.subtract(anchor, x, out)
         np.subtract(anchor, out, out)
 
     def _round_positive(self) -> None:
-        """Values from 0 on."""
+        """Round values from 0 on."""
         x, out, anchor = self.x, self.out, self.anchor
         np.multiply(x, _SPLIT, anchor)
         np.maximum(anchor, self.least, out=anchor)
@@ -207,7 +207,7 @@ class _Block:
         np.subtract(anchor, out, out)
 
     def _round_any(self) -> None:
-        """Whatever lies in the range."""
+        """Round whatever lies in the range."""
         x, out, scratch, anchor = self.x, self.out, self.scratch, self.anchor
         np.bitwise_and(self.bits, _EXPONENT, scratch)
         low = np.minimum.reduce(scratch)

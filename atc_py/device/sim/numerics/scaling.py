@@ -52,7 +52,7 @@ _LIMITS = {
 
 
 def saturate(values: Floats, dtype: DType, out: NDArray[Any]) -> None:
-    """Whole numbers as integers of `dtype`, in its carrier. Changes `values`, which are not empty."""
+    """Saturate whole numbers to `dtype`, in its carrier. Changes `values`, which are not empty."""
     low, high = _LIMITS[dtype]
     np.clip(values, low, high, out=values)
     if np.isnan(np.maximum.reduce(values, axis=None)):
@@ -61,7 +61,7 @@ def saturate(values: Floats, dtype: DType, out: NDArray[Any]) -> None:
 
 
 def clear_negative(values: Floats) -> None:
-    """Negative values and -0 become 0, in place; NaN stays. `values` are in C order."""
+    """Set negative values and -0 to 0, in place; NaN stays. `values` are in C order."""
     flat = values.reshape(-1)
     for start in range(0, flat.size, _BLOCK):
         block = flat[start : start + _BLOCK]

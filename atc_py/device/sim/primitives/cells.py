@@ -43,7 +43,7 @@ written as it holds. All columns at once take four times as long."""
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """How gates are computed.
+    """The rule by which gates are computed.
 
     Attributes:
         activations: of LSTM f, g and h, of GRU f and g.
@@ -79,7 +79,7 @@ class Peepholes:
 
 @dataclass(frozen=True, slots=True)
 class Sequences:
-    """What a layer runs over.
+    """The sequences that a layer runs over.
 
     Attributes:
         x: [steps, batch, input].
@@ -114,7 +114,7 @@ class Sequences:
             yield step, None if running is None or running.all() else running[:, None]
 
     def times(self, weights: Array, bias: Array, gates: int) -> Array:
-        """What the input adds to the gates: weights times the input of each step, plus bias.
+        """Return what the input adds to the gates: weights times each step's input, plus bias.
 
         Args:
             weights: [gates * hidden, input].
@@ -210,7 +210,7 @@ class StateWeights:
 
     @property
     def hidden(self) -> int:
-        """How many units there are."""
+        """Number of units."""
         hidden: int = self.weights.shape[2]
         return hidden
 
@@ -236,7 +236,7 @@ class _StateProduct:
     gates: Array
 
     def fill(self, state: Array) -> None:
-        """Gates from the state [batch, hidden]."""
+        """Fill gates from the state [batch, hidden]."""
         np.matmul(state, self.weights, self.gates)
 
 

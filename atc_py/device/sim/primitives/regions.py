@@ -46,7 +46,7 @@ class Regions:
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """How a region is cut and pooled.
+    """The way a region is cut and pooled.
 
     Attributes:
         counts: cells from top to bottom and from left to right.

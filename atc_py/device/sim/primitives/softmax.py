@@ -25,7 +25,7 @@ def softmaxing(
     axes: tuple[int, ...],
     step: Step = kept,
 ) -> Launch:
-    """What fills `out` with `exp(x - m) / sum of exp(x - m)`, m the largest x, over the axes jointly.
+    """Return what fills `out` with `exp(x - m) / sum of exp(x - m)`, m the largest x, jointly.
 
     Args:
         x: any shape.

@@ -225,7 +225,7 @@ def folding(
     out: NDArray[Any],
     empty: float,
 ) -> Iterator[Launch]:
-    """What combines parts of a result into it, without a pass over what no part tells.
+    """Return what combines parts of a result into it, without a pass over what no part tells.
 
     Args:
         combine: commutative and associative, up to rounding.
