@@ -144,12 +144,12 @@ class Conversion:
 
 
 def _findings_json(check: ModelCheck) -> dict[str, int]:
-    """Number of findings of each level."""
+    """Count findings of each level."""
     return {standing.value: count for standing, count in check.counts.items()}
 
 
 def _quantized_json(check: ModelCheck) -> dict[str, object]:
-    """Number of layers, of those on int8, and the others with reasons; empty for other models."""
+    """Count layers, those on int8, and others with reasons; empty for other models."""
     if not check.layers:
         return {}
     rest = [each for each in check.layers if each.outcome is Outcome.FLOAT]

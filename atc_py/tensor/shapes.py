@@ -41,7 +41,7 @@ class OpenShapeError(ValueError):
 
 
 def element_count(shape: Iterable[int]) -> int:
-    """Number of elements of a tensor of `shape`; 1 for a scalar, exact whatever the size."""
+    """Count elements of a tensor of `shape`; 1 for a scalar, exact whatever the size."""
     return math.prod(shape)
 
 
@@ -124,7 +124,7 @@ def _broadcast_dim(extents: Dims, shapes: tuple[Dims, ...]) -> int | None:
 def window_count(
     extent: int, pads: tuple[int, int], reach: int, stride: int, *, ceil: bool = False
 ) -> int:
-    """Number of windows along an axis of `extent` elements; less than 1 where none fits.
+    """Count windows along an axis of `extent` elements; less than 1 where none fits.
 
     Args:
         extent: elements of the axis.

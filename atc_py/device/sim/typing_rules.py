@@ -23,12 +23,12 @@ __all__ = [
 
 
 def same_as_x(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the output is as the first input."""
+    """Return the type of the first input."""
     return (node.x,)
 
 
 def same_float_as_x(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the output is as the first input, which must be of a float dtype."""
+    """Return the type of the first input, which must be of a float dtype."""
     require_float(node.x)
     return (node.x,)
 

@@ -169,7 +169,7 @@ def _sweep_best(spans: Sequence[Span]) -> list[int]:
 
 
 def _sweep(spans: Sequence[Span], take: Callable[[Gaps, int], int]) -> list[int]:
-    """Return blocks are placed as they begin and freed when they end."""
+    """Place blocks as they begin and free them when they end."""
     gaps, offsets = Gaps(), [0] * len(spans)
     ending: list[tuple[int, int]] = []
     for block in sorted(range(len(spans)), key=lambda at: spans[at].first):

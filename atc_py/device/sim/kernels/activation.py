@@ -145,7 +145,7 @@ def leaky_relu(call: Call) -> None:
 
 
 def _prelu_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the output is as x; the weight is a vector of one element or of x's channels."""
+    """Return the type of x; the weight is a vector of one element or of x's channels."""
     x, weight = node.x, node.required(1)
     require_float(x)
     one_dtype(node.present)

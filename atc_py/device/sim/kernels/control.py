@@ -13,7 +13,7 @@ __all__: list[str] = []
 
 
 def _switch_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return both outputs are as the data; the condition is one truth value."""
+    """Return the type of the data for both outputs; the condition is one truth value."""
     condition = node.required(1)
     if condition.dtype is not DType.BOOL or condition.elements != 1:
         raise NodeError(f"pred must be one truth value, found {condition}")

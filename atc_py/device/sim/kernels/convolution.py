@@ -75,7 +75,7 @@ def _convolution_types(node: NodeFacts, groups: int) -> tuple[TensorFacts, ...]:
 
 
 def _conv2d_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return groups are an attribute."""
+    """Return the type of a convolution whose groups are an attribute."""
     return _convolution_types(node, node.integer("groups"))
 
 

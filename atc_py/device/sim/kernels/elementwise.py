@@ -167,7 +167,7 @@ def relu(call: Call) -> None:
 
 
 def _clip_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the output is as x; the bounds are single elements of x's dtype."""
+    """Return the type of x; the bounds are single elements of x's dtype."""
     one_dtype(node.present)
     for position, name in ((1, "clip_value_min"), (2, "clip_value_max")):
         if node.required(position).elements != 1:

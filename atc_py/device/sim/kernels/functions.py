@@ -22,14 +22,14 @@ __all__: list[str] = []
 
 
 def _number_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the output is as x, which must not be bool."""
+    """Return the type of x, which must not be bool."""
     if node.x.dtype is DType.BOOL:
         raise NodeError("the kernel computes numbers, found bool")
     return (node.x,)
 
 
 def _natural_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the output is as x, a float; base e, and nothing done to x, is all there is."""
+    """Return the type of x, a float; base e, and nothing done to x, is all there is."""
     require_float(node.x)
     node.expect("base", -1.0)
     node.expect("scale", 1.0)
@@ -38,7 +38,7 @@ def _natural_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 
 def _round_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the output is as x, a float without decimals."""
+    """Return the type of x, a float without decimals."""
     require_float(node.x)
     node.expect("decimals", 0)
     return (node.x,)
@@ -81,7 +81,7 @@ _declare("Tanh", np.tanh)
 
 
 def _erf_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the output is as x, a float that float32 carries."""
+    """Return the type of x, a float that float32 carries."""
     require_float(node.x)
     if node.x.dtype is DType.FLOAT64:
         raise NodeError("erf is computed in float32, found float64")

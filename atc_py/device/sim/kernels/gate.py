@@ -36,7 +36,7 @@ _Q = tuple(np.float32(q / 2**power) for power, q in enumerate(ERF_Q))
 
 
 def _gelu_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the output is as x, a float that float32 carries."""
+    """Return the type of x, a float that float32 carries."""
     require_float(node.x)
     if node.x.dtype is DType.FLOAT64:
         raise NodeError("GELU is computed in float32, found float64")

@@ -105,7 +105,7 @@ class _Axis(NamedTuple):
 
 
 def _half_pixel(axis: _Axis, places: Places) -> Places:
-    """Return elements are intervals of length 1, and a coordinate is the middle of one."""
+    """Take elements as intervals of length 1, and a coordinate as the middle of one."""
     at: Places = (places + np.float32(0.5)) / axis.scale - np.float32(0.5)
     return at
 

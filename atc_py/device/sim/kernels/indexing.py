@@ -144,7 +144,7 @@ def _places(indices: NDArray[Any], reached: Shape, *, negative: bool = True) -> 
 
 
 def _scatter_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the output is as x; updates has a slice for each tuple."""
+    """Return the type of x; updates has a slice for each tuple."""
     length, updates = _tuple_length(node), node.required(2)
     one_dtype((node.x, updates))
     wanted = node.required(1).shape[:-1] + node.x.shape[length:]
@@ -167,7 +167,7 @@ def scatter(call: Call) -> None:
 
 
 def _reverse_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the output is as x, whose batch has one length each."""
+    """Return the type of x, whose batch has one length each."""
     batch, time = (_one_axis(node, name) for name in ("batch_dim", "seq_dim"))
     lengths = node.required(1)
     _require_indices(lengths, "seq_lengths")

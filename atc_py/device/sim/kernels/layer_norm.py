@@ -86,7 +86,7 @@ def layer_norm(call: Call) -> None:
 
 
 def _rms_norm_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the output is as x; gamma is as the last axes of x, which are normalized."""
+    """Return the type of x; gamma is as the last axes of x, which are normalized."""
     rank = node.required(1).rank
     _hold_parameters(node, node.x.rank - rank, ("gamma",))
     return (node.x,)

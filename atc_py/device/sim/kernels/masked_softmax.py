@@ -20,7 +20,7 @@ _LOWEST = np.finfo(np.float32).min
 
 
 def _types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the output is as x; the mask is bool and broadcast to x; no mask is made here."""
+    """Return the type of x; the mask is bool and broadcast to x; no mask is made here."""
     x, mask = node.x, node.required(1)
     require_float(x)
     node.expect("fixed_triu_mask", allowed=False)

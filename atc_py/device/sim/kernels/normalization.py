@@ -17,7 +17,7 @@ _LEAST_RANK = 2
 
 
 def _batch_norm_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the output is as x; scale, offset, mean and variance have one element per channel."""
+    """Return the type of x; scale, offset, mean and variance have one element per channel."""
     x = node.x
     require_float(x)
     if x.rank < _LEAST_RANK:
@@ -55,7 +55,7 @@ def batch_norm(call: Call) -> None:
 
 
 def _lrn_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the output is as x."""
+    """Return the type of x."""
     require_float(node.x)
     node.expect("norm_region", "ACROSS_CHANNELS")
     if node.x.rank < _LEAST_RANK or node.integer("depth_radius") < 0:
@@ -108,14 +108,14 @@ def softmax(call: Call) -> None:
 
 
 def _along_axes(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the output is as x; every axis of the attribute exists."""
+    """Return the type of x; every axis of the attribute exists."""
     require_float(node.x)
     axes_of(node.integers("axes"), node.x.rank)
     return (node.x,)
 
 
 def _along_axis(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the output is as x; the axis of the attribute exists."""
+    """Return the type of x; the axis of the attribute exists."""
     require_float(node.x)
     axes_of((node.integer("axis"),), node.x.rank)
     return (node.x,)

@@ -52,7 +52,7 @@ def count_up(call: Call) -> None:
 
 
 def _length(call: Call) -> int:
-    """Number of elements; Python's integers do not overflow, and its floats are wide enough."""
+    """Count elements; Python's integers do not overflow, and its floats are wide enough."""
     start, limit, delta = (call.input(position).reshape(-1)[0].item() for position in range(3))
     if delta == 0:
         raise NodeError("delta must not be 0")

@@ -13,14 +13,14 @@ __all__: list[str] = []
 
 
 def _cumsum_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the output is as x."""
+    """Return the type of x."""
     require_number(node.x)
     axes_of((node.integer("axis"),), node.x.rank)
     return (node.x,)
 
 
 def _running_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
-    """Return the output is as x; the axis is one integer."""
+    """Return the type of x; the axis is one integer."""
     require_number(node.x)
     axis = node.required(1)
     if axis.elements != 1 or not axis.dtype.is_integer:

@@ -100,7 +100,7 @@ class Axis:
         return self.dilation * (self.size - 1) + 1
 
     def outputs(self, extent: int, *, ceil: bool = False) -> int:
-        """Number of windows over `extent` elements.
+        """Count windows over `extent` elements.
 
         With `ceil` a last window may overhang the padding behind, unless it would start there:
         ONNX's rule for pooling. A window larger than all there is may be that one.
@@ -145,7 +145,7 @@ class Window:
         return self.height.is_pointwise and self.width.is_pointwise
 
     def outputs(self, extents: tuple[int, int], *, ceil: bool = False) -> tuple[int, int]:
-        """Number of windows over each axis."""
+        """Count windows over each axis."""
         height, width = extents
         return self.height.outputs(height, ceil=ceil), self.width.outputs(width, ceil=ceil)
 
