@@ -257,7 +257,7 @@ def _refuse_feature_map(dims: Dims, origin: Format, _storage: Storage) -> str | 
 
 
 def _refuse_fractal_z(dims: Dims, origin: Format, storage: Storage) -> str | None:
-    """Return filters whose groups are equal, and matrices."""
+    """Return why not, except for filters whose groups are equal, and matrices."""
     if origin is Format.ND and len(dims) == MATRIX_RANK:
         if storage.groups == 1:
             return None
