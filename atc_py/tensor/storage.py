@@ -250,14 +250,14 @@ def _depthwise(dims: Dims, _origin: Format, storage: Storage, c0: int) -> Dims:
 
 
 def _refuse_feature_map(dims: Dims, origin: Format, _storage: Storage) -> str | None:
-    """Return images only."""
+    """Refuse all but images."""
     if origin in {Format.NCHW, Format.NHWC}:
         return None
     return f"NC1HWC0 is for NCHW or NHWC, found {origin.value} of {format_shape(dims)}"
 
 
 def _refuse_fractal_z(dims: Dims, origin: Format, storage: Storage) -> str | None:
-    """Return why not, except for filters whose groups are equal, and matrices."""
+    """Refuse all but filters whose groups are equal, and matrices."""
     if origin is Format.ND and len(dims) == MATRIX_RANK:
         if storage.groups == 1:
             return None
@@ -271,7 +271,7 @@ def _refuse_fractal_z(dims: Dims, origin: Format, storage: Storage) -> str | Non
 
 
 def _refuse_fractal_nz(dims: Dims, origin: Format, _storage: Storage) -> str | None:
-    """Return stacked matrices."""
+    """Refuse all but stacked matrices."""
     if origin in BLOCKED_FORMATS or len(dims) < MATRIX_RANK:
         found = f"found {origin.value} of {format_shape(dims)}"
         return f"FRACTAL_NZ is for row-by-row tensors of at least 2 axes, {found}"
@@ -279,7 +279,7 @@ def _refuse_fractal_nz(dims: Dims, origin: Format, _storage: Storage) -> str | N
 
 
 def _refuse_depthwise(dims: Dims, origin: Format, storage: Storage) -> str | None:
-    """Return filters with one input channel for each group."""
+    """Refuse all but filters with one input channel for each group."""
     if origin is not Format.NCHW or dims[1] not in {1, None}:
         found = f"found {origin.value} of {format_shape(dims)}"
         return f"C1HWNCoC0 is for filters in NCHW with one input channel a group, {found}"
@@ -287,7 +287,7 @@ def _refuse_depthwise(dims: Dims, origin: Format, storage: Storage) -> str | Non
 
 
 def _refuse_outputs(outputs: int | None, groups: int) -> str | None:
-    """Return output channels that do not divide among the groups."""
+    """Refuse output channels that do not divide among the groups."""
     if outputs is None or outputs % groups == 0:
         return None
     return f"{outputs} output channels do not divide into {groups} groups"

@@ -48,7 +48,7 @@ def _gelu_types(node: NodeFacts) -> tuple[TensorFacts, ...]:
 
 @kernel("GeluV2", _gelu_types, in_place=True, finishes=True)
 def gelu(call: Call) -> None:
-    """Compute `x * Phi(x)`, or `x / (1 + exp(-2 * sqrt(2 / pi) * (x + 0.044715 * x^3)))` by tanh."""
+    """Compute `x * Phi(x)`, or `x / (1 + exp(-2 * sqrt(2 / pi) * (x + 0.044715 * x^3)))` (tanh)."""
     by_tanh = call.node.text("approximate") == "tanh"
     by_blocks(call, _gelu_by_tanh if by_tanh else _gelu_by_erf)
 
