@@ -16,7 +16,7 @@ __all__ = ["MergeQuantsPass"]
 
 
 class MergeQuantsPass(Pass):
-    """AscendQuant(x; a) = AscendQuant(x; b) where a = b, defaults written out: one node for both."""
+    """AscendQuant(x; a) = AscendQuant(x; b) where a = b, defaults written out: one node."""
 
     name = "merge-quants"
     summary = "Merges AscendQuant nodes that quantize one value alike."
