@@ -172,7 +172,7 @@ def _sixteen(dtype: DType) -> DType:
 
 
 def _mixed(node: Tensors, mode: PrecisionMode) -> Iterator[Wish]:
-    """Yield the lists' request: 16 bits for white, model's for black, the producer's for gray."""
+    """Yield what lists ask: 16 bits for white, the model's for black, the producer's for gray."""
     narrow, falls = (BF16, _TO_BF16) if mode is _MIXED_BF16 else (F16, _TO_F16)
     where = f"{mode.value}: {node.place.value} list"
     if node.place is MixList.BLACK:

@@ -16,7 +16,7 @@ __all__ = ["MergeQuantsPass"]
 
 
 class MergeQuantsPass(Pass):
-    """AscendQuant(x; a) = AscendQuant(x; b) where a = b, defaults written out: one node."""
+    """AscendQuant(x; a) = AscendQuant(x; b) where a = b, defaults included: one node for both."""
 
     name = "merge-quants"
     summary = "Merges AscendQuant nodes that quantize one value alike."
