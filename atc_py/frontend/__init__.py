@@ -18,7 +18,7 @@ __all__ = ["read_model", "read_tensor"]
 
 
 def read_model(path: Path) -> OnnxFile:
-    """The model in the ONNX file at `path`; see `atc_py.frontend.reading.read.read_model`."""
+    """Read the model in the ONNX file at `path`; see `atc_py.frontend.reading.read.read_model`."""
     from atc_py.frontend.reading import read
 
     return read.read_model(path)

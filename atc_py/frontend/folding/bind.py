@@ -30,7 +30,7 @@ def bind_inputs(
     shapes: Mapping[str, Shape],
     suggest: Callable[[], ShapeAdvice] | None = None,
 ) -> dict[str, ValueType]:
-    """Static types of `inputs`, with extents of `shapes` where the model leaves them open.
+    """Return static types of `inputs`, with dims of `shapes` where the model leaves them open.
 
     Args:
         path: the model's file.
@@ -74,7 +74,7 @@ def observe_inputs(
 def input_faults(
     path: Path, inputs: Sequence[DeclaredInput], shapes: Mapping[str, Shape]
 ) -> list[Diagnostic]:
-    """What is wrong with `inputs` whatever their shapes are: BAD_MODEL and BAD_TENSOR."""
+    """Return what is wrong with `inputs` whatever their shapes are: BAD_MODEL and BAD_TENSOR."""
     sink = Sink()
     binder = _Binder(path, inputs, shapes, sink)
     for declared in inputs:
@@ -133,7 +133,7 @@ class _Binder:
         return ValueType(declared.element, fixed)
 
     def observe(self, declared: DeclaredInput) -> ValueType:
-        """What is known of one input; only the user's shape can be at fault."""
+        """Return what is known of one input; only the user's shape can be at fault."""
         given = self._shapes.get(declared.name)
         if given is not None:
             self._check_given(declared, given)
@@ -187,7 +187,7 @@ class _Binder:
                 self._report_given(f"{model}, but {user}: axis {axis} is {dim}, not {extent}")
 
     def _report_given(self, message: str) -> None:
-        """A finding about the user's text."""
+        """Report a finding about the user's text."""
         advice = self._advised()
         text = format_input_shapes(self._suggestion()) if advice is None else advice.text
         self._sink.add(
@@ -203,7 +203,7 @@ class _Binder:
         return self._advice
 
     def _report_free(self, declared: DeclaredInput) -> None:
-        """A finding about an input that stays open."""
+        """Report a finding about an input that stays open."""
         if declared.dims is None:
             what = f"the rank of input {declared.name!r} is open"
         else:
@@ -249,5 +249,5 @@ class _Binder:
         return wanted
 
     def _place(self, declared: DeclaredInput) -> Place:
-        """Where the input stands."""
+        """Return the location of the input."""
         return Place(file=str(self._path), field=f"input {declared.name!r}")

@@ -78,7 +78,7 @@ _SINCE = {
 
 
 def can_evaluate(node: WorkNode) -> bool:
-    """Whether the result of `node` is a function of its inputs that the reference gets right."""
+    """Return True if `node`'s result depends on its inputs alone and the reference gets it right."""
     if node.domain or node.op_type in _NEVER or node.captured:
         return False
     schema = node.schema if node.opset >= _OLDEST_OPSET else None
@@ -139,7 +139,7 @@ def _widened(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def _fits(node: WorkNode, arrays: Mapping[str, npt.NDArray[Any]]) -> bool:
-    """Whether a Cast to integers keeps to their range; beyond it ONNX leaves the result open.
+    """Return True if a Cast to integers keeps to their range; ONNX leaves open what lies beyond.
 
     What is open is the device's to decide, which saturates where numpy wraps around.
     """
@@ -159,7 +159,7 @@ def _fits(node: WorkNode, arrays: Mapping[str, npt.NDArray[Any]]) -> bool:
 def _run_reference(
     node: WorkNode, arrays: Mapping[str, npt.NDArray[Any]], opsets: Mapping[str, int]
 ) -> Sequence[object]:
-    """What the reference makes of the node's outputs; raises what it raises."""
+    """Return the reference's results for the node's outputs; raises what it raises."""
     from onnx.reference import ReferenceEvaluator
 
     names = list(node.writes)

@@ -75,7 +75,7 @@ def fold_graph(graph: WorkGraph, tensors: TensorReader, limit: int) -> None:
 def fold_what_can_be(
     graph: WorkGraph, tensors: TensorReader, limit: int, held: Collection[str] = ()
 ) -> list[Diagnostic]:
-    """As `fold_graph`, of a graph that need not be sound; what cannot be folded stays.
+    """Fold like `fold_graph`, but a graph that need not be sound; the rest stays.
 
     Args:
         graph: the graph.
@@ -144,7 +144,7 @@ class _Folder:
 
     @property
     def errors(self) -> list[Diagnostic]:
-        """What was too large to fold, unless it turned out not to be needed."""
+        """Errors for what was too large to fold, unless it turned out not to be needed."""
         sink = Sink()
         for node in self._graph.nodes:
             if node in self._too_large:
@@ -224,7 +224,7 @@ class _Folder:
         return {next(node.writes, ""): DenseConst(numbers)}
 
     def _constant(self, node: WorkNode) -> ConstData | None:
-        """What a Constant node holds; None for strings and sparse tensors."""
+        """Return the value of a Constant node; None for strings and sparse tensors."""
         for attribute in node.proto.attribute:
             if attribute.name == "value":
                 return self._tensors.const(attribute.t, node.place)
@@ -327,7 +327,7 @@ def _bytes_held(const: ConstData) -> int:
 
 
 def _in_promised_half(array: npt.NDArray[Any], known: ValueType | None) -> npt.NDArray[Any]:
-    """A result that was worked out in float32, in the narrower dtype that inference promised."""
+    """Return a result computed in float32, in the narrower dtype that inference promised."""
     dtype = dtype_of_element(known.element) if known else None
     if dtype not in {DType.FLOAT16, DType.BFLOAT16} or array.dtype != np.float32:
         return array

@@ -44,7 +44,7 @@ Dims: TypeAlias = "tuple[int | None, ...] | None"
 
 
 class ValueType(NamedTuple):
-    """What is known of a value: ONNX's number of its element type (0: unknown) and extents.
+    """Known type of a value: ONNX's number of its element type (0: unknown) and dims.
 
     `dims` is None where not even the rank is known; an extent is None where it is open.
     """

@@ -251,7 +251,7 @@ def _handed_out(node: WorkNode, branches: tuple[Branch, ...]) -> dict[str, Value
 
 
 def _output_type(branch: Branch, position: int) -> ValueType:
-    """What is known of one output of a branch."""
+    """Return what is known of one output of a branch."""
     graph = branch.folded.graph
     if position >= len(graph.outputs):
         return _NOTHING
@@ -261,7 +261,7 @@ def _output_type(branch: Branch, position: int) -> ValueType:
 def _faults_of_results(
     node: WorkNode, branches: Sequence[Branch], used: Collection[str]
 ) -> Iterator[Diagnostic]:
-    """What is wrong with the outputs of a node, given its branches and the names that are used."""
+    """Return faults of a node's outputs, given its branches and the names in use."""
     count = len(node.outputs)
     for branch in branches:
         found = len(branch.folded.graph.outputs)
@@ -280,7 +280,7 @@ def _faults_of_results(
 def _contradictions(
     node: WorkNode, name: str, types: Mapping[str, ValueType]
 ) -> Iterator[Diagnostic]:
-    """How the branches differ in what they hand out as one output, as far as it is known."""
+    """Return how the branches differ in what they return as one output, as far as it is known."""
     place = replace(node.place, field=f"output {name!r}")
     elements = {at: element_name(each.element) for at, each in types.items() if each.element}
     if len(set(elements.values())) > 1:
@@ -295,7 +295,7 @@ def _contradictions(
 
 
 def _agreed(types: list[ValueType]) -> ValueType:
-    """What all of `types` have in common."""
+    """Return what all of `types` have in common."""
     elements = {each.element for each in types}
     element = elements.pop() if len(elements) == 1 else 0
     dims = [each.dims for each in types]

@@ -60,7 +60,7 @@ def surveyed(
     quant_bias: QuantBias | None = None,
     suggest: Callable[[], ShapeAdvice] | None = None,
 ) -> Survey:
-    """What is known of the model in `file`; extents that the model leaves open stay open.
+    """Return what is known of the model in `file`; dims that the model leaves open stay open.
 
     Args:
         file: read leniently, so that a model that breaks ONNX's rules can be looked at, too.

@@ -51,7 +51,7 @@ def read_attributes(node: WorkNode, tensors: TensorReader, sink: Sink) -> dict[s
 
 
 def seen_attributes(node: WorkNode, tensors: TensorReader) -> dict[str, SourceAttr]:
-    """The attributes that the file sets on `node`; what has no plain form is `<graph>` and so on.
+    """Return the attributes that the file sets on `node`; those without plain form are `<graph>` etc.
 
     Never fails: what is wrong with an attribute is told by other checks, or shows in its value.
     """
@@ -76,7 +76,7 @@ def numeric_attributes(node: WorkNode) -> dict[str, SourceAttr]:
 
 
 def simple_attributes(node: WorkNode) -> dict[str, SourceAttr]:
-    """The attributes that are numbers, text or lists of these; what is no text is left out."""
+    """Return the attributes that are numbers, text or lists of these; bytes that are no text are left out."""
     found: dict[str, SourceAttr] = {}
     for attribute in node.proto.attribute:
         if attribute.type in _SIMPLE:
@@ -133,7 +133,7 @@ _NUMERIC = _SIMPLE.keys() - {AttributeProto.STRING, AttributeProto.STRINGS}
 
 
 def attribute_type_name(number: int) -> str:
-    """What ONNX calls an attribute type, in small letters."""
+    """Return ONNX's name of an attribute type, in small letters."""
     try:
         return str(AttributeProto.AttributeType.Name(number)).lower()
     except ValueError:

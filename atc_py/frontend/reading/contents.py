@@ -41,7 +41,7 @@ class Contents:
 
 
 def locate_contents(graph: GraphProto, tensors: TensorReader, path: Path) -> Contents:
-    """Where the data of all tensors of `graph` lies.
+    """Return where the data of all tensors of `graph` is stored.
 
     Raises:
         AtcError: with every finding about a tensor: BAD_TENSOR, EXTERNAL_DATA_MISSING,

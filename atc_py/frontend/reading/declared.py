@@ -73,7 +73,7 @@ def declared_input(value: ValueInfoProto, place: Place) -> DeclaredInput:
 
 
 def type_of_proto(proto: TypeProto) -> ValueType | None:
-    """What a TypeProto says about a tensor; None for sequences, maps and the like."""
+    """Return what a TypeProto says about a tensor; None for sequences, maps and the like."""
     if proto.WhichOneof("value") != "tensor_type":
         return None
     tensor = proto.tensor_type

@@ -35,7 +35,7 @@ class ExternalFiles:
         self._files: dict[Path, MappedFile] = {}
 
     def stretch(self, entries: Mapping[str, str], wanted: int, place: Place) -> Stretch:
-        """Where a tensor of `wanted` bytes lies, by its external_data entries.
+        """Return where a tensor of `wanted` bytes is stored, by its external_data entries.
 
         Raises:
             AtcError: EXTERNAL_DATA_OUTSIDE for a file that is not in the model's folder,

@@ -37,7 +37,7 @@ _Key: TypeAlias = "tuple[str, str, str]"
 
 
 class _Size(NamedTuple):
-    """What a call of a function comes to: nodes, their bytes, and calls within calls."""
+    """Size of a function call: nodes, their bytes, and calls within calls."""
 
     nodes: int
     bytes: int
@@ -111,7 +111,7 @@ def _refuse_depth(key: _Key, size: _Size, place: Place) -> None:
 
 
 def _calls(nodes: Iterable[NodeProto]) -> Iterator[_Key]:
-    """What nodes and those of their subgraphs call, functions and operators alike."""
+    """Return all that nodes and those of their subgraphs call, functions and operators alike."""
     for node in nodes:
         yield normal_domain(node.domain), node.op_type, node.overload
         for graph in subgraphs(node):

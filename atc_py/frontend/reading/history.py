@@ -135,7 +135,7 @@ def _default(row: Any) -> Default | None:
 
 
 def _body(definition: Any) -> tuple[str, ...]:
-    """Operators of the function that defines an operator, each once; none where ONNX has none."""
+    """Return operators of the function that defines an operator, each once; none if there is none."""
     if definition.has_function:
         nodes = definition.function_body.node
     elif definition.has_context_dependent_function:
@@ -146,7 +146,7 @@ def _body(definition: Any) -> tuple[str, ...]:
 
 
 def _body_of_plain_node(definition: Any) -> Iterable[Any]:
-    """The function body for a node with every input, float32 ones, and 1 for required numbers.
+    """Return the body for a node with every input, all float32, and 1 for required numbers.
 
     Such bodies depend on the node; this one stands for them. Empty where onnx wants more.
     """

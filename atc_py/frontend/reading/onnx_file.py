@@ -181,7 +181,7 @@ class OnnxFile:
 
 
 def _empty(inputs: Mapping[str, ValueType]) -> dict[str, ConstData]:
-    """The inputs without any element: what will be fed is known, though it is still an input."""
+    """Return the inputs without any element: their data is known, though they are still inputs."""
     found: dict[str, ConstData] = {}
     for name, known in inputs.items():
         dtype, shape = dtype_of_element(known.element), known.shape

@@ -34,7 +34,7 @@ _ANY_NUMBER = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class _Signature:
-    """What a version of an operator takes."""
+    """Inputs, outputs and attributes that a version of an operator takes."""
 
     fewest: int
     most: int
@@ -58,7 +58,7 @@ def check_signatures(nodes: Iterable[WorkNode], sink: Sink) -> None:
 
 
 def signature_faults(node: WorkNode) -> list[Diagnostic]:
-    """What a node of ONNX's own operators has that its operator does not have."""
+    """Return what a node of ONNX's own operators has that its operator does not have."""
     signature = _signature(node.op_type, node.opset) if not node.domain else None
     if signature is None:
         return []
@@ -87,7 +87,7 @@ def signature_faults(node: WorkNode) -> list[Diagnostic]:
 
 
 def type_contradiction(node: WorkNode, dtypes: Sequence[DType | None]) -> str | None:
-    """Which inputs of `node` ONNX binds to one type and are of two, in a sentence, or None.
+    """Return a sentence on inputs of `node` that ONNX binds to one type and are of two, or None.
 
     Args:
         node: the node.
@@ -148,7 +148,7 @@ def _attribute_type(kind: onnx.defs.OpSchema.AttrType) -> int:
 
 
 def _range(fewest: int, most: int) -> str:
-    """How many tensors an operator has."""
+    """Return a phrase for the number of tensors of an operator."""
     if most == _ANY_NUMBER:
         return f"{fewest} or more"
     return str(fewest) if fewest == most else f"{fewest} to {most}"

@@ -79,7 +79,7 @@ _CUTS = {CutField.FLOAT_DATA: DType.FLOAT32, CutField.DOUBLE_DATA: DType.FLOAT64
 
 
 def size_complaint(element: int, shape: Shape | None) -> str | None:
-    """Why no tensor can be of a type, or None: it would have more than MOST_BYTES."""
+    """Return why no tensor can be of a type, having more than MOST_BYTES, or None."""
     dtype = dtype_of_element(element)
     if dtype is None or shape is None:
         return None
@@ -112,7 +112,7 @@ def element_name(number: int) -> str:
 
 
 def output_fault(graph: WorkGraph, name: str, dtype: DType) -> Diagnostic | None:
-    """What is wrong with the dtype that the file states for a graph output of `dtype`."""
+    """Return what is wrong with the dtype that the file states for a graph output of `dtype`."""
     stated = graph.declared.get(name)
     if stated is None or stated.element in {0, element_of_dtype(dtype)}:
         return None
@@ -202,7 +202,7 @@ class TensorReader:
         return _mapped(stretch.file, stretch.start, dtype, shape)
 
     def elsewhere(self, tensor: TensorProto, place: Place) -> Elsewhere | None:
-        """Where the data of a tensor of any dtype lies that does not stand in the message itself.
+        """Return where the data of a tensor of any dtype is stored outside the message itself.
 
         Raises:
             AtcError: BAD_TENSOR, EXTERNAL_DATA_MISSING or EXTERNAL_DATA_OUTSIDE.
@@ -245,7 +245,7 @@ def _type_of(tensor: TensorProto, place: Place) -> tuple[DType, Shape]:
 
 
 def _stored_bytes(tensor: TensorProto, entries: Mapping[str, str], place: Place) -> int:
-    """How many bytes the data of a tensor in another file has."""
+    """Return the number of bytes that a tensor's data has in another file."""
     dtype = dtype_of_element(tensor.data_type)
     if dtype is not None:
         return _file_bytes(dtype, tuple(tensor.dims))
@@ -259,13 +259,13 @@ def _has_inline_data(tensor: TensorProto) -> bool:
 
 
 def _file_bytes(dtype: DType, shape: Shape) -> int:
-    """How many bytes a tensor's data has in an ONNX file, where two int4 share one."""
+    """Return the number of bytes of a tensor's data in an ONNX file, where two int4 share one."""
     count = element_count(shape)
     return -(-count // 2) if dtype is DType.INT4 else count * dtype.itemsize
 
 
 def _mapped(file: MappedFile, start: int, dtype: DType, shape: Shape) -> ConstData:
-    """The constant whose data lies in `file` from `start` on; int4 are unpacked into memory."""
+    """Return the constant whose data is in `file` from `start` on; int4 are unpacked into memory."""
     if dtype is not DType.INT4:
         return MappedConst(file, start, dtype, shape)
     packed = MappedConst(file, start, DType.UINT8, (_file_bytes(dtype, shape),))

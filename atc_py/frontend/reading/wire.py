@@ -173,7 +173,7 @@ class _Slimmer:
             )
 
     def message(self, kind: _Kind, start: int, end: int, depth: int) -> bytes | None:
-        """The message between `start` and `end` without large data; None if it holds none."""
+        """Return the message from `start` to `end` without large data; None if it holds none."""
         if depth > _MAX_DEPTH:
             raise WireError(f"messages are nested more than {_MAX_DEPTH} deep at byte {start}")
         if kind is _Kind.TENSOR:
@@ -279,7 +279,7 @@ def bytes_field(number: int, body: bytes) -> bytes:
 
 
 def opening(number: int, size: int) -> bytes:
-    """What stands before a body of `size` bytes that is field `number` of a message."""
+    """Return the bytes before a body of `size` bytes that is field `number` of a message."""
     return _tag(number, _BYTES) + _encode_varint(size)
 
 

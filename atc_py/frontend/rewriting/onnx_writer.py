@@ -56,7 +56,7 @@ _LEAST_IR = 4
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What was written.
+    """Result of writing a model.
 
     Attributes:
         bytes: size of the model and of the file beside it.
@@ -179,7 +179,7 @@ class _Message:
         return len(self._head) + len(opening(_GRAPH, body)) + body
 
     def move_weights(self, location: str) -> None:
-        """Have the data of weights written to the file called `location`."""
+        """Move the data of weights to the file called `location`."""
         offset = 0
         for position, part in enumerate(self._weights):
             if part.data is None or part.data.size < _LEAST_EXTERNAL:
@@ -255,7 +255,7 @@ def _frame(proto: ModelProto, graph: WorkGraph, marks: Mapping[str, str | None])
 
 
 def _graph_frame(proto: GraphProto, content: Unfolded, own: set[WorkNode]) -> GraphProto:
-    """The graph without nodes and initializers; inputs that were initializers go with these."""
+    """Return the graph without nodes, initializers, and inputs that were initializers."""
     frame = onnx.GraphProto()
     frame.CopyFrom(proto)
     for name in _REWRITTEN:

@@ -42,7 +42,7 @@ _LOCATED = ("external_data", "data_location")
 
 
 class Sink(Protocol):
-    """What bytes are written to."""
+    """Target that bytes are written to."""
 
     def write(self, data: memoryview | bytes, /) -> object:
         """Take some bytes."""
@@ -53,7 +53,7 @@ class Part(Protocol):
 
     @property
     def size(self) -> int:
-        """How many bytes `write` will write."""
+        """Number of bytes that `write` will write."""
 
     def write(self, out: Sink) -> None:
         """Write the message, without what stands before it in the message around it."""
@@ -64,7 +64,7 @@ class Data(Protocol):
 
     @property
     def size(self) -> int:
-        """How many bytes it has."""
+        """Number of bytes of the data."""
 
     def write(self, out: Sink) -> None:
         """Write it."""
@@ -86,7 +86,7 @@ class TensorPart:
 
     @property
     def size(self) -> int:
-        """How many bytes `write` will write."""
+        """Number of bytes that `write` will write."""
         if self.data is None:
             return len(self.head)
         return len(self.head) + len(self._opening(self.data)) + self.data.size
@@ -109,7 +109,7 @@ class TensorPart:
         return TensorPart(self.head + tensor.SerializeToString())
 
     def _opening(self, data: Data) -> bytes:
-        """What stands before the data."""
+        """Return the bytes before the data."""
         return opening(self.field.value, data.size)
 
 
@@ -135,7 +135,7 @@ class _Stored:
 
     @property
     def size(self) -> int:
-        """How many bytes it has."""
+        """Number of bytes of the data."""
         return self.found.stretch.size
 
     def write(self, out: Sink) -> None:
@@ -156,7 +156,7 @@ class _Made:
 
     @property
     def size(self) -> int:
-        """How many bytes it has."""
+        """Number of bytes of the data."""
         return element_count(self.const.shape) * self.const.dtype.itemsize
 
     def write(self, out: Sink) -> None:

@@ -20,7 +20,7 @@ __all__ = ["Unfolded", "unfolded"]
 
 @dataclass(frozen=True, slots=True)
 class Unfolded:
-    """What is to be written of a graph.
+    """Parts of a graph that are to be written.
 
     Attributes:
         nodes: producers first.
@@ -32,7 +32,7 @@ class Unfolded:
 
 
 def unfolded(file: OnnxFile, graph: WorkGraph, gone: Collection[str] = ()) -> Unfolded:
-    """The nodes of `graph`, those that nothing needs left out, and nodes of `file` that it folded.
+    """Return the needed nodes of `graph`, and nodes of `file` that it folded.
 
     A node of the file comes back where a constant of the graph is its result and all that it reads
     is there. Where it is not, the constant stays.
@@ -60,7 +60,7 @@ def _initializers(file: OnnxFile) -> Iterator[str]:
 
 
 def _producers(file: OnnxFile, graph: WorkGraph, gone: Collection[str]) -> dict[str, WorkNode]:
-    """The nodes of the file that the graph does not have any more, by the names of their results.
+    """Return the file's nodes that the graph no longer has, by the names of their results.
 
     Those that wrote what the graph computes otherwise are not among them.
     """
@@ -90,7 +90,7 @@ class _Unfolding:
         self.there.update(node.writes)
 
     def need(self, name: str) -> None:
-        """Have the value called `name` there, if it is a constant."""
+        """Provide the value called `name`, if it is a constant."""
         if self._is_computed(name):
             return
         chain = self._chain(name)
@@ -102,7 +102,7 @@ class _Unfolding:
             self.emit(node)
 
     def _chain(self, name: str) -> list[WorkNode] | None:
-        """Nodes of the file that make a constant, producers first; None where one cannot stand."""
+        """Return nodes of the file that make a constant, producers first; None if one cannot stay."""
         if name not in self.producers or name in self.initializers:
             return None
         found: dict[WorkNode, None] = {}

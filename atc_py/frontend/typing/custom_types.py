@@ -34,7 +34,7 @@ def is_custom(node: WorkNode) -> bool:
 
 
 def custom_types(graph: WorkGraph) -> dict[str, ValueType]:
-    """The types of the results of custom operators of which more is known than `graph.types` has.
+    """Return result types of custom operators of which more is known than `graph.types` has.
 
     They need what is known of their inputs by now.
     """
@@ -50,7 +50,7 @@ def custom_types(graph: WorkGraph) -> dict[str, ValueType]:
 
 
 def custom_type(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:
-    """Types of the results of a node, as far as they are known; empty for other operators."""
+    """Return types of a node's results, as far as they are known; empty for other operators."""
     if not is_custom(node):
         return {}
     try:
@@ -66,7 +66,7 @@ def custom_type(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:
 
 
 def custom_complaint(graph: WorkGraph, node: WorkNode) -> str | None:
-    """How a node contradicts the definition of its operator, in a sentence, or None."""
+    """Return a sentence on how a node contradicts the definition of its operator, or None."""
     try:
         _results(graph, node)
     except ContradictionError as error:
@@ -75,7 +75,7 @@ def custom_complaint(graph: WorkGraph, node: WorkNode) -> str | None:
 
 
 def _results(graph: WorkGraph, node: WorkNode) -> tuple[tuple[DType, Dims], ...]:
-    """What the node gives; nothing where its inputs are not known."""
+    """Return the types of the node's results; nothing where its inputs are not known."""
     inputs = [_given(graph, name) for name in node.inputs]
     if any(name and given is None for name, given in zip(node.inputs, inputs, strict=True)):
         return ()
@@ -83,7 +83,7 @@ def _results(graph: WorkGraph, node: WorkNode) -> tuple[tuple[DType, Dims], ...]
 
 
 def _given(graph: WorkGraph, name: str) -> Given | None:
-    """What is known of an input; None where that is not enough, or it is absent."""
+    """Return what is known of an input; None where that is not enough, or it is absent."""
     known = known_type(graph, name) if name else None
     dtype = None if known is None else dtype_of_element(known.element)
     if known is None or known.dims is None or dtype is None:
@@ -92,14 +92,14 @@ def _given(graph: WorkGraph, name: str) -> Given | None:
 
 
 def _joined(stated: ValueType | None, found: ValueType) -> ValueType:
-    """`found` beside what is known already: that counts unless it is open where `found` is not."""
+    """Return `found` joined with what is known, which wins unless only `found` is not open."""
     if stated is None:
         return found
     return ValueType(stated.element or found.element, _joined_dims(stated.dims, found.dims))
 
 
 def _joined_dims(stated: Dims | None, found: Dims | None) -> Dims | None:
-    """The extents of two shapes that do not contradict each other; else those that are stated."""
+    """Return the dims of two shapes that do not contradict each other; else those stated."""
     if stated is None or found is None:
         return found if stated is None else stated
     pairs = list(zip(stated, found, strict=False))

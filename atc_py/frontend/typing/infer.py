@@ -135,7 +135,7 @@ def _infer_whole(graph: WorkGraph) -> bool:
 
 
 def _complaints(graph: WorkGraph) -> list[Diagnostic]:
-    """What is wrong with nodes although onnx infers them."""
+    """Return what is wrong with nodes although onnx infers them."""
     complaints = ((node, reshape_complaint(graph, node)) for node in graph.nodes)
     return [BAD_MODEL.diagnostic(text, place=node.place) for node, text in complaints if text]
 
@@ -157,7 +157,7 @@ def infer_what_can_be(graph: WorkGraph) -> list[Diagnostic]:
 
 
 def infer_between(graph: WorkGraph, nodes: Iterable[WorkNode]) -> None:
-    """Bring the types of what some nodes compute up to what is known of their inputs by now.
+    """Update the types of what some nodes compute to what is now known of their inputs.
 
     Args:
         graph: the graph.
@@ -188,7 +188,7 @@ def _infer_one_by_one(graph: WorkGraph) -> list[Diagnostic]:
 
 
 def _independent_corrections(graph: WorkGraph, odd: Collection[WorkNode]) -> dict[str, ValueType]:
-    """The right types where inference got them wrong, of nodes that none of these stands before."""
+    """Return the right types where inference got them wrong, of nodes not after another such node."""
     wrong: dict[str, ValueType] = {}
     behind: set[str] = set()
     for node in graph.nodes:
@@ -201,7 +201,7 @@ def _independent_corrections(graph: WorkGraph, odd: Collection[WorkNode]) -> dic
 
 
 def _input_is_sound(graph: WorkGraph, node: WorkNode) -> bool:
-    """Whether the extents of the input to look at are known, and such that onnx copes with them.
+    """Return True if the dims of the input in question are known, and onnx copes with them.
 
     Known ones are never negative.
     """
@@ -230,7 +230,7 @@ def _corrections(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:
 def _inferred(
     graph: WorkGraph, pinned: Mapping[str, ValueType], left_out: set[WorkNode]
 ) -> dict[str, ValueType]:
-    """What onnx infers of all values, given the types of some and without some nodes."""
+    """Return what onnx infers of all values, given the types of some and without some nodes."""
     try:
         model = inference_model(graph, pinned, left_out)
         follow = not has_long_vectors(model, graph.types)
@@ -252,7 +252,7 @@ def _inferred(
 
 
 def _negative_expansions(graph: WorkGraph) -> Iterator[tuple[str, list[int]]]:
-    """The results of Expand whose constant shape has negative extents; onnx passes these over."""
+    """Yield the results of Expand whose constant shape has negative dims; onnx ignores these."""
     for node in graph.nodes:
         if node.op_type == "Expand" and not node.domain and len(node.inputs) > 1:
             extents = ints_of(graph.consts.get(node.inputs[1])) or ()
@@ -294,7 +294,7 @@ def infer_node(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:
 
 
 def inference_complaint(graph: WorkGraph, node: WorkNode) -> str | None:
-    """What contradicts itself in one node, in a sentence, or None."""
+    """Return what contradicts itself in one node, in a sentence, or None."""
     try:
         _infer_node(graph, node)
     except _FAILURES as error:
@@ -303,7 +303,7 @@ def inference_complaint(graph: WorkGraph, node: WorkNode) -> str | None:
 
 
 def own_complaint(graph: WorkGraph, node: WorkNode) -> str | None:
-    """What contradicts itself in one node; None where that may be what its inputs contradict."""
+    """Return what contradicts itself in one node; None where its inputs may be to blame."""
     inputs = (known_type(graph, name) for name in node.reads)
     if any(known is None or not known.element for known in inputs):
         return None

@@ -70,7 +70,7 @@ def inference_model(
 
 
 def _declared_values(graph: WorkGraph, node: WorkNode) -> list[onnx.ValueInfoProto]:
-    """What the file states of the outputs of an operator that ONNX does not define."""
+    """Return the file's output types of an operator that ONNX does not define."""
     names = [name for name in node.writes if name in graph.declared]
     if not names or node.schema is not None:
         return []

@@ -52,7 +52,7 @@ ASCEND_OPERATORS = _CHOSEN | _FIXED.keys()
 
 
 def is_ascend(node: WorkNode) -> bool:
-    """Whether it is one of the six operators, in whatever domain, and its attributes make sense."""
+    """Return True for one of the six operators, in whatever domain, with sensible attributes."""
     known = node.op_type in ASCEND_OPERATORS
     return known and bool(node.inputs and node.inputs[0] and _elements(node))
 
@@ -108,7 +108,7 @@ def integer_layer_types(graph: WorkGraph) -> dict[str, ValueType]:
 
 
 def _sum_element(graph: WorkGraph, node: WorkNode) -> int | None:
-    """The element type of a layer's result where ONNX's rule, that of the data, is not right.
+    """Return the element type of a layer's result where ONNX's rule, the data's, is not right.
 
     int8 data by float weights is a fault, which is told at the layer. So that nothing else is told
     of it, the result is what those behind it want: int32 where they scale sums, else that float.

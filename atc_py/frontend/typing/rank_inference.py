@@ -46,14 +46,14 @@ def told_type(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:
 
 
 def _input(graph: WorkGraph, node: WorkNode, position: int) -> ValueType | None:
-    """What is known of an input; None where it is absent or unknown."""
+    """Return what is known of an input; None where it is absent or unknown."""
     if position >= len(node.inputs) or not node.inputs[position]:
         return None
     return known_type(graph, node.inputs[position])
 
 
 def _count(graph: WorkGraph, node: WorkNode, position: int) -> int | None:
-    """How many numbers a vector among the inputs has."""
+    """Return the length of a vector among the inputs."""
     known = _input(graph, node, position)
     dims = None if known is None else known.dims
     return dims[0] if dims is not None and len(dims) == 1 else None
@@ -65,12 +65,12 @@ def _open(rank: int | None) -> tuple[None, ...] | None:
 
 
 def _reshape(graph: WorkGraph, node: WorkNode, _x: ValueType) -> tuple[int | None, ...] | None:
-    """As many axes as the shape has numbers."""
+    """Return as many axes as the shape has numbers."""
     return _open(_count(graph, node, 1))
 
 
 def _expand(graph: WorkGraph, node: WorkNode, x: ValueType) -> tuple[int | None, ...] | None:
-    """As many axes as the shape has numbers, or x has if it has more."""
+    """Return as many axes as the shape has numbers, or x has if it has more."""
     count = _count(graph, node, 1)
     return None if count is None or x.dims is None else _open(max(count, len(x.dims)))
 
@@ -88,7 +88,7 @@ def _unsqueeze(graph: WorkGraph, node: WorkNode, x: ValueType) -> tuple[int | No
 
 
 def _reduce(graph: WorkGraph, node: WorkNode, x: ValueType) -> tuple[int | None, ...] | None:
-    """The axes of x, without as many as are named unless they are kept; named none, all go."""
+    """Return the axes of x less those named, unless they are kept; if none is named, all go."""
     attributes = numeric_attributes(node)
     count = _count(graph, node, 1)
     if count is None or x.dims is None:
@@ -101,7 +101,7 @@ def _reduce(graph: WorkGraph, node: WorkNode, x: ValueType) -> tuple[int | None,
 
 
 def _same(_graph: WorkGraph, _node: WorkNode, x: ValueType) -> tuple[int | None, ...] | None:
-    """As x."""
+    """Return the axes of x."""
     return x.dims
 
 

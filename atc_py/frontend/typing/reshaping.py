@@ -17,7 +17,7 @@ __all__ = ["reshape_complaint"]
 
 
 def reshape_complaint(graph: WorkGraph, node: WorkNode) -> str | None:
-    """Why a Reshape fails whatever it is fed, in a sentence, or None.
+    """Return why a Reshape fails whatever it is fed, in a sentence, or None.
 
     A node of a branch is left alone, since the branch need not be taken.
     """

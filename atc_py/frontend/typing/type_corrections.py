@@ -72,7 +72,7 @@ def corrected_nodes(graph: WorkGraph) -> list[WorkNode]:
 
 
 def corrected_types(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]:
-    """Types of the outputs of one of them; empty where its inputs are not known or not sound."""
+    """Return output types of one such node; empty where its inputs are not known or not sound."""
     if node.op_type == "NonMaxSuppression":
         return dict.fromkeys(node.writes, ValueType(TensorProto.INT64, (None, 3)))
     x = known_type(graph, node.inputs[0]) if node.inputs else None
@@ -109,7 +109,7 @@ def corrected_types_of(graph: WorkGraph, node: WorkNode) -> dict[str, ValueType]
 
 
 def known_type(graph: WorkGraph, name: str) -> ValueType | None:
-    """What is known of a value: an input, a constant, or what was inferred."""
+    """Return what is known of a value: an input, a constant, or what was inferred."""
     from atc_py.frontend.reading.tensors import element_of_dtype
 
     const = graph.consts.get(name)
@@ -141,7 +141,7 @@ def _may_be_wrong(graph: WorkGraph, node: WorkNode) -> bool:
 
 
 def _attributes(node: WorkNode) -> dict[str, Any]:
-    """The node's attributes as Python values; one without a type or by reference has none."""
+    """Return the node's attributes as Python values; those without type or by reference have none."""
     return {
         each.name: helper.get_attribute_value(each)
         for each in node.proto.attribute
@@ -150,7 +150,7 @@ def _attributes(node: WorkNode) -> dict[str, Any]:
 
 
 def _numbers(attributes: dict[str, Any], name: str, count: int, default: int) -> list[int] | None:
-    """A list of `count` integers, `default` repeated where it is not set; None where it is odd."""
+    """Return a list of `count` integers, `default` repeated if not set; None if it is malformed."""
     value = attributes.get(name)
     if value is None or value == []:
         return [default] * count
@@ -186,7 +186,7 @@ def _recurrent_types(graph: WorkGraph, node: WorkNode, x: ValueType) -> dict[str
 
 
 def _scales_of(graph: WorkGraph, node: WorkNode) -> ConstData | None:
-    """The scales of a Resize that is not given sizes, one for each axis, where they are known."""
+    """Return the scales of a Resize without sizes, one for each axis, where they are known."""
     schema = node.schema
     position = 1 if schema is None or schema.since_version < _REGIONS else 2
     if position >= len(node.inputs) or "axes" in _attributes(node):
@@ -196,7 +196,7 @@ def _scales_of(graph: WorkGraph, node: WorkNode) -> ConstData | None:
 
 
 def _resized_types(graph: WorkGraph, node: WorkNode, x: ValueType) -> dict[str, ValueType]:
-    """The type of what a Resize by scales makes of `x`; empty where they do not fit its rank."""
+    """Return the type of the Resize of `x` by scales; empty where they do not fit its rank."""
     scales, dims = _scales_of(graph, node), x.dims
     if scales is None or dims is None or scales.shape != (len(dims),):
         return {}

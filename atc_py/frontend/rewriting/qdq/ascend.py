@@ -50,7 +50,7 @@ class Steps:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Factors:
-    """What int32 sums are multiplied by; the arrays are lists of one length.
+    """Factors of int32 sums; the arrays are lists of one length.
 
     Attributes:
         scale: factors as float64.
@@ -102,7 +102,7 @@ def anti_quant_steps(node: WorkNode) -> Steps:
 
 
 def inverse(factor: float, again: Callable[[np.float32], np.float32]) -> np.float32:
-    """The float32 nearest to 1 / factor, or one beside it from which `again` gives factor back."""
+    """Return the float32 nearest to 1 / factor, or a neighbor from which `again` restores factor."""
     nearest = np.float32(1.0 / factor)
     below, above = (np.float32(np.nextafter(nearest, np.float32(end))) for end in (0, np.inf))
     wanted = np.float32(factor)

@@ -19,7 +19,7 @@ _NUMBERS = {DType.FLOAT32: 0, DType.FLOAT16: 1}
 
 
 def number_of(real: DType) -> int:
-    """What CANN's attribute dtype counts: 0 for float32, 1 for float16."""
+    """Return the value of CANN's attribute dtype: 0 for float32, 1 for float16."""
     return _NUMBERS[real]
 
 
@@ -58,12 +58,12 @@ def widening(real: DType, offset: int = 0) -> dict[str, Any]:
 
 
 def _quant(offset: int) -> dict[str, Any]:
-    """What every AscendQuant has."""
+    """Return the attributes that every AscendQuant has."""
     return {"offset": float(offset), "round_mode": "Round", "dst_type": "INT8"}
 
 
 def _scaled(factor: float) -> dict[str, Any] | None:
-    """A factor; of one that is no normal number of float16 the root, which is applied twice."""
+    """Return a factor, or its root, applied twice, if it is no normal number of float16."""
     root = not _LEAST <= factor <= _MOST
     scale = math.sqrt(factor) if root else factor
     return {"scale": scale, "sqrt_mode": int(root)} if _LEAST <= scale <= _MOST else None

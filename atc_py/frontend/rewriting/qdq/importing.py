@@ -136,7 +136,7 @@ class _Import:
         self._found.append(QuantizedNode(node.index, node.name, op_type, outcome, *why))
 
     def _quantization(self, _writer: Writer, tensors: Tensors, node: WorkNode) -> None:
-        """QuantizeLinear or DequantizeLinear.
+        """Rewrite QuantizeLinear or DequantizeLinear.
 
         Raises:
             NoCounterpartError: it has no counterpart.

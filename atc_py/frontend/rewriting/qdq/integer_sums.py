@@ -187,7 +187,7 @@ class SumsReader:
 
 
 def _one_number(const: ConstData | None, axis: int) -> tuple[int, int]:
-    """The one number in a row (axis -1) or column (axis -2), and its length; 0 where it is none."""
+    """Return the one number in a row (axis -1) or column (axis -2), and its length; 0 if none."""
     if const is None or len(const.shape) != len(("row", "column")) or const.shape[-3 - axis] != 1:
         return 0, 0
     numbers: NDArray[Any] = const.numpy()

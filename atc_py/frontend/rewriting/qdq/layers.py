@@ -64,7 +64,7 @@ _MATRIX = 2
 
 
 def rewrite_convolution(writer: Writer, tensors: Tensors, node: WorkNode) -> None:
-    """Conv or ConvTranspose.
+    """Rewrite Conv or ConvTranspose.
 
     Raises:
         NoCounterpartError: it has no integer form.
@@ -88,7 +88,7 @@ def rewrite_convolution(writer: Writer, tensors: Tensors, node: WorkNode) -> Non
 
 
 def rewrite_gemm(writer: Writer, tensors: Tensors, node: WorkNode) -> None:
-    """Gemm: alpha goes into the scale; C into the bias where it is constant and one a column.
+    """Rewrite Gemm: alpha goes into the scale, C into the bias if constant and one a column.
 
     Raises:
         NoCounterpartError: it has no integer form.
@@ -136,7 +136,7 @@ class Layer:
 
     @property
     def scale(self) -> NDArray[np.float64]:
-        """What a sum counts, one for all or one a channel."""
+        """Step of a sum, one for all or one a channel."""
         scale = self.weights.scale.astype(np.float64) * self.data.parameters.factor * self.alpha
         return np.asarray(scale)
 
@@ -245,7 +245,7 @@ def dequant(
     real: DType,
     output: str,
 ) -> None:
-    """AscendDequant of a layer's sums."""
+    """Write AscendDequant of a layer's sums."""
     name = writer.const(f"{output}/deq_scale", words)
     attributes = {"dtype": number_of(real), "sqrt_mode": 0, "relu_flag": 0}
     writer.op(node, "AscendDequant", [sums, name], output, **attributes)

@@ -150,7 +150,7 @@ def _move_codes(writer: Writer, tensors: Tensors, node: WorkNode, codes: list[Co
 def _written(
     writer: Writer, tensors: Tensors, node: WorkNode, stored: list[Stored], kind: DType | None
 ) -> list[str]:
-    """Names of what the node gives on int8; those of the file where they are int8 there, too."""
+    """Return names of the node's int8 results; those of the file where they are int8 there, too."""
     rest = node.inputs[len(stored) :]
     for name in filter(None, rest):
         tensors.as_there(name)

@@ -29,7 +29,7 @@ _COALESCED = 13
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """How the inputs of an operator lie.
+    """Positions of the inputs of an operator.
 
     Attributes:
         op_type: the operator on floats.
@@ -123,7 +123,7 @@ class _Opener:
             self.writer.keep(node)
 
     def _fits(self, node: WorkNode, form: _Form) -> bool:
-        """Whether a node has what its form says, and means what the operator on floats does."""
+        """Return True if a node matches its form, and means what the operator on floats does."""
         inputs, attributes = node.inputs, numeric_attributes(node)
         if not form.fewest <= len(inputs) <= form.result + 2 + (form.bias == form.result + 2):
             return False
@@ -139,7 +139,7 @@ class _Opener:
         return bool(any(result) or form.op_type == "Gemm") and not attributes.get("channels_last")
 
     def _fits_concat(self, node: WorkNode) -> bool:
-        """Whether a QLinearConcat has scale and zero point for its result and each operand."""
+        """Return True if a QLinearConcat has scale and zero point for result and operands."""
         result, rest = node.inputs[:2], node.inputs[2:]
         operands = [rest[at : at + 3] for at in range(0, len(rest), 3)]
         return (
@@ -150,11 +150,11 @@ class _Opener:
         )
 
     def _is_known(self, numbers: Sequence[str]) -> bool:
-        """Whether a scale is there, and constant, and so is its zero point where it is there."""
+        """Return True if a scale is present and constant, and so is any zero point."""
         return bool(numbers and numbers[0]) and all(name in self._known for name in numbers if name)
 
     def _open(self, node: WorkNode, form: _Form) -> None:
-        """DequantizeLinear of the operands, the operator, QuantizeLinear."""
+        """Write DequantizeLinear of the operands, the operator, QuantizeLinear."""
         attributes = numeric_attributes(node)
         operands = [
             self._dequantize(node, node.inputs[at : at + 3], _axis(form, position, attributes))
@@ -175,7 +175,7 @@ class _Opener:
             self.writer.op(node, "QuantizeLinear", [real, *result], y)
 
     def _bias_scale(self, node: WorkNode, form: _Form) -> str:
-        """The product of the operands' scales, and of alpha, which the first fold works out."""
+        """Return the product of the operands' scales and alpha, which the first fold computes."""
         writer, y = self.writer, node.outputs[0]
         scales = [node.inputs[at + 1] for at in form.data]
         product = writer.op(node, "Mul", scales, writer.fresh(f"{y}/scale"))
@@ -186,7 +186,7 @@ class _Opener:
         return writer.op(node, "Mul", [product, factor], writer.fresh(f"{y}/scale"))
 
     def _open_concat(self, node: WorkNode) -> None:
-        """DequantizeLinear of each operand, Concat, QuantizeLinear."""
+        """Write DequantizeLinear of each operand, Concat, QuantizeLinear."""
         result, rest = node.inputs[:2], node.inputs[2:]
         operands = [self._dequantize(node, rest[at : at + 3], 0) for at in range(0, len(rest), 3)]
         y = node.outputs[0]

@@ -85,7 +85,7 @@ class Parameters:
         return int(self.zero)
 
     def along(self, values: NDArray[Any], rank: int) -> NDArray[Any]:
-        """`values`, one a channel or a scalar, shaped to broadcast over a tensor of `rank` axes."""
+        """Return `values`, one a channel or a scalar, shaped to broadcast over `rank` axes."""
         if self.axis is None:
             return values
         shape = [1] * rank

@@ -60,7 +60,7 @@ class Operand:
 
 
 def rewrite_product(writer: Writer, tensors: Tensors, node: WorkNode) -> None:
-    """MatMul.
+    """Rewrite MatMul.
 
     Raises:
         NoCounterpartError: it has no integer form.
@@ -149,7 +149,7 @@ class Product:
         return replace(self, a=a)
 
     def _known_part(self) -> NDArray[np.int32] | None:
-        """What is added that does not depend on what is computed."""
+        """Return the addend that does not depend on what is computed."""
         a, b = self.a, self.b
         total = np.zeros((), np.int64)
         if a.zero and b.zero:
@@ -179,7 +179,7 @@ class Product:
         return terms
 
     def _depth(self) -> int:
-        """The extent that the product sums over, of operands that are matrices or stacks of them.
+        """Return the dim that the product sums over; operands are matrices or stacks of them.
 
         Raises:
             NoCounterpartError: it is open, or an operand is a vector.

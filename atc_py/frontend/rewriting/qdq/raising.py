@@ -28,7 +28,7 @@ _PAIR = frozenset({"DequantizeLinear", "QuantizeLinear"})
 
 
 def changed_operators(graph: WorkGraph, opset: int) -> list[str]:
-    """ONNX's own operators in the graph that `opset` defines otherwise, in order of names."""
+    """Return ONNX's own operators in the graph that `opset` defines otherwise, ordered by name."""
     own = graph.opsets.get("", 0)
     found = {
         node.op_type

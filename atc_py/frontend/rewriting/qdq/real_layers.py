@@ -40,7 +40,7 @@ _MATRIX = 2
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Operand:
-    """What is dequantized: codes, their zero points, and the axis of their channels."""
+    """Dequantized operand: codes, their zero points, and the axis of their channels."""
 
     name: str
     zero: Integers
@@ -74,7 +74,7 @@ class RealLayers:
             self._write_layer(sums, factors, output)
 
     def _write_layer(self, sums: Sums, factors: Factors, output: str) -> None:
-        """Conv, ConvTranspose or Gemm."""
+        """Write Conv, ConvTranspose or Gemm."""
         layer, (data, name) = sums.layer, sums.layer.inputs[:2]
         const = self.known.get(name)
         if const is None:
@@ -103,7 +103,7 @@ class RealLayers:
             self._add(layer, behind, sums.added, factors, position, output)
 
     def _write_product(self, sums: Sums, factors: Factors, output: str) -> None:
-        """MatMul: what its zero points do not explain is added behind it."""
+        """Write MatMul; what its zero points do not explain is added after it."""
         layer, names = sums.layer, sums.layer.inputs
         found = [self.known.get(name) for name in names]
         a, b = (None if const is None else const.numpy().astype(np.int64) for const in found)
@@ -165,7 +165,7 @@ class RealLayers:
         return self._real[key]
 
     def _bias(self, layer: WorkNode, more: Integers) -> str | Integers | None:
-        """The bias and what was taken off it; the name of one that is computed; None for none."""
+        """Return the bias and what was subtracted from it; a name if computed; None for none."""
         name = layer.inputs[_BIAS_AT] if len(layer.inputs) > _BIAS_AT else ""
         const = self.known.get(name)
         if name and const is None:
@@ -192,7 +192,7 @@ class RealLayers:
     def _addend(
         self, layer: WorkNode, added: Integers, scale: NDArray[np.float64], position: int
     ) -> str:
-        """Integers of a layer's sums, dequantized; channels lie at `position` from the end."""
+        """Return integers of a layer's sums, dequantized; channels lie `position` from the end."""
         wrong = added[(added < _INT32.min) | (added > _INT32.max)]
         if wrong.size:
             raise no_form(layer, f"must have a bias within int32, found {wrong.flat[0]}")
@@ -214,7 +214,7 @@ def channel_scale(writer: Writer, name: str, scale: NDArray[np.float32]) -> str:
 
 
 def _channels(layer: WorkNode, shape: tuple[int, ...], factors: Factors) -> tuple[int, Factors]:
-    """The axis of a layer's weights along which its channels lie, and factors that fit it.
+    """Return the channel axis of a layer's weights, and factors that fit it.
 
     Raises:
         AtcError: NO_QDQ_FORM where there is another number of factors.
@@ -241,7 +241,7 @@ def _channels(layer: WorkNode, shape: tuple[int, ...], factors: Factors) -> tupl
 
 
 def _sums_of_weights(layer: WorkNode, codes: Integers) -> Integers:
-    """The sum of all weights that a result of each channel counts, in the channels' order."""
+    """Return, for each channel in order, the sum of all weights that a result of it counts."""
     attributes = numeric_attributes(layer)
     if layer.op_type == "Gemm":
         return np.asarray(codes.sum(axis=1 if attributes.get("transB") else 0))

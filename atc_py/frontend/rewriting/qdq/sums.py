@@ -47,7 +47,7 @@ def is_sum(node: WorkNode) -> bool:
 
 
 def rewrite_sum(writer: Writer, tensors: Tensors, node: WorkNode) -> None:
-    """MatMulInteger or ConvInteger.
+    """Rewrite MatMulInteger or ConvInteger.
 
     Raises:
         NoCounterpartError: it has no integer form.
@@ -66,7 +66,7 @@ def rewrite_sum(writer: Writer, tensors: Tensors, node: WorkNode) -> None:
 
 
 def _rewrite_product(writer: Writer, node: WorkNode, left: Codes, right: Codes) -> None:
-    """MatMulInteger."""
+    """Rewrite MatMulInteger."""
     operands = [
         computed_operand(writer, name, codes)
         if codes.stored.const is None
@@ -89,7 +89,7 @@ def _known_operand(writer: Writer, codes: Codes) -> Operand:
 def _rewrite_convolution(
     writer: Writer, tensors: Tensors, node: WorkNode, data: Codes, filters: Codes
 ) -> None:
-    """ConvInteger."""
+    """Rewrite ConvInteger."""
     if data.stored.const is not None:
         raise NoCounterpartError(BOTH_CONSTANT)
     if filters.stored.const is None:

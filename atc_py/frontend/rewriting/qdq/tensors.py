@@ -69,7 +69,7 @@ class Codes:
 
 
 class Tensors:
-    """What is known of the tensors while the graph is written anew.
+    """Knowledge of the tensors while the graph is rewritten.
 
     Attributes:
         codes: real tensors by their names in the file, as codes.
@@ -97,13 +97,13 @@ class Tensors:
         self._stored[name] = stored, origin
 
     def not_codes(self, name: str, otherwise: Words) -> NoCounterpartError:
-        """Why an operand is no codes: what dequantizes it cannot be rewritten, or `otherwise`."""
+        """Return why an operand is no codes: its dequantization cannot be rewritten, or `otherwise`."""
         return NoCounterpartError(NOT_REWRITTEN if name in self.refused else otherwise)
 
     # QuantizeLinear and DequantizeLinear --------------------------------------------------------
 
     def quantize(self, node: WorkNode, parameters: Parameters) -> None:
-        """QuantizeLinear: codes that are there already, codes of a constant, or AscendQuant.
+        """Rewrite QuantizeLinear: existing codes, codes of a constant, or AscendQuant.
 
         Raises:
             NoCounterpartError: AscendQuant cannot carry the parameters.
@@ -126,7 +126,7 @@ class Tensors:
         self.store(y, Stored(held.name, kind, None, held.offset), node)
 
     def _quant(self, node: WorkNode, parameters: Parameters) -> Stored:
-        """An AscendQuant, which writes the name in the file where that is int8 there, too."""
+        """Return an AscendQuant, which writes the name in the file where that is int8, too."""
         x, y, kind, signed = node.inputs[0], node.outputs[0], parameters.kind, parameters.signed
         offset = signed.offset if signed.axis is None else None
         numbers = quantizing(signed)
@@ -137,7 +137,7 @@ class Tensors:
         return Stored(name, kind, None, offset)
 
     def _divided(self, node: WorkNode, parameters: Parameters) -> str:
-        """What AscendQuant is to round: x / scale, and plus zero where channels have their own."""
+        """Return what AscendQuant is to round: x / scale, plus zero where channels have their own."""
         x, y, writer = node.inputs[0], node.outputs[0], self._writer
         scale, zero = self._channels(x, parameters)
         with np.errstate(all="ignore"):
@@ -152,7 +152,7 @@ class Tensors:
         return writer.op(node, "Add", [real, plus], writer.fresh(f"{y}/sum"))
 
     def dequantize(self, node: WorkNode, parameters: Parameters) -> None:
-        """DequantizeLinear: nothing is written before something reads the real numbers.
+        """Note DequantizeLinear: nothing is written before something reads the real numbers.
 
         Raises:
             NoCounterpartError: AscendAntiQuant cannot carry the parameters.
@@ -212,7 +212,7 @@ class Tensors:
     # What other nodes read ----------------------------------------------------------------------
 
     def as_there(self, name: str) -> None:
-        """Have the tensor called so in the file there as the file has it."""
+        """Provide the tensor of that name in the file, as the file has it."""
         if name in self._written:
             return
         self._written.add(name)
@@ -222,7 +222,7 @@ class Tensors:
             self._as_filed(name)
 
     def as_real(self, name: str) -> None:
-        """Have the real numbers called `name`, where they are held as codes, computed."""
+        """Compute the real numbers called `name`, where they are held as codes."""
         codes = self.codes.get(name)
         if codes is None or name in self._graph.consts:
             return
@@ -238,7 +238,7 @@ class Tensors:
                 self._writer.op(node, "AscendAntiQuant", [codes.stored.name], name, **numbers)
 
     def _multiplied(self, name: str, codes: Codes) -> None:
-        """(code - zero) * scale, in one step each."""
+        """Write (code - zero) * scale, in one step each."""
         writer, node, parameters = self._writer, codes.origin, codes.parameters
         scale, zero = self._channels(node.inputs[0], parameters)
         real = writer.fresh(f"{name}/real")
@@ -251,7 +251,7 @@ class Tensors:
         writer.op(node, "Mul", [real, writer.const(f"{name}/scale", scale)], name)
 
     def _as_filed(self, name: str) -> None:
-        """Have the codes called `name` there as the file has them: int8 or uint8."""
+        """Provide the codes called `name` as the file has them: int8 or uint8."""
         (stored, node), writer = self._stored[name], self._writer
         if stored.name == name or name in self._graph.consts or name in self._graph.inputs:
             return
@@ -268,7 +268,7 @@ class Tensors:
             writer.op(node, "Cast", [moved], name, to=TensorProto.UINT8)
 
     def _put(self, name: str, const: ConstData, dtype: DType, compute: Any) -> None:
-        """A constant of a name in the file, worked out whenever it is read."""
+        """Write a constant of a name in the file, computed whenever it is read."""
         found = DeferredConst(dtype, const.shape, [const], compute, "codes")
         self._graph.consts[name] = found
 

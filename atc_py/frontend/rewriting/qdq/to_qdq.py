@@ -165,7 +165,7 @@ class _ToQdq:
             raise no_form(node, "has quantized nodes in its subgraphs, which stay as they are")
 
     def _keep(self, node: WorkNode) -> None:
-        """A node that is none of these."""
+        """Keep a node that is none of these."""
         self._writer.keep(node)
         computed = (name for name in node.reads if name not in self._known)
         self._steps.follow(node, self._codes_among(computed), self._codes_among(node.writes))
@@ -175,7 +175,7 @@ class _ToQdq:
         return [name for name in names if self._element(name) == TensorProto.INT8]
 
     def _quant(self, node: WorkNode) -> None:
-        """AscendQuant."""
+        """Rewrite AscendQuant."""
         steps, x = quant_steps(node), node.inputs[0]
         if self._element(x) == TensorProto.FLOAT16:
             wide = self._writer.fresh(f"{x}/float32")
@@ -183,7 +183,7 @@ class _ToQdq:
         self._quantize(node, x, steps)
 
     def _quantize(self, node: WorkNode, x: str, steps: Steps) -> None:
-        """QuantizeLinear; its zero point says that codes are int8."""
+        """Write QuantizeLinear; its zero point says that codes are int8."""
         y = node.outputs[0]
         scale = channel_scale(self._writer, y, np.array([steps.scale]))
         zero = self._writer.const(f"{y}/zero", np.array(steps.zero, np.int8))
@@ -191,7 +191,7 @@ class _ToQdq:
         self._steps.note(y, steps)
 
     def _anti_quant(self, node: WorkNode) -> None:
-        """AscendAntiQuant."""
+        """Rewrite AscendAntiQuant."""
         (x, y), steps = (node.inputs[0], node.outputs[0]), anti_quant_steps(node)
         scale = channel_scale(self._writer, y, np.array([steps.scale]))
         zero = self._writer.const(f"{y}/zero", np.array(steps.zero, np.int8))
@@ -200,12 +200,12 @@ class _ToQdq:
         ))  # fmt: skip
 
     def _dequant(self, node: WorkNode) -> None:
-        """AscendDequant."""
+        """Rewrite AscendDequant."""
         factors = dequant_factors(node, constant_input(node, self._known))
         self._finish(node, node.outputs[0], lambda name: self._real(node, factors, name))
 
     def _requant(self, node: WorkNode) -> None:
-        """AscendRequant: real numbers are counted in steps of its result."""
+        """Rewrite AscendRequant: real numbers are counted in steps of its result."""
         factors = requant_factors(node, constant_input(node, self._known))
         real = self._writer.fresh(f"{node.outputs[0]}/real")
         self._finish(node, real, lambda name: self._real(node, factors, name))
@@ -227,7 +227,7 @@ class _ToQdq:
             self._writer.op(node, op, [x], y, **attributes)
 
     def _real(self, node: WorkNode, factors: Factors, output: str) -> None:
-        """The real numbers of int32 sums under the name `output`."""
+        """Write the real numbers of int32 sums under the name `output`."""
         if self._graph.opsets.get("", 0) < _PER_AXIS:
             factors = factors.as_one
         sums = self._reader.found.get(node.inputs[0])
@@ -241,7 +241,7 @@ class _ToQdq:
         )
 
     def _dequantize_sums(self, node: WorkNode, factors: Factors, output: str) -> None:
-        """DequantizeLinear of int32 that is not, or not only, the sums of one layer."""
+        """Write DequantizeLinear of int32 that is not, or not only, the sums of one layer."""
         x, count, axes = node.inputs[0], factors.scale.size, {}
         if factors.offset_w.any():
             raise no_form(node, "must stand behind a layer, since its words have offset_w")
@@ -256,7 +256,7 @@ class _ToQdq:
         self._writer.op(node, "DequantizeLinear", [x, scale], output, **axes)
 
     def _integer_layer(self, node: WorkNode) -> None:
-        """A layer whose int32 sums other nodes read."""
+        """Write a layer whose int32 sums other nodes read."""
         op_type = _INTEGER_OPERATORS.get(node.op_type)
         if op_type is None or len(node.inputs) > len(("data", "weights")):
             help_ = "have AscendDequant read the sums of this layer, and nothing else"
@@ -278,7 +278,7 @@ class _ToQdq:
         return node.outputs[0] in self._scaled
 
     def _refuse(self, node: WorkNode) -> None:
-        """The forms of int16."""
+        """Refuse the forms of int16."""
         help_ = "quantize with int8 results; ONNX has no such sums of int16"
         raise no_form(node, "works on int16, which has no such form", help_)
 
@@ -289,7 +289,7 @@ class _ToQdq:
 
 
 def import_qdq_opset(graph: WorkGraph) -> None:
-    """Have a graph with DequantizeLinear import an opset that defines what it uses of it.
+    """Make a graph with DequantizeLinear import an opset that defines what it uses of it.
 
     Raises:
         AtcError: NO_QDQ_FORM where other nodes would mean another thing at that opset.

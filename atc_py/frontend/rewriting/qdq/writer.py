@@ -64,11 +64,11 @@ class Writer:
         dtype: DType,
         compute: Callable[[NDArray[Any]], NDArray[Any]],
     ) -> str:
-        """The name of a constant of the shape of `source`, worked out whenever it is read."""
+        """Return the name of a constant of the shape of `source`, computed whenever it is read."""
         return self.const(base, DeferredConst(dtype, source.shape, [source], compute, "codes"))
 
     def keep(self, node: WorkNode) -> None:
-        """A node as it is."""
+        """Keep a node as it is."""
         self.nodes.append(node)
 
     def op(
@@ -89,7 +89,7 @@ class Writer:
         with_own: bool = False,
         **attributes: Any,
     ) -> None:
-        """A new node in the place of `origin`.
+        """Write a new node in the place of `origin`.
 
         Args:
             origin: what it stands for; index, name and place are its.
