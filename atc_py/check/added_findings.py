@@ -22,7 +22,7 @@ __all__ = ["amended", "without_errors"]
 
 
 def amended(check: ModelCheck, view: SourceModel, further: Sequence[Finding]) -> ModelCheck:
-    """`check` of `view` with `further` findings, each once, and what they make of the nodes."""
+    """Return `check` of `view` with `further` findings, each once, and the nodes' new standing."""
     known = set(check.findings)
     new = [each for each in dict.fromkeys(further) if each not in known]
     if not new:

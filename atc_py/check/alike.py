@@ -47,7 +47,7 @@ _ARITHMETIC = frozenset(
 
 
 def likeness(view: SourceNode, *, weights: bool) -> Likeness:
-    """What nodes have in common whose inputs, outputs and attributes are the same.
+    """Return what nodes share whose inputs, outputs and attributes are the same.
 
     Names and places do not count, nor which inputs of the model are open. A long constant is like
     itself only.
@@ -69,7 +69,7 @@ def likeness(view: SourceNode, *, weights: bool) -> Likeness:
 
 
 def _tensor(tensor: SourceTensor | None) -> Likeness:
-    """What counts of a tensor; of a long constant of floats the type."""
+    """Return what counts of a tensor; of a long constant of floats the type."""
     if tensor is None:
         return None
     known = tensor.const
@@ -81,14 +81,14 @@ def _tensor(tensor: SourceTensor | None) -> Likeness:
 
 
 def _typed(tensor: SourceTensor | None) -> Likeness:
-    """What counts of a tensor whose floats are numbers to compute with: its type."""
+    """Return what counts of a tensor whose floats are numbers to compute with: its type."""
     if tensor is None or tensor.const is None or "float" not in tensor.element:
         return _tensor(tensor)
     return tensor.element, tensor.dims, None
 
 
 def _weighed(tensor: SourceTensor | None) -> Likeness:
-    """What counts of a tensor, the data of long constants with it."""
+    """Return what counts of a tensor, the data of long constants with it."""
     known = None if tensor is None else tensor.const
     if tensor is None or known is None or element_count(known.shape) <= _SHORT:
         return _tensor(tensor)
@@ -96,7 +96,7 @@ def _weighed(tensor: SourceTensor | None) -> Likeness:
 
 
 def _attribute(name: str, value: SourceAttr) -> Likeness:
-    """What counts of an attribute; 1 and 1.0 are two values."""
+    """Return what counts of an attribute; 1 and 1.0 are two values."""
     if isinstance(value, tuple):
         return name, tuple(map(type, value[:1])), value
     if isinstance(value, int | float | str):

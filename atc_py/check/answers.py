@@ -15,7 +15,7 @@ __all__ = ["HOLDS", "Answer", "State", "all_of", "fails", "unknown"]
 
 
 class State(Enum):
-    """What a predicate found."""
+    """Verdict of a predicate."""
 
     HOLDS = "holds"
     FAILS = "fails"
@@ -24,7 +24,7 @@ class State(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a predicate found, and the value that it saw.
+    """Verdict of a predicate, and the value that it saw.
 
     Attributes:
         state: whether the rule holds.
@@ -42,12 +42,12 @@ HOLDS = Answer(State.HOLDS, Words("", ""))
 
 
 def fails(observed: object, when: Words | None = None) -> Answer:
-    """The rule does not hold; `observed` is words or a value that reads the same everywhere."""
+    """Answer that the rule fails; `observed` is words or a value that reads the same everywhere."""
     return Answer(State.FAILS, _words(observed), when or Words("", ""))
 
 
 def unknown(observed: object) -> Answer:
-    """The rule cannot be decided; `observed` is what is known and what is open, `?x3x224x224`."""
+    """Answer that the rule is undecided; `observed` is what is known and open, `?x3x224x224`."""
     return Answer(State.UNKNOWN, _words(observed))
 
 

@@ -21,7 +21,7 @@ __all__ = ["BoundNode", "Conditions"]
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """What rules can depend on beside the node.
+    """Conditions that rules can depend on beside the node.
 
     Attributes:
         mode: the precision mode.
@@ -83,7 +83,7 @@ class BoundNode:
         )
 
     def tensors(self, name: str) -> Sequence[SourceTensor]:
-        """The tensors of operand `name`: none where it is absent, several where it is variadic."""
+        """Return the tensors of operand `name`: none if absent, several if it is variadic."""
         return self._tensors.get(name, ())
 
     def tensor(self, name: str) -> SourceTensor | None:
@@ -114,7 +114,7 @@ class BoundNode:
         return attribute in self.view.attributes
 
     def value(self, attribute: str) -> Any:
-        """The attribute's value, or its default at the node's opset; None where it has none.
+        """Return the attribute's value, or its default at the node's opset; None if none.
 
         Booleans are true and false though files carry them as integers; tensors and graphs are
         whatever stands for them.
@@ -146,7 +146,7 @@ class BoundNode:
 
 
 def _row_at(rows: Sequence[Operand], position: int, count: int) -> Operand | None:
-    """The row for the tensor at `position` of `count`; a variadic one takes what others leave."""
+    """Return the row for the tensor at `position` of `count`; a variadic one takes the rest."""
     variadic = next((at for at, row in enumerate(rows) if row.variadic), len(rows))
     if position < variadic or variadic == len(rows):
         return rows[position] if position < len(rows) else None

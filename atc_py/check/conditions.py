@@ -40,7 +40,7 @@ def _may_be_left_out(operand: str, node: BoundNode) -> bool:
 
 
 def ask(rule: Rule, predicate: Predicate, node: BoundNode) -> Answer:
-    """What the predicate answers, where the rule's conditions are met."""
+    """Return the predicate's answer, where the rule's conditions are met."""
     if rule.when is None:
         return predicate.test(rule, node)
     met = list(_conditions(rule.when, node))

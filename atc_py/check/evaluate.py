@@ -113,7 +113,7 @@ class _Checker:
         return Checked(check, tuple(placements))
 
     def _row(self, view: SourceNode, found: list[Finding]) -> NodeRow:
-        """What the findings make of one node; one that breaks ONNX's own rules is an error."""
+        """Return the row for one node; one that breaks ONNX's own rules is an error."""
         broken = view.index in self._faulty
         standing = Standing.ERROR if broken else worst(finding.standing for finding in found)
         kind = f"{view.domain or 'ai.onnx'}::{view.opset}::{view.op_type}"
@@ -180,7 +180,7 @@ class _Checker:
         return self._spec(view) is not None
 
     def _unlisted(self, node: BoundNode) -> Iterator[Finding]:
-        """What the node has and the specification has no row for."""
+        """Return what the node has and the specification has no row for."""
         schema = None if node.spec.custom else self._history.at(node.spec.op, node.written)
         for name, value in node.view.attributes.items():
             if name.startswith(INTERNAL_PREFIX) or node.has_attribute(name):
@@ -207,7 +207,7 @@ class _Checker:
         return self._rules[key]
 
     def _common_opsets(self) -> tuple[int, ...]:
-        """The opsets that every ONNX operator of the model lists; those that it lacks left out."""
+        """Return the opsets that every listed ONNX operator of the model has."""
         specs = {view.op_type: self._spec(view) for view in self._model.all_nodes}
         sets = [set(spec.opsets) for spec in specs.values() if spec and not spec.custom]
         return tuple(sorted(set.intersection(*sets))) if sets else ()

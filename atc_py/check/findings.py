@@ -31,7 +31,7 @@ __all__ = [
 
 
 class Standing(Enum):
-    """What a finding makes of a node, or all findings of a model; from worst to best."""
+    """Standing of a node, or of a model, by its findings; from worst to best."""
 
     ERROR = "error"
     UNKNOWN = "unknown"
@@ -113,7 +113,7 @@ class Finding:
 
     @property
     def fingerprint(self) -> str:
-        """What stays the same when the same fault is found again, even with another value."""
+        """Identity of the same fault when found again, even with another value."""
         place = self.place
         node = place.node_name or str(place.node)
         parts = (self.rule, self.standing.value, self.scope, node, place.op_type, place.field)
@@ -172,7 +172,7 @@ class NodeRow:
 
 @dataclass(frozen=True, slots=True)
 class ModelCheck:
-    """What was found in one model.
+    """Findings in one model.
 
     Attributes:
         path: the file, as the user gave it.
@@ -234,7 +234,7 @@ class ModelCheck:
 
 @dataclass(frozen=True, slots=True)
 class CheckReport:
-    """What was found in all models of one call.
+    """Findings in all models of one call.
 
     Attributes:
         models: in the order of the call.

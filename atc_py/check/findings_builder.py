@@ -105,7 +105,7 @@ class Conclusions:
         return self._of_opset(view, spec, UNSUPPORTED_OPSET, Standing.ERROR, refusal.reason, help_)
 
     def restated(self, view: SourceNode, spec: OpSpec, placement: Placement) -> Finding:
-        """An operator at a version that the list does not have, which means the same there."""
+        """Report an operator at an unlisted version that means the same as a listed one."""
         help_ = Words(
             f"nothing has to be done: the node is restated at opset {placement.opset}, where it "
             "means the same",
@@ -197,11 +197,11 @@ class Conclusions:
         )
 
     def _undecided_help(self, view: SourceNode) -> Words:
-        """What to do about a rule that cannot be decided."""
+        """Return advice on a rule that cannot be decided."""
         return open_help(view) if view.open_inputs else _RUN_TIME
 
     def _place(self, view: SourceNode, field: str | None = None) -> Place:
-        """Where the node stands."""
+        """Return the location of the node."""
         return Place(self._path, view.index, view.name, view.op_type, field)
 
 
@@ -211,13 +211,13 @@ def operator_label(view: SourceNode) -> str:
 
 
 def _allowed(predicate: Predicate, spec: OpSpec, rule: Rule) -> Words:
-    """What the rule demands, and whose demand it is where CANN departs from ONNX."""
+    """Return the rule's demand, and whose demand it is where CANN departs from ONNX."""
     text = filled(predicate.sentence, spec, rule)
     return text if rule.deviation is None else text + _FOR_CANN
 
 
 def _help(predicate: Predicate, spec: OpSpec, rule: Rule) -> Words:
-    """What to do about a rule that fails."""
+    """Return advice on a rule that fails."""
     if rule.level is Level.REWRITE and rule.rewrite is not None:
         done = REWRITES[rule.rewrite]
         return Words(
@@ -231,7 +231,7 @@ def _help(predicate: Predicate, spec: OpSpec, rule: Rule) -> Words:
 
 
 def _rule_name(spec: OpSpec, rule: Rule) -> str:
-    """What names the rule across versions of the file: `Conv/dim_in_range/W.H`."""
+    """Return the rule's name across versions of the file: `Conv/dim_in_range/W.H`."""
     arguments = rule.arguments
     subject = arguments.get("attribute") or arguments.get("tensor") or arguments.get("axes")
     dim = arguments.get("dim")

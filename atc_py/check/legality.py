@@ -40,7 +40,7 @@ _CHOICES: Mapping[PrecisionMode, Mapping[DType, tuple[DType, ...]]] = {
 
 
 def is_legal(dtype: DType, listed: Collection[DType], mode: PrecisionMode) -> bool:
-    """Whether a tensor of `dtype` can be given to an operator that takes the `listed` ones."""
+    """Return True if an operator that takes the `listed` dtypes can take a tensor of `dtype`."""
     return becomes(dtype, listed, mode) is not None
 
 

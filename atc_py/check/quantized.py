@@ -54,7 +54,7 @@ _QUANTIZED = {
 
 
 class QuantizedModel:
-    """What is to be said of quantization, node by node.
+    """Messages about quantization, node by node.
 
     Attributes:
         layers: the layers that constant folding has left.
@@ -70,7 +70,7 @@ class QuantizedModel:
             self._untold.setdefault((each.scope, each.index), []).append(each)
 
     def findings(self, view: SourceNode, *, listed: bool) -> list[Finding]:
-        """What is to be said at a node: once, at the first of those that a node of the file became.
+        """Return the findings at a node: once, at the first that a node of the file became.
 
         Args:
             view: the node.
@@ -84,7 +84,7 @@ class QuantizedModel:
         return [self._finding(each) for each in told]
 
     def _finding(self, node: QuantizedNode) -> Finding:
-        """What became of a node."""
+        """Return a finding on what became of a node."""
         code, standing, allowed, help_ = _QUANTIZED[node.outcome]
         return Finding(
             code=code,

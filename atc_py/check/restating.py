@@ -57,7 +57,7 @@ class Placement:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a node stands at no listed opset."""
+    """Reason why a node fits no listed opset."""
 
     reason: Words
 
@@ -66,7 +66,7 @@ _Changed: TypeAlias = "SourceNode | Words"
 
 
 def place_node(view: SourceNode, spec: OpSpec, history: SchemaHistory) -> Placement | Refusal:
-    """Where `view` stands among the opsets that `spec` lists."""
+    """Return the place of `view` among the opsets that `spec` lists."""
     if spec.custom or view.opset in spec.opsets:
         return Placement(view.opset, view, view)
     own = _definition(view, spec, history)
@@ -109,7 +109,7 @@ def _definition(view: SourceNode, spec: OpSpec, history: SchemaHistory) -> Opera
 def _listed(
     spec: OpSpec, opset: int, history: SchemaHistory
 ) -> Iterator[tuple[int, OperatorSchema]]:
-    """A listed opset for each listed version of the operator, those nearest to `opset` first."""
+    """Yield a listed opset for each listed version of the operator, nearest to `opset` first."""
     seen: set[int] = set()
     for each in sorted(spec.opsets, key=lambda listed: (abs(listed - opset), -listed)):
         schema = history.at(spec.op, each)
@@ -149,7 +149,7 @@ class _Restating:
         )
 
     def _attributes(self) -> dict[str, SourceAttr] | Words:
-        """The node's attributes that the listed version has, or that the specification judges."""
+        """Return the node's attributes that the listed version has or the specification judges."""
         kept: dict[str, SourceAttr] = {}
         for name, value in self._view.attributes.items():
             own, listed = self._own.attributes.get(name), self._listed.attributes.get(name)
@@ -168,12 +168,12 @@ class _Restating:
         return kept
 
     def _is_judged(self, name: str) -> bool:
-        """Whether the specification has a row for an attribute of opsets that are not listed."""
+        """Return True if the specification has a row for an attribute of unlisted opsets."""
         row = self._spec.attribute(name)
         return row is not None and self._spec.is_unlisted(row)
 
     def _inputs(self, attributes: dict[str, SourceAttr]) -> tuple[SourceTensor | None, ...] | Words:
-        """The inputs by the listed version's positions; constants may go into `attributes`."""
+        """Return the inputs by the listed version's positions; some go into `attributes`."""
         found: dict[int, SourceTensor] = {}
         for position, tensor in enumerate(self._view.inputs):
             if tensor is None:
@@ -199,7 +199,7 @@ class _Restating:
         return tuple(found.get(position) for position in range(count))
 
     def _admits(self, tensor: SourceTensor, target: int) -> bool:
-        """Whether the listed version takes the tensor's element type, or the list itself does."""
+        """Return True if the listed version, or the list itself, takes the element type."""
         formal = _formal_at(self._listed.inputs, target)
         if formal is None or not tensor.element or tensor.element in formal.elements:
             return True
@@ -208,7 +208,7 @@ class _Restating:
         return bool(listed and tensor.dtype in listed)
 
     def _position(self, formal: FormalParameter, position: int) -> int | None:
-        """Where the listed version takes the input: by its name, else by its old place."""
+        """Return the listed version's position of the input: by name, else the old one."""
         names = [each.name for each in self._listed.inputs]
         if formal.variadic:
             return position if _formal_at(self._listed.inputs, position) else None
@@ -221,7 +221,7 @@ class _Restating:
     def _missing(
         self, attributes: dict[str, SourceAttr], inputs: tuple[SourceTensor | None, ...]
     ) -> Words | None:
-        """What the listed version requires and the node does not have."""
+        """Return what the listed version requires and the node does not have."""
         for name, schema in self._listed.attributes.items():
             if schema.required and name not in attributes:
                 return self._required(f"attribute {name}", f"属性 {name}")
@@ -294,7 +294,7 @@ def _formal_at(formals: tuple[FormalParameter, ...], position: int) -> FormalPar
 
 
 def _as_attribute(tensor: SourceTensor, schema: AttributeSchema) -> SourceAttr | None:
-    """The data of a constant as the value of an attribute, or None where it has no such form."""
+    """Return the data of a constant as an attribute's value, or None where it has no such form."""
     if tensor.const is None or element_count(tensor.const.shape) > READ_LIMIT:
         return None
     data = tensor.const.numpy().reshape(-1)

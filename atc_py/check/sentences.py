@@ -35,7 +35,7 @@ def predicate_of(kind: type[Rule]) -> Predicate:
 
 
 def sentence(spec: OpSpec, rule: Rule) -> Words:
-    """What the rule demands, in words without a full stop."""
+    """Return the rule's demand, in words without a full stop."""
     return filled(predicate_of(type(rule)).sentence, spec, rule)
 
 

@@ -18,7 +18,7 @@ _OF_SHAPES = frozenset({"Shape", "Size"})
 
 
 def compiled_nodes(model: SourceModel) -> list[list[int]]:
-    """The nodes that are to be tried, alike ones together: positions among the model's own nodes.
+    """Return the positions of the model's own nodes to be tried, alike ones together.
 
     Nodes in branches are tried with their If. What depends on inputs whose shapes are open is tried
     where all its own extents are known and it has to do with data: what is worked out from shapes

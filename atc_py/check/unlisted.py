@@ -78,7 +78,7 @@ def _of_onnx(op_type: str, versions: Sequence[OperatorSchema], library: Library)
 
 
 def _body(body: Sequence[str], library: Library) -> Words | None:
-    """What the function says that defines an operator; None where ONNX gives none."""
+    """Return the text of the function that defines an operator; None where ONNX has none."""
     if not body:
         return None
     missing = [name for name in body if library.find(name) is None]

@@ -240,7 +240,7 @@ class Builder:
     # Refusals ---------------------------------------------------------------------------------
 
     def place(self, field: str | None = None) -> Place:
-        """Where the source node lies."""
+        """Return the location of the source node."""
         node = self.node
         return Place(self._work.file, node.index, node.name, node.op_type, field)
 

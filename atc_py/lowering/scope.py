@@ -29,7 +29,7 @@ class Scope:
         self._values: dict[SourceTensor, Value] = {}
 
     def find(self, source: SourceTensor) -> Value | None:
-        """What stands for `source` here; None where nothing does so far."""
+        """Return the stand-in for `source` here; None where there is none so far."""
         if source in self._values:
             return self._values[source]
         found = None if self._outer is None else self._outer.find(source)

@@ -164,13 +164,13 @@ def _soc(options: CompileOptions) -> Soc:
 
 
 def _controls(file: OnnxFile, view: SourceModel, options: CompileOptions) -> Controls:
-    """What the user wants of single nodes, each of which the model must have."""
+    """Return the user's wishes for single nodes, each of which the model must have."""
     names = ModelNames.of(view, file.node_outputs, file.outputs)
     return read_controls(options.precision, options.precision_mode, names)
 
 
 def _switches(options: CompileOptions) -> Switches:
-    """Which passes the user switched off, by name and in a fusion switch file."""
+    """Return the passes that the user switched off, by name and in a fusion switch file."""
     check_names(options.disabled_passes)
     if options.fusion_switch_file is None:
         return Switches()
@@ -179,7 +179,7 @@ def _switches(options: CompileOptions) -> Switches:
 
 @dataclass(frozen=True, slots=True)
 class _Passed:
-    """What the pass pipeline did.
+    """Result of the pass pipeline.
 
     Attributes:
         context: what passes knew and noted.
@@ -215,7 +215,7 @@ def _run_passes(
 def _pass_context(
     check: ModelCheck, soc: Soc, options: CompileOptions, controls: Controls
 ) -> PassContext:
-    """What passes may know."""
+    """Return what passes may know."""
     return PassContext(
         soc,
         options.precision_mode,
@@ -265,7 +265,7 @@ def _facts(
 
 
 def _fusions(passed: _Passed) -> tuple[FusionEffect, ...]:
-    """What each pass that may be switched off found and did."""
+    """Return what each pass that may be switched off found and did."""
     rows = {row.name: row for row in PIPELINE if row.optional}
     found = []
     for run in passed.runs:
@@ -289,7 +289,7 @@ def _counted(names: Iterator[str]) -> dict[str, int]:
 
 
 def _contents(kernels: KernelSet, facts: Facts) -> PackageContents:
-    """What goes into the offline model beside the graph."""
+    """Return what goes into the offline model beside the graph."""
     return PackageContents(
         producer=f"atc-py {__version__}",
         soc=facts.soc,

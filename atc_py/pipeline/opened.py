@@ -22,7 +22,7 @@ _HEAD = 1 << 16
 
 @contextmanager
 def opened_model(path: Path, **options: Any) -> Iterator[OfflineModel]:
-    """The offline model `path`; an ONNX model is compiled to one that goes away again.
+    """Open the offline model `path`; an ONNX model is compiled to a temporary one.
 
     Args:
         path: an offline model, or an ONNX model.

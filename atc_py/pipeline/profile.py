@@ -105,7 +105,7 @@ def _on(
 def _tried(
     path: Path, name: str, fit: Fit | None, options: dict[str, Any], *, named: bool
 ) -> SocProfile:
-    """As `_on`; what keeps the model from compiling for this SoC is part of the answer."""
+    """Try like `_on`; what keeps the model from compiling for this SoC is part of the answer."""
     try:
         return _on(path, name, fit, options, named=named)
     except AtcError as error:

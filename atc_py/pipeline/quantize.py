@@ -61,4 +61,4 @@ def rewrite_quantized(
 
 
 def _nobody(_stage: str) -> None:
-    """Nobody wants to hear."""
+    """Ignore all progress."""

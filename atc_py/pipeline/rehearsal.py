@@ -72,7 +72,7 @@ class _Draft:
 
 
 def _translated(found: Diagnostic, description: OmModel, model: str) -> Diagnostic:
-    """What the device says of a target node, said of its source node."""
+    """Return the device's finding on a target node, restated for its source node."""
     place = found.place
     if place is None or place.node is None:
         return BAD_NODE.diagnostic(found.message, place=Place(model), help=_HELP)

@@ -123,7 +123,7 @@ def _batch_mat_mul(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]
 
 
 def _affine_grid(inputs: Inputs, _attributes: Attributes) -> tuple[Result, ...]:
-    """One position for each pixel of the extents asked for, of as many numbers as they are."""
+    """Return one position for each pixel of the requested dims, with a number for each dim."""
     theta, sizes = _input(inputs, 0), _input(inputs, 1)
     extents = _grid_extents(theta, sizes)
     rank = len(extents)

@@ -13,7 +13,7 @@ __all__ = ["Outcome", "QuantizedNode"]
 
 
 class Outcome(Enum):
-    """What became of a node of a quantized model."""
+    """Fate of a node of a quantized model."""
 
     INTEGER = "integer"
     """A layer that runs on int8."""

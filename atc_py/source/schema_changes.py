@@ -51,7 +51,7 @@ class Change:
 
 
 def changes(before: OperatorSchema, after: OperatorSchema) -> tuple[Change, ...]:
-    """What is different in `after`; operands first, then dtypes, then attributes."""
+    """Return the changes in `after`; operands first, then dtypes, then attributes."""
     inputs = _Matched(_INPUT, "input", before.inputs, after.inputs)
     outputs = _Matched(_OUTPUT, "output", before.outputs, after.outputs)
     found = [*_ending(before, after)]
@@ -66,7 +66,7 @@ def changes(before: OperatorSchema, after: OperatorSchema) -> tuple[Change, ...]
 
 
 def _elements_text(elements: Iterable[str], limit: int | None = None) -> Words:
-    """Element types in atc-py's order, ONNX's others behind; counted where they are too many."""
+    """Return element types in atc-py's order, ONNX's others after; counted if too many."""
     names = sorted(elements, key=lambda name: (_ORDER.get(name, len(_ORDER)), name))
     if limit is not None and len(names) > limit:
         return Words(f"{len(names)} dtypes", f"{len(names)} 种类型")
@@ -177,7 +177,7 @@ def _ending(before: OperatorSchema, after: OperatorSchema) -> Iterator[Change]:
 
 
 def _turned(before: OperatorSchema, after: OperatorSchema) -> Iterator[Change]:
-    """Attributes that became inputs, and the other way round; the case of a name may change."""
+    """Yield attributes that became inputs, and the reverse; the case of a name may change."""
     for name, row in _moved(before, after):
         new = "" if name == row.name else f" {row.name}"
         words = Words(f"attribute {name} became input{new}", f"属性 {name} 变为输入{new}")

@@ -246,7 +246,7 @@ def _in_range(rule: AttrInRange | AttrEachInRange, node: BoundNode) -> Answer:
 
 
 def _each(node: BoundNode, name: str, keeps: Callable[[Any], bool]) -> Answer:
-    """Whether an attribute, or each element of a list, is of the right type and keeps a rule.
+    """Return True if an attribute, or each element of a list, has the right type and is valid.
 
     An empty list has nothing that could keep it: none of these attributes means anything then.
     """

@@ -199,7 +199,7 @@ def axis_is(rule: AxisIs, node: BoundNode) -> Answer:
 
 
 def _stands_at(wanted: int, name: str, tensor: SourceTensor, axes: _Axes) -> Answer:
-    """Whether nothing but extents of 1 would be passed on the way from each axis to `wanted`.
+    """Return True if only dims of 1 would be passed on the way from each axis to `wanted`.
 
     An axis that the tensor does not have is another rule's affair.
     """
@@ -271,7 +271,7 @@ def _each(
     axes: _Axes | Answer,
     ask: Callable[[str, SourceTensor, _Axes], Answer],
 ) -> Answer:
-    """One answer for all tensors of operand `name`, or why there are no axes to ask about."""
+    """Return one answer for all tensors of operand `name`, or why there are no axes."""
     if isinstance(axes, Answer):
         return axes
     return all_of(ask(name, tensor, axes) for tensor in node.tensors(name))

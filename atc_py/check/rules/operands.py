@@ -139,7 +139,7 @@ def _updates(
     wanted: int | None,
     indices: Words,
 ) -> Answer:
-    """The answer for updates: `wanted`, or a rank within `bounds` where the last extent is open."""
+    """Return the answer for updates: `wanted`, or a rank in `bounds` if the last dim is open."""
     rank = rank_of(tensor)
     if rank is None:
         return unknown(described(rule.tensor, tensor))

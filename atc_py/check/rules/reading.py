@@ -43,7 +43,7 @@ _CEILING = 2**64
 
 
 def attribute(node: BoundNode, name: str) -> Any:
-    """The attribute's value or default; None where it has none or cannot stand on the node."""
+    """Return the attribute's value or default; None if it has none or cannot be on the node."""
     return node.value(name) if node.has_attribute(name) else None
 
 
@@ -92,7 +92,7 @@ def rank_of(tensor: SourceTensor) -> int | None:
 
 
 def extents(node: BoundNode, name: str, dim: str) -> Iterator[tuple[SourceTensor, int | None]]:
-    """Each tensor of the operand with its extent on dimension `dim`, None where that is open.
+    """Yield each tensor of the operand with its dim `dim`, None where that is open.
 
     A tensor of another rank than the layout's has no such dimension and is left out: the rule on
     its rank says that.
@@ -107,7 +107,7 @@ def extents(node: BoundNode, name: str, dim: str) -> Iterator[tuple[SourceTensor
 
 
 def count_of(dims: Sequence[int | None] | None) -> int | None:
-    """The number of elements, at most 2**64; None where an extent is open that it depends on."""
+    """Return the number of elements, at most 2**64; None if it depends on an open dim."""
     if dims is None:
         return None
     if 0 in dims:
@@ -124,7 +124,7 @@ def count_of(dims: Sequence[int | None] | None) -> int | None:
 
 
 def is_known(tensor: SourceTensor) -> bool:
-    """Whether its values are known when the model is compiled; those of an empty tensor are."""
+    """Return True if its values are known at compile time; those of an empty tensor are."""
     return tensor.const is not None or 0 in (tensor.dims or ())
 
 

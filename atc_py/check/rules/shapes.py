@@ -150,7 +150,7 @@ def element_count_in_range(rule: ElementCountInRange, node: BoundNode) -> Answer
 
 
 def _count_in_range(rule: ElementCountInRange, tensor: SourceTensor) -> Answer:
-    """The answer for one tensor; open extents make its count 0 or at least what is known of it."""
+    """Return the answer for one tensor; open dims make its count 0 or at least the known part."""
     least, most = rule.range
     dims = dims_of(tensor)
     count = count_of(dims)
@@ -232,7 +232,7 @@ def shapes_equal(rule: ShapesEqual, node: BoundNode) -> Answer:
 
 
 def _shapes_agree(rule: ShapesEqual, one: SourceTensor, two: SourceTensor) -> Answer:
-    """Whether two tensors have one shape; known extents that differ decide, whatever is open."""
+    """Return True if two tensors have one shape; known dims that differ decide."""
     first, second = dims_of(one), dims_of(two)
     seen = COMMA.join([described(rule.tensor, one), described(rule.other, two)])
     if first is not None and second is not None:

@@ -132,17 +132,17 @@ def known_values_exclude(rule: KnownValuesExclude, node: BoundNode) -> Answer:
 
 
 def _at_least(least: Number) -> _Keeps:
-    """Which values are at least that; NaN is not."""
+    """Return which values are at least that; NaN is not."""
     return lambda data, _: data >= least
 
 
 def _equal_to(value: Number) -> _Keeps:
-    """Which values are that, as far as their own dtype can say it: 0.1 in float16 is 0.09997559."""
+    """Return which values equal that in their own dtype: 0.1 in float16 is 0.09997559."""
     return lambda data, kind: data == (float(kind(value)) if data.dtype.kind == "f" else value)
 
 
 def _other_than(value: Number) -> _Keeps:
-    """Which values are another one."""
+    """Return which values differ from that."""
     return lambda data, _: data != value
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class _Steps(NamedTuple):
-    """How windows lie on the axes that they slide along, one number each."""
+    """Parameters of windows on the axes that they slide along, one number each."""
 
     strides: tuple[int, ...]
     dilations: tuple[int, ...]
@@ -88,7 +88,7 @@ def _compared(wanted: tuple[int, ...], full: list[int | None], seen: Words) -> A
 
 
 def _rank_fits(node: BoundNode, name: str, shape: tuple[int | None, ...]) -> bool:
-    """Whether a shape has the rank of its operand; where it has not, another rule says that."""
+    """Return True if a shape has the rank of its operand; if not, another rule says that."""
     row = node.operand(name)
     return row.rank is None or row.rank == len(shape)
 
@@ -96,7 +96,7 @@ def _rank_fits(node: BoundNode, name: str, shape: tuple[int | None, ...]) -> boo
 def _full(
     extents: tuple[int | None, ...], windows: tuple[int | None, ...], steps: _Steps
 ) -> list[int | None]:
-    """What all windows cover together on each axis; None where an extent is open.
+    """Return what all windows cover together on each axis; None where a dim is open.
 
     Formula: (extent - 1) * stride + (window - 1) * dilation + 1 + output_padding, which ONNX's
     ConvTranspose has as the output shape without pads.

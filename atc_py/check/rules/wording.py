@@ -74,7 +74,7 @@ def quoted(text: str) -> str:
 
 
 def at_fault(items: Sequence[Any], index: int) -> str:
-    """A list, of which the element at `index` is at fault; of a long one only that element."""
+    """Return a list whose element at `index` is at fault; of a long one only that element."""
     if len(items) <= _ELEMENTS:
         return shown(tuple(items))
     return f"[{index}] = {shown(items[index])}"
@@ -96,7 +96,7 @@ def array_at_fault(data: npt.NDArray[Any], index: int = 0) -> str:
 
 
 def noted(value: object, en: str, zh: str | None = None) -> Words:
-    """A value with a note behind it in brackets; `zh` where the note is not the same there."""
+    """Return a value with a note after it in brackets; `zh` where the note differs there."""
     return Words(f"{value} ({en})", f"{value}（{zh or en}）")
 
 
@@ -111,7 +111,7 @@ def shape_text(tensor: SourceTensor) -> str:
 
 
 def described(name: str, tensor: SourceTensor) -> Words:
-    """What is known of the shape of the operand `name`."""
+    """Return what is known of the shape of the operand `name`."""
     dims = dims_of(tensor)
     if dims is None:
         return Words(f"the rank of {name} is not known", f"{name} 的秩未知")
@@ -135,7 +135,7 @@ def _integer(value: int) -> str:
 
 
 def _float(value: float) -> str:
-    """The shortest decimal that float32 rounds to the value; files carry 0.2 as 0.200000003."""
+    """Return the shortest decimal that float32 rounds to the value: 0.2 for 0.200000003."""
     texts = (f"{value:.{digits}g}" for digits in (7, 8))
     text = next((t for t in texts if math.isclose(float(t), value, rel_tol=_ROUNDING)), repr(value))
     return f"{text}.0" if text.lstrip("-").isdigit() else text

@@ -78,7 +78,7 @@ _SINCE = {
 
 
 def can_evaluate(node: WorkNode) -> bool:
-    """Return True if `node`'s result depends on its inputs alone and the reference gets it right."""
+    """Return True if `node` is a function of its inputs that the reference gets right."""
     if node.domain or node.op_type in _NEVER or node.captured:
         return False
     schema = node.schema if node.opset >= _OLDEST_OPSET else None

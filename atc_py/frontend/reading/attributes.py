@@ -51,7 +51,7 @@ def read_attributes(node: WorkNode, tensors: TensorReader, sink: Sink) -> dict[s
 
 
 def seen_attributes(node: WorkNode, tensors: TensorReader) -> dict[str, SourceAttr]:
-    """Return the attributes that the file sets on `node`; those without plain form are `<graph>` etc.
+    """Return the attributes that the file sets on `node`; graphs become `<graph>` and so on.
 
     Never fails: what is wrong with an attribute is told by other checks, or shows in its value.
     """
@@ -76,7 +76,7 @@ def numeric_attributes(node: WorkNode) -> dict[str, SourceAttr]:
 
 
 def simple_attributes(node: WorkNode) -> dict[str, SourceAttr]:
-    """Return the attributes that are numbers, text or lists of these; bytes that are no text are left out."""
+    """Return the attributes that are numbers, text or lists of these; other bytes are left out."""
     found: dict[str, SourceAttr] = {}
     for attribute in node.proto.attribute:
         if attribute.type in _SIMPLE:

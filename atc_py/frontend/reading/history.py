@@ -135,7 +135,7 @@ def _default(row: Any) -> Default | None:
 
 
 def _body(definition: Any) -> tuple[str, ...]:
-    """Return operators of the function that defines an operator, each once; none if there is none."""
+    """Return operators of the function that defines an operator, each once, or none."""
     if definition.has_function:
         nodes = definition.function_body.node
     elif definition.has_context_dependent_function:

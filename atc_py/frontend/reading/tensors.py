@@ -96,7 +96,7 @@ def dtype_of_element(number: int) -> DType | None:
 
 
 def element_of_dtype(dtype: DType) -> int:
-    """Return oNNX's number of `dtype`."""
+    """Return ONNX's number of `dtype`."""
     return _NUMBERS[dtype]
 
 
@@ -265,7 +265,7 @@ def _file_bytes(dtype: DType, shape: Shape) -> int:
 
 
 def _mapped(file: MappedFile, start: int, dtype: DType, shape: Shape) -> ConstData:
-    """Return the constant whose data is in `file` from `start` on; int4 are unpacked into memory."""
+    """Return the constant whose data is in `file` from `start` on; int4 are unpacked to memory."""
     if dtype is not DType.INT4:
         return MappedConst(file, start, dtype, shape)
     packed = MappedConst(file, start, DType.UINT8, (_file_bytes(dtype, shape),))

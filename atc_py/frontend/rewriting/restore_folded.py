@@ -102,7 +102,7 @@ class _Unfolding:
             self.emit(node)
 
     def _chain(self, name: str) -> list[WorkNode] | None:
-        """Return nodes of the file that make a constant, producers first; None if one cannot stay."""
+        """Return nodes of the file that make a constant, producers first; None if one cannot."""
         if name not in self.producers or name in self.initializers:
             return None
         found: dict[WorkNode, None] = {}

@@ -188,7 +188,7 @@ def _infer_one_by_one(graph: WorkGraph) -> list[Diagnostic]:
 
 
 def _independent_corrections(graph: WorkGraph, odd: Collection[WorkNode]) -> dict[str, ValueType]:
-    """Return the right types where inference got them wrong, of nodes not after another such node."""
+    """Return the right types where inference got them wrong, of nodes not after another one."""
     wrong: dict[str, ValueType] = {}
     behind: set[str] = set()
     for node in graph.nodes:

@@ -68,7 +68,7 @@ def as_casts(node: WorkNode) -> list[NodeProto]:
 
 
 def _elements(node: WorkNode) -> tuple[int, ...]:
-    """Return oNNX's numbers of the outputs' element types; empty where an attribute is odd."""
+    """Return ONNX's numbers of the outputs' element types; empty where an attribute is odd."""
     if node.op_type in _FIXED:
         return _FIXED[node.op_type]
     if node.op_type == "AscendQuant":

@@ -141,7 +141,7 @@ def _may_be_wrong(graph: WorkGraph, node: WorkNode) -> bool:
 
 
 def _attributes(node: WorkNode) -> dict[str, Any]:
-    """Return the node's attributes as Python values; those without type or by reference have none."""
+    """Return the node's attributes as Python values; those by reference have none."""
     return {
         each.name: helper.get_attribute_value(each)
         for each in node.proto.attribute

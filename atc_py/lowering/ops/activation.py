@@ -25,7 +25,7 @@ _SELU_ALPHA, _SELU_GAMMA = 1.6732631921768188, 1.0507010221481323
 
 @lowering("Selu")
 def lower_selu(b: Builder) -> Sequence[Value]:
-    """Return selu -> Selu, or Elu with alpha and scale where they are not the usual ones."""
+    """Lower Selu to Selu, or Elu with alpha and scale where they are not the usual ones."""
     alpha = get_float(b, "alpha", _SELU_ALPHA)
     gamma = get_float(b, "gamma", _SELU_GAMMA)
     if (alpha, gamma) == (_SELU_ALPHA, _SELU_GAMMA):
@@ -36,7 +36,7 @@ def lower_selu(b: Builder) -> Sequence[Value]:
 @lowering("Softplus")
 @performs("align-ranks")
 def lower_softplus(b: Builder) -> Sequence[Value]:
-    """Softplus -> Softplus of a vector; other ranks are flattened and get their shape back."""
+    """Lower Softplus to Softplus of a vector; other ranks are flattened and get their shape back."""
     x, result = b.input(0), b.output_type()
     if result.rank == 1:
         return [b.op("Softplus", [x], result)]
@@ -46,7 +46,7 @@ def lower_softplus(b: Builder) -> Sequence[Value]:
 
 @lowering("ThresholdedRelu")
 def lower_thresholded_relu(b: Builder) -> Sequence[Value]:
-    """Return ThresholdedRelu -> SelectV2 by Threshold.
+    """Lower ThresholdedRelu to SelectV2 by Threshold.
 
     CANN multiplies by what Threshold gives, which makes NaN of -infinity; ONNX has 0 there.
     """
@@ -60,7 +60,7 @@ def lower_thresholded_relu(b: Builder) -> Sequence[Value]:
 @lowering("PRelu")
 @performs("align-ranks")
 def lower_prelu(b: Builder) -> Sequence[Value]:
-    """Return pRelu -> PRelu with a vector of slopes, where they differ by channel if at all.
+    """Lower PRelu to PRelu with a vector of slopes, where they differ by channel if at all.
 
     Slopes that vary along other axes, or along axes that only the run knows, have no counterpart: x
     is chosen where it is not negative, slope * x elsewhere.

@@ -24,7 +24,7 @@ _BRANCHES = ("else_branch", "then_branch")
 
 @lowering("If")
 def lower_if(b: Builder) -> Sequence[Value]:
-    """If -> the nodes of both branches, a Switch for what enters them, a Merge for each result.
+    """Lower If to the nodes of both branches, a Switch for what enters them, a Merge for each result.
 
     A node whose input is dead does not run, so the branch that is not taken costs nothing. What a
     branch computes from constants alone, or hands out as a constant, passes a Switch at its end.
@@ -66,7 +66,7 @@ class _Switches:
 
 
 def _lower_branch(b: Builder, branch: SourceBranch, switches: _Switches, side: int) -> list[Value]:
-    """What a branch hands out, alive only where it is taken."""
+    """Return the results of a branch, alive only where it is taken."""
     scope = Scope(b.scope, lambda value: switches.side(value, side))
     b.lower_nodes(branch.nodes, scope)
     inner = b.with_scope(scope)

@@ -33,7 +33,7 @@ _COUNT = 3
 
 @lowering("AdaptiveMaxPool2D")
 def lower_adaptive_max_pool(b: Builder) -> Sequence[Value]:
-    """Return AdaptiveMaxPool2D -> AdaptiveMaxPool2d."""
+    """Lower AdaptiveMaxPool2D to AdaptiveMaxPool2d."""
     outputs = list(zip(("y", "argmax"), _results(b), strict=True))
     size = get_ints(b, "output_size", (), 2)
     return b.ops("AdaptiveMaxPool2d", [b.input(0)], outputs, {"output_size": size})
@@ -41,14 +41,14 @@ def lower_adaptive_max_pool(b: Builder) -> Sequence[Value]:
 
 @lowering("Addcmul")
 def lower_addcmul(b: Builder) -> Sequence[Value]:
-    """Return addcmul -> Addcmul."""
+    """Lower Addcmul to Addcmul."""
     (result,) = _results(b)
     return [b.op("Addcmul", [b.input(position) for position in range(4)], result)]
 
 
 @lowering("BatchMatMul")
 def lower_batch_mat_mul(b: Builder) -> Sequence[Value]:
-    """Return BatchMatMul -> BatchMatMul, its attributes obeyed."""
+    """Lower BatchMatMul to BatchMatMul, its attributes obeyed."""
     (result,) = _results(b)
     turned = get_int(b, "adj_x1", 0) != 0, get_int(b, "adj_x2", 0) != 0
     return [_product(b, (b.input(0), b.input(1)), result, turned)]
@@ -56,7 +56,7 @@ def lower_batch_mat_mul(b: Builder) -> Sequence[Value]:
 
 @lowering("AffineGrid")
 def lower_affine_grid(b: Builder) -> Sequence[Value]:
-    """Return AffineGrid -> a constant grid times theta turned, as CANN's own pass does.
+    """Lower AffineGrid to a constant grid times theta turned, as CANN's own pass does.
 
     The grid has the positions (x, y, 1) or (x, y, z, 1) of all pixels, x fastest; each row of
     theta gives one coordinate.
@@ -73,7 +73,7 @@ def lower_affine_grid(b: Builder) -> Sequence[Value]:
 
 @lowering("BatchMultiClassNMS")
 def lower_batch_multi_class_nms(b: Builder) -> Sequence[Value]:
-    """BatchMultiClassNMS -> BatchMultiClassNonMaxSuppression, its count cast as the list has it."""
+    """Lower BatchMultiClassNMS to BatchMultiClassNonMaxSuppression, its count cast as the list has it."""
     *results, count_type = _results(b)
     attributes: dict[str, AttrValue] = {
         "score_threshold": get_float(b, "score_threshold", 0.0),
@@ -93,7 +93,7 @@ def lower_batch_multi_class_nms(b: Builder) -> Sequence[Value]:
 
 @lowering("EmbeddingBag")
 def lower_embedding_bag(b: Builder) -> Sequence[Value]:
-    """EmbeddingBag -> EmbeddingBag; a matrix of indices has a bag in each row, a list offsets."""
+    """Lower EmbeddingBag to EmbeddingBag; a matrix of indices has a bag in each row, a list offsets."""
     (result,) = _results(b)
     inputs = [b.input(0), b.input(1), b.optional_input(2), b.optional_input(3)]
     attributes: dict[str, AttrValue] = {
@@ -105,7 +105,7 @@ def lower_embedding_bag(b: Builder) -> Sequence[Value]:
 
 @lowering("RoiExtractor")
 def lower_roi_extractor(b: Builder) -> Sequence[Value]:
-    """Return RoiExtractor -> RoiExtractor, the regions in front of the maps."""
+    """Lower RoiExtractor to RoiExtractor, the regions in front of the maps."""
     (result,) = _results(b)
     *maps, rois = (b.input(position) for position in range(len(b.node.inputs)))
     scales = cast("tuple[float, ...]", b.node.attributes.get("spatial_scale", ROI_SCALES))

@@ -33,7 +33,7 @@ def lower_sum(b: Builder) -> Sequence[Value]:
 
 @lowering("Mean")
 def lower_mean(b: Builder) -> Sequence[Value]:
-    """Return mean -> the nodes of a Sum, and Muls by one divided by the number of inputs."""
+    """Lower Mean to the nodes of a Sum, and Muls by one divided by the number of inputs."""
     count = len(b.node.inputs)
     if count == 1:
         return [b.input(0)]
@@ -43,19 +43,19 @@ def lower_mean(b: Builder) -> Sequence[Value]:
 
 @lowering("Max")
 def lower_max(b: Builder) -> Sequence[Value]:
-    """Return max -> a chain of Maximum; one input alone is handed on."""
+    """Lower Max to a chain of Maximum; one input alone is handed on."""
     return [_chain(b, "Maximum", None)]
 
 
 @lowering("Min")
 def lower_min(b: Builder) -> Sequence[Value]:
-    """Return min -> a chain of Minimum; one input alone is handed on."""
+    """Lower Min to a chain of Minimum; one input alone is handed on."""
     return [_chain(b, "Minimum", None)]
 
 
 @lowering("Mod")
 def lower_mod(b: Builder) -> Sequence[Value]:
-    """Return mod -> Mod, of the dividend's sign, with fmod; FloorMod, of the divisor's, without."""
+    """Lower Mod to Mod, of the dividend's sign, with fmod; FloorMod, of the divisor's, without."""
     result = b.output_type()
     fmod = get_int(b, "fmod", 0)
     if fmod == 0 and result.dtype.is_float:
@@ -66,7 +66,7 @@ def lower_mod(b: Builder) -> Sequence[Value]:
 @lowering("Sub")
 @performs("broadcast-operands")
 def lower_sub(b: Builder) -> Sequence[Value]:
-    """Sub -> Sub of two tensors of the result's shape; ExpandD gives it to one that lacks it.
+    """Lower Sub to Sub of two tensors of the result's shape; ExpandD gives it to one that lacks it.
 
     Where only the run knows the shape, Sub broadcasts them.
     """

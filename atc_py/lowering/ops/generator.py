@@ -21,7 +21,7 @@ __all__: list[str] = []
 
 @lowering("RandomUniform")
 def lower_random_uniform(b: Builder) -> Sequence[Value]:
-    """Return RandomUniform -> RandomUniform from 0 to 1, times (high - low), plus low.
+    """Lower RandomUniform to RandomUniform from 0 to 1, times (high - low), plus low.
 
     The device draws float32 and float64; float16 is rounded from float32 at the end.
     """
@@ -46,7 +46,7 @@ def lower_random_uniform(b: Builder) -> Sequence[Value]:
 
 @lowering("Multinomial")
 def lower_multinomial(b: Builder) -> Sequence[Value]:
-    """Return multinomial -> Multinomial with the number of samples as constant."""
+    """Lower Multinomial to Multinomial with the number of samples as constant."""
     import numpy as np
 
     result, count = b.output_type(), get_int(b, "sample_size", 1)

@@ -37,7 +37,7 @@ def lower_gather(b: Builder) -> Sequence[Value]:
 
 @lowering("GatherElements")
 def lower_gather_elements(b: Builder) -> Sequence[Value]:
-    """Return GatherElements -> GatherElements."""
+    """Lower GatherElements to GatherElements."""
     shape = b.source(0).required_dims
     axis = axis_of(b, get_int(b, "axis", 0), len(shape))
     inputs = [b.input(0), _from_front(b, (shape[axis],))]
@@ -46,7 +46,7 @@ def lower_gather_elements(b: Builder) -> Sequence[Value]:
 
 @lowering("GatherND")
 def lower_gather_nd(b: Builder) -> Sequence[Value]:
-    """Return GatherND -> GatherNd; constant negative indices are counted from the front."""
+    """Lower GatherND to GatherNd; constant negative indices are counted from the front."""
     batch = get_int(b, "batch_dims", 0)
     indices = _from_front(b, _reached(b, batch))
     attributes = {"batch_dims": batch, "negative_index_support": _may_be_negative(b, indices)}
@@ -55,7 +55,7 @@ def lower_gather_nd(b: Builder) -> Sequence[Value]:
 
 @lowering("ScatterND")
 def lower_scatter_nd(b: Builder) -> Sequence[Value]:
-    """Return ScatterND -> TensorScatterUpdate."""
+    """Lower ScatterND to TensorScatterUpdate."""
     indices = _from_front(b, _reached(b, 0))
     inputs = [b.input(0), indices, b.input(2)]
     return [b.op("TensorScatterUpdate", inputs, b.output_type())]
@@ -64,7 +64,7 @@ def lower_scatter_nd(b: Builder) -> Sequence[Value]:
 @lowering("OneHot")
 @performs("count-from-front")
 def lower_one_hot(b: Builder) -> Sequence[Value]:
-    """OneHot -> OneHotD with depth from the result's shape; values are cut into off and on.
+    """Lower OneHot to OneHotD with depth from the result's shape; values are cut into off and on.
 
     OneHot where only the run knows the depth.
     """
@@ -86,13 +86,13 @@ def lower_one_hot(b: Builder) -> Sequence[Value]:
 
 @lowering("NonZero")
 def lower_non_zero(b: Builder) -> Sequence[Value]:
-    """Return NonZero -> NonZero, which gives ONNX's layout when it transposes."""
+    """Lower NonZero to NonZero, which gives ONNX's layout when it transposes."""
     return [b.op("NonZero", [b.input(0)], b.output_type(), {"transpose": True})]
 
 
 @lowering("ReverseSequence")
 def lower_reverse_sequence(b: Builder) -> Sequence[Value]:
-    """ReverseSequence -> ReverseSequence with ONNX's default axes, which are not the target's."""
+    """Lower ReverseSequence to ReverseSequence with ONNX's default axes, which are not the target's."""
     rank = b.source(0).rank
     batch = axis_of(b, get_int(b, "batch_axis", 1), rank, "attribute batch_axis")
     time = axis_of(b, get_int(b, "time_axis", 0), rank, "attribute time_axis")

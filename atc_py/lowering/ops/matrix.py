@@ -28,7 +28,7 @@ _MATRIX = 2
 @lowering("Gemm")
 @performs("add-bias")
 def lower_gemm(b: Builder) -> Sequence[Value]:
-    """Gemm -> MatMulV2; alpha goes into an operand, beta into C; a C that is no row becomes Add.
+    """Lower Gemm to MatMulV2; alpha goes into an operand, beta into C; a C that is no row becomes Add.
 
     Y = alpha * A' * B' + beta * C, A' and B' transposed as transA and transB say. An alpha that
     makes a product smaller is taken up by an operand, so that nothing overflows on the way; one
@@ -55,7 +55,7 @@ def lower_gemm(b: Builder) -> Sequence[Value]:
 
 @lowering("MatMul")
 def lower_matmul(b: Builder) -> Sequence[Value]:
-    """Return MatMul -> MatMulV2, or BatchMatMulV2 where both are stacks of matrices.
+    """Lower MatMul to MatMulV2, or BatchMatMulV2 where both are stacks of matrices.
 
     A vector on the left is a row, one on the right a column; their axes go from the result. A
     stack times a single matrix is one product: the rows of all its matrices are those of one.

@@ -43,7 +43,7 @@ _AXES = 2
 
 @lowering("Conv")
 def lower_conv(b: Builder) -> Sequence[Value]:
-    """Conv -> Conv2D; every padding form becomes explicit pads, groups stay for a later pass."""
+    """Lower Conv to Conv2D; every padding form becomes explicit pads, groups stay for a later pass."""
     x, w = b.source(0), b.source(1)
     _need_rank_4(b, x, "X")
     _need_rank_4(b, w, "W")
@@ -65,7 +65,7 @@ def lower_conv(b: Builder) -> Sequence[Value]:
 
 @lowering("ConvTranspose")
 def lower_conv_transpose(b: Builder) -> Sequence[Value]:
-    """ConvTranspose -> Conv2DTransposeD with the output size and explicit pads worked out.
+    """Lower ConvTranspose to Conv2DTransposeD with the output size and explicit pads worked out.
 
     In the size -1 stands for an extent that only the run knows.
     """
@@ -97,7 +97,7 @@ def lower_conv_transpose(b: Builder) -> Sequence[Value]:
 
 @lowering("MaxPool")
 def lower_max_pool(b: Builder) -> Sequence[Value]:
-    """Return MaxPool -> MaxPoolV3; the Indices output has no counterpart."""
+    """Lower MaxPool to MaxPoolV3; the Indices output has no counterpart."""
     if b.wants_output(1):
         raise b.unsupported(
             "output Indices is not available on the device",
@@ -113,7 +113,7 @@ def lower_max_pool(b: Builder) -> Sequence[Value]:
 @lowering("AveragePool")
 @performs("exclude-padding")
 def lower_average_pool(b: Builder) -> Sequence[Value]:
-    """Return AveragePool -> AvgPoolV2; count_include_pad becomes its opposite, `exclusive`."""
+    """Lower AveragePool to AvgPoolV2; count_include_pad becomes its opposite, `exclusive`."""
     windows = _pool_windows(b)
     if any(window.dilation != 1 for window in windows):
         raise b.unsupported(
@@ -129,7 +129,7 @@ def lower_average_pool(b: Builder) -> Sequence[Value]:
 @lowering("GlobalAveragePool")
 @performs("align-ranks")
 def lower_global_average_pool(b: Builder) -> Sequence[Value]:
-    """Return GlobalAveragePool -> ReduceMeanD over the spatial axes, as CANN's own pass does."""
+    """Lower GlobalAveragePool to ReduceMeanD over the spatial axes, as CANN's own pass does."""
     axes = tuple(range(2, b.source(0).rank))
     attributes: dict[str, AttrValue] = {"axes": axes, "keep_dims": True}
     return [b.op("ReduceMeanD", [b.input(0)], b.output_type(), attributes)]
@@ -141,7 +141,7 @@ def lower_global_average_pool(b: Builder) -> Sequence[Value]:
 @lowering("BatchNormalization")
 @performs("drop-training-only")
 def lower_batch_normalization(b: Builder) -> Sequence[Value]:
-    """Return BatchNormalization -> BatchNorm with given statistics; training forms are refused."""
+    """Lower BatchNormalization to BatchNorm with given statistics; training forms are refused."""
     training = get_int(b, "training_mode", 0) != 0
     if training or any(b.wants_output(position) for position in range(1, 5)):
         raise b.unsupported(
@@ -165,7 +165,7 @@ def lower_batch_normalization(b: Builder) -> Sequence[Value]:
 
 @lowering("LRN")
 def lower_lrn(b: Builder) -> Sequence[Value]:
-    """LRN -> LRN; CANN counts a radius, and its alpha applies to the sum, not to the mean."""
+    """Lower LRN to LRN; CANN counts a radius, and its alpha applies to the sum, not to the mean."""
     size = get_int(b, "size", 0)
     if size < 1 or size % 2 == 0:
         raise ATTR_OUT_OF_RANGE.error(
@@ -184,7 +184,7 @@ def lower_lrn(b: Builder) -> Sequence[Value]:
 
 @lowering("Dropout")
 def lower_dropout(b: Builder) -> Sequence[Value]:
-    """Return dropout -> nothing: at inference it hands its input on, and its mask is all ones."""
+    """Lower Dropout to nothing: at inference it hands its input on, and its mask is all ones."""
     training = b.constant_input(2, "training_mode")
     if training is not None and bool(training.any()):
         raise b.unsupported(

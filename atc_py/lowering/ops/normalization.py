@@ -26,7 +26,7 @@ _EXPONENTIALS = {"Softmax": "SoftmaxV2", "LogSoftmax": "LogSoftmaxV2"}
 @lowering("Softmax")
 @lowering("LogSoftmax")
 def lower_softmax_of_rows(b: Builder) -> Sequence[Value]:
-    """Softmax -> SoftmaxV2, LogSoftmax -> LogSoftmaxV2, before opset 13, over axes from `axis` on.
+    """Lower Softmax to SoftmaxV2, LogSoftmax -> LogSoftmaxV2, before opset 13, over axes from `axis` on.
 
     The old definition flattens the tensor to a matrix at `axis` and takes each row as a whole.
     """
@@ -37,7 +37,7 @@ def lower_softmax_of_rows(b: Builder) -> Sequence[Value]:
 @lowering("Softmax", since=13)
 @lowering("LogSoftmax", since=13)
 def lower_softmax_of_axis(b: Builder) -> Sequence[Value]:
-    """Return softmax -> SoftmaxV2, LogSoftmax -> LogSoftmaxV2, over one axis."""
+    """Lower Softmax to SoftmaxV2, LogSoftmax -> LogSoftmaxV2, over one axis."""
     attributes = {"axes": (_axis(b, -1),)}
     return [b.op(_EXPONENTIALS[b.node.op_type], [b.input(0)], b.output_type(), attributes)]
 
@@ -61,7 +61,7 @@ def _product(dims: Dims) -> int | None:
 
 @lowering("Hardmax", since=13)
 def lower_hardmax_of_axis(b: Builder) -> Sequence[Value]:
-    """Return hardmax -> HardMax."""
+    """Lower Hardmax to HardMax."""
     return _hardmax(b, _axis(b, -1))
 
 
@@ -72,7 +72,7 @@ def _hardmax(b: Builder, axis: int) -> Sequence[Value]:
 
 @lowering("LpNormalization")
 def lower_lp_normalization(b: Builder) -> Sequence[Value]:
-    """Return LpNormalization -> LpNormalize."""
+    """Lower LpNormalization to LpNormalize."""
     p = get_int(b, "p", 2)
     if p not in {1, 2}:
         raise b.bad(f"takes p 1 or 2, found {p}", "attribute p")
@@ -82,7 +82,7 @@ def lower_lp_normalization(b: Builder) -> Sequence[Value]:
 
 @lowering("MeanVarianceNormalization")
 def lower_mean_variance_normalization(b: Builder) -> Sequence[Value]:
-    """Return MeanVarianceNormalization -> MVNV2."""
+    """Lower MeanVarianceNormalization to MVNV2."""
     given = get_optional_ints(b, "axes")
     rank = b.output_type().rank
     given = (0, 2, 3) if given is None else given

@@ -26,7 +26,7 @@ _LARGEST_EXACT = 2048
 @lowering("RoiAlign")
 @performs("narrow-indices")
 def lower_roi_align(b: Builder) -> Sequence[Value]:
-    """Return RoiAlign -> ROIAlign on rois of five columns, the image in front of the corners.
+    """Lower RoiAlign to ROIAlign on rois of five columns, the image in front of the corners.
 
     Opset 16 added coordinate_transformation_mode; output_half_pixel is what went before.
     """
@@ -53,7 +53,7 @@ def lower_roi_align(b: Builder) -> Sequence[Value]:
 
 @lowering("MaxRoiPool")
 def lower_max_roi_pool(b: Builder) -> Sequence[Value]:
-    """Return MaxRoiPool -> ROIPooling."""
+    """Lower MaxRoiPool to ROIPooling."""
     _check_rois(b, 5)
     height, width = get_ints(b, "pooled_shape", (1, 1), 2)
     scale = get_float(b, "spatial_scale", 1.0)
@@ -68,7 +68,7 @@ def lower_max_roi_pool(b: Builder) -> Sequence[Value]:
 
 @lowering("NonMaxSuppression")
 def lower_non_max_suppression(b: Builder) -> Sequence[Value]:
-    """Return NonMaxSuppression -> NonMaxSuppressionV7 and a Cast to int64.
+    """Lower NonMaxSuppression to NonMaxSuppressionV7 and a Cast to int64.
 
     The result has as many rows as boxes are left, which the data alone say.
     """

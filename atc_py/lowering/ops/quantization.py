@@ -31,7 +31,7 @@ _RESULTS = {dtype.ge: dtype for dtype in (DType.FLOAT32, DType.FLOAT16)}
 
 @lowering("AscendQuant")
 def lower_ascend_quant(b: Builder) -> Sequence[Value]:
-    """Return AscendQuant -> AscendQuant, dst_type as a dtype."""
+    """Lower AscendQuant to AscendQuant, dst_type as a dtype."""
     x, mode = b.input(0), get_string(b, "round_mode", "Round")
     if mode not in _ROUND_MODES:
         known = ", ".join(_ROUND_MODES)
@@ -49,7 +49,7 @@ def lower_ascend_quant(b: Builder) -> Sequence[Value]:
 
 @lowering("AscendAntiQuant")
 def lower_ascend_anti_quant(b: Builder) -> Sequence[Value]:
-    """AscendAntiQuant -> AscendAntiQuant, which adds the offset that a file says to subtract."""
+    """Lower AscendAntiQuant to AscendAntiQuant, which adds the offset that a file says to subtract."""
     x, numbers = b.input(0), _scale_and_offset(b)
     dtype = _dtype(b)
     attributes: dict[str, AttrValue] = {
@@ -64,7 +64,7 @@ def lower_ascend_anti_quant(b: Builder) -> Sequence[Value]:
 
 @lowering("AscendDequant")
 def lower_ascend_dequant(b: Builder) -> Sequence[Value]:
-    """Return AscendDequant -> AscendDequant."""
+    """Lower AscendDequant to AscendDequant."""
     x, scale = b.input(0), _scale(b)
     sqrt_mode, dtype = _flag(b, "sqrt_mode"), _dtype(b)
     if sqrt_mode and scale.type.dtype is DType.UINT64:
@@ -80,7 +80,7 @@ def lower_ascend_dequant(b: Builder) -> Sequence[Value]:
 
 @lowering("AscendRequant")
 def lower_ascend_requant(b: Builder) -> Sequence[Value]:
-    """Return AscendRequant -> AscendRequant."""
+    """Lower AscendRequant to AscendRequant."""
     x, scale = b.input(0), _scale(b)
     result = stated(b, 0, TensorType(DType.INT8, x.type.shape))
     return [b.op("AscendRequant", [x, scale], result, {"relu_flag": _flag(b, "relu_flag")})]
@@ -88,7 +88,7 @@ def lower_ascend_requant(b: Builder) -> Sequence[Value]:
 
 @lowering("AscendRequantS16")
 def lower_ascend_requant_s16(b: Builder) -> Sequence[Value]:
-    """AscendRequantS16 -> AscendRequantS16, with the second output where dual_output is set."""
+    """Lower AscendRequantS16 to AscendRequantS16, with the second output where dual_output is set."""
     x, scale, addend = b.input(0), _scale(b), b.optional_input(2)
     dual = _flag(b, "dual_output")
     if b.wants_output(1) and not dual:
@@ -111,7 +111,7 @@ def lower_ascend_requant_s16(b: Builder) -> Sequence[Value]:
 
 @lowering("AscendDequantS16")
 def lower_ascend_dequant_s16(b: Builder) -> Sequence[Value]:
-    """Return AscendDequantS16 -> AscendDequantS16."""
+    """Lower AscendDequantS16 to AscendDequantS16."""
     x, scale, addend = b.input(0), _scale(b), b.optional_input(2)
     if addend is not None and addend.type.shape != x.type.shape:
         _check_channels(b, x, addend, "x1")

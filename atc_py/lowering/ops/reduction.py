@@ -70,7 +70,7 @@ def lower_norm(b: Builder) -> Sequence[Value]:
 
 @lowering("ReduceSumSquare")
 def lower_reduce_sum_square(b: Builder) -> Sequence[Value]:
-    """Return ReduceSumSquare -> SquareSumV1."""
+    """Lower ReduceSumSquare to SquareSumV1."""
     axes = _axes(b)
     if axes is None:
         return [b.input(0)]
@@ -80,7 +80,7 @@ def lower_reduce_sum_square(b: Builder) -> Sequence[Value]:
 
 @lowering("GlobalMaxPool")
 def lower_global_max_pool(b: Builder) -> Sequence[Value]:
-    """Return GlobalMaxPool -> ReduceMaxD over all axes but batch and channel."""
+    """Lower GlobalMaxPool to ReduceMaxD over all axes but batch and channel."""
     axes = tuple(range(2, b.source(0).rank))
     attributes: dict[str, AttrValue] = {"axes": axes, "keep_dims": True}
     return [b.op("ReduceMaxD", [b.input(0)], b.output_type(), attributes)]
@@ -89,7 +89,7 @@ def lower_global_max_pool(b: Builder) -> Sequence[Value]:
 @lowering("ArgMax")
 @lowering("ArgMin")
 def lower_position(b: Builder) -> Sequence[Value]:
-    """Return ArgMax -> ArgMaxD, ArgMin -> ArgMinD, in int32; then the axis again, and int64."""
+    """Lower ArgMax to ArgMaxD, ArgMin -> ArgMinD, in int32; then the axis again, and int64."""
     if get_int(b, "select_last_index", 0):
         raise b.unsupported(
             "the last of equal values is asked for, the device finds the first",
@@ -112,7 +112,7 @@ def lower_position(b: Builder) -> Sequence[Value]:
 
 @lowering("CumSum")
 def lower_cum_sum(b: Builder) -> Sequence[Value]:
-    """Return CumSum -> CumsumD; Cumsum where only the run knows the axis."""
+    """Lower CumSum to CumsumD; Cumsum where only the run knows the axis."""
     attributes: dict[str, AttrValue] = {
         "exclusive": get_int(b, "exclusive", 0) != 0,
         "reverse": get_int(b, "reverse", 0) != 0,

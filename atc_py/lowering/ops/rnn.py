@@ -29,7 +29,7 @@ _IOFC_TO_IJFO = (0, 3, 2, 1)
 
 @lowering("LSTM")
 def lower_lstm(b: Builder) -> Sequence[Value]:
-    """Return LSTM -> DynamicRNN for each direction, as CANN's own pass does; or CommonLSTM.
+    """Lower LSTM to DynamicRNN for each direction, as CANN's own pass does; or CommonLSTM.
 
     DynamicRNN takes constant weights, the usual activations and no clip, peepholes or coupled
     gates. Y of several directions is joined, states are slices of the outputs.
@@ -44,7 +44,7 @@ def lower_lstm(b: Builder) -> Sequence[Value]:
 
 @lowering("GRU")
 def lower_gru(b: Builder) -> Sequence[Value]:
-    """Return GRU -> DynamicGRUV2 for each direction, as CANN's own pass does; or CommonGRU.
+    """Lower GRU to DynamicGRUV2 for each direction, as CANN's own pass does; or CommonGRU.
 
     DynamicGRUV2 takes constant weights, the usual activations and no clip.
     """

@@ -100,7 +100,7 @@ class Layer:
         return _rows(self.b, value, direction, "initial")
 
     def attributes(self) -> dict[str, AttrValue]:
-        """What CommonLSTM and CommonGRU share."""
+        """Return the attributes that CommonLSTM and CommonGRU share."""
         return {
             "activations": ",".join(self.activations.names),
             "activation_alpha": self.activations.alphas,

@@ -164,7 +164,7 @@ def _sliced(
 
 
 def _reached(start: int, end: int, step: int, extent: int) -> range:
-    """What a slice reaches, by ONNX's bounds.
+    """Return the part that a slice reaches, by ONNX's bounds.
 
     They are numpy's, but for a start before the front with a negative step, which is the front.
     """

@@ -22,7 +22,7 @@ __all__: list[str] = []
 
 @lowering("Identity")
 def lower_identity(b: Builder) -> Sequence[Value]:
-    """Return identity -> nothing: its output is its input."""
+    """Lower Identity to nothing: its output is its input."""
     return [b.input(0)]
 
 
@@ -38,7 +38,7 @@ def lower_constant(b: Builder) -> Sequence[Value]:
 
 @lowering("ConstantOfShape")
 def lower_constant_of_shape(b: Builder) -> Sequence[Value]:
-    """ConstantOfShape -> Tile of its one element; with a known shape it folds in the front end."""
+    """Lower ConstantOfShape to Tile of its one element; with a known shape it folds in the front end."""
     result = b.output_type()
     value = b.node.attributes.get("value")
     element: float = 0.0
@@ -60,7 +60,7 @@ def lower_cast(b: Builder) -> Sequence[Value]:
 
 @lowering("Concat")
 def lower_concat(b: Builder) -> Sequence[Value]:
-    """Return concat -> ConcatD; one input alone is handed on."""
+    """Lower Concat to ConcatD; one input alone is handed on."""
     values = [b.input(position) for position in range(len(b.node.inputs))]
     if len(values) == 1:
         return values
@@ -107,7 +107,7 @@ def lower_transpose(b: Builder) -> Sequence[Value]:
 
 @lowering("Unsqueeze")
 def lower_unsqueeze(b: Builder) -> Sequence[Value]:
-    """Return unsqueeze -> Unsqueeze; axes as attribute, or as input from opset 13 on."""
+    """Lower Unsqueeze to Unsqueeze; axes as attribute, or as input from opset 13 on."""
     result = b.output_type()
     axes = _axes(b)
     if axes is None:
@@ -119,7 +119,7 @@ def lower_unsqueeze(b: Builder) -> Sequence[Value]:
 
 @lowering("Squeeze")
 def lower_squeeze(b: Builder) -> Sequence[Value]:
-    """Return squeeze -> Squeeze with the axes that go; where none goes, its input is handed on.
+    """Lower Squeeze to Squeeze with the axes that go; where none goes, its input is handed on.
 
     SqueezeV3 where only the run knows the axes.
     """
@@ -137,7 +137,7 @@ def lower_squeeze(b: Builder) -> Sequence[Value]:
 
 @lowering("Shape")
 def lower_shape(b: Builder) -> Sequence[Value]:
-    """Return shape -> the extents as a constant; Shape where only the run knows them."""
+    """Lower Shape to the extents as a constant; Shape where only the run knows them."""
     import numpy as np
 
     x = b.source(0)
@@ -148,7 +148,7 @@ def lower_shape(b: Builder) -> Sequence[Value]:
 
 @lowering("Size")
 def lower_size(b: Builder) -> Sequence[Value]:
-    """Return size -> the number of elements as a constant; Size where only the run knows it."""
+    """Lower Size to the number of elements as a constant; Size where only the run knows it."""
     result = b.output_type()
     if None in b.source(0).required_dims:
         return [b.op("Size", [b.input(0)], result)]
@@ -157,7 +157,7 @@ def lower_size(b: Builder) -> Sequence[Value]:
 
 @lowering("Tile")
 def lower_tile(b: Builder) -> Sequence[Value]:
-    """Return tile -> TileD; Tile where only the run knows the repeats."""
+    """Lower Tile to TileD; Tile where only the run knows the repeats."""
     if b.is_computed(1):
         return [b.op("Tile", [b.input(0), b.input(1)], b.output_type())]
     repeats = numbers_of(b, 1, "repeats") or ()

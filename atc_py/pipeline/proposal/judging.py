@@ -41,7 +41,7 @@ class Judgment:
 
     @property
     def model(self) -> SourceModel:
-        """What is known of the file."""
+        """Knowledge of the file."""
         return self.survey.model
 
     @property

@@ -102,7 +102,7 @@ def anti_quant_steps(node: WorkNode) -> Steps:
 
 
 def inverse(factor: float, again: Callable[[np.float32], np.float32]) -> np.float32:
-    """Return the float32 nearest to 1 / factor, or a neighbor from which `again` restores factor."""
+    """Return the float32 nearest to 1 / factor, or a neighbor from which `again` restores it."""
     nearest = np.float32(1.0 / factor)
     below, above = (np.float32(np.nextafter(nearest, np.float32(end))) for end in (0, np.inf))
     wanted = np.float32(factor)

@@ -60,7 +60,7 @@ def _is_changed(op_type: str, own: int, opset: int) -> bool:
 
 
 def _definition(op_type: str, opset: int) -> defs.OpSchema | None:
-    """Return oNNX's definition at an opset; None where there is none."""
+    """Return ONNX's definition at an opset; None where there is none."""
     try:
         return defs.get_schema(op_type, opset, "")
     except defs.SchemaError:

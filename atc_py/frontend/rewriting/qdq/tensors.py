@@ -97,7 +97,7 @@ class Tensors:
         self._stored[name] = stored, origin
 
     def not_codes(self, name: str, otherwise: Words) -> NoCounterpartError:
-        """Return why an operand is no codes: its dequantization cannot be rewritten, or `otherwise`."""
+        """Return why an operand is no codes: it cannot be rewritten, or `otherwise`."""
         return NoCounterpartError(NOT_REWRITTEN if name in self.refused else otherwise)
 
     # QuantizeLinear and DequantizeLinear --------------------------------------------------------
@@ -137,7 +137,7 @@ class Tensors:
         return Stored(name, kind, None, offset)
 
     def _divided(self, node: WorkNode, parameters: Parameters) -> str:
-        """Return what AscendQuant is to round: x / scale, plus zero where channels have their own."""
+        """Return what AscendQuant is to round: x / scale, plus zero if one a channel."""
         x, y, writer = node.inputs[0], node.outputs[0], self._writer
         scale, zero = self._channels(x, parameters)
         with np.errstate(all="ignore"):

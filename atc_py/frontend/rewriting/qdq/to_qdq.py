@@ -283,7 +283,7 @@ class _ToQdq:
         raise no_form(node, "works on int16, which has no such form", help_)
 
     def _element(self, name: str) -> int:
-        """Return oNNX's number of a value's element type; 0 where it is not known."""
+        """Return ONNX's number of a value's element type; 0 where it is not known."""
         known = known_type(self._graph, name)
         return known.element if known is not None else 0
 
