@@ -156,7 +156,7 @@ class Builder:
         attributes: Mapping[str, AttrValue] | None = None,
         label: str | None = None,
     ) -> Value:
-        """A new target node with one output, named after the source output unless `label` says."""
+        """Add a target node with one output, named after the source's unless `label` says."""
         return self.ops(name, inputs, [(label or self.output_name(0), type)], attributes)[0]
 
     def ops(

@@ -113,7 +113,7 @@ def _held_to_front(b: Builder, starts: Value, axes: Value) -> Value:
 
 
 def split_computed(b: Builder, x: Value, axis: int) -> list[Value]:
-    """A StridedSliceV2 for each output: parts of one extent, of which the last may be smaller.
+    """Return a StridedSliceV2 for each output: parts of one dim, the last maybe smaller.
 
     That extent is the axis' divided by the number of parts, rounded up.
     """

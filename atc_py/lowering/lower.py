@@ -134,7 +134,7 @@ def _lower_as_listed(spec: OpSpec | None, builder: Builder) -> Sequence[Value]:
 
 
 def _stand_ins(node: SourceNode) -> list[Value]:
-    """Values in place of the outputs of a node that failed, so that later nodes are looked at."""
+    """Return values in place of a failed node's outputs, so that later nodes are checked."""
     return [Value(output.name if output else "", _type_of(output)) for output in node.outputs]
 
 

@@ -22,7 +22,7 @@ __all__ = ["lower_by_spec"]
 
 
 def lower_by_spec(spec: OpSpec, target: Target, b: Builder) -> Sequence[Value]:
-    """The node's inputs, in order, under the operator and attribute names that `target` gives.
+    """Return the node's inputs, in order, under the operator and attribute names of `target`.
 
     An attribute that the node does not set has the specification's default, whatever the target's.
     """

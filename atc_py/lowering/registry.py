@@ -41,7 +41,7 @@ def lowering(op_type: str, since: int = 1) -> Callable[[Lowering], Lowering]:
 
 
 def find_lowering(op_type: str, since_version: int) -> Lowering | None:
-    """The function for the newest version of `op_type` that is not newer than `since_version`."""
+    """Find the function for the newest version of `op_type` up to `since_version`."""
     versions = _REGISTRY.get(op_type, {})
     fitting = [since for since in versions if since <= since_version]
     return versions[max(fitting)] if fitting else None

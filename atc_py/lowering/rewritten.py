@@ -25,7 +25,7 @@ __all__ = ["lower_beyond", "lower_carried"]
 
 
 def lower_beyond(spec: OpSpec, b: Builder) -> Sequence[Value] | None:
-    """The results of a node with an input beyond the list's dtypes; None where there is none."""
+    """Lower a node with an input beyond the list's dtypes; None where there is none."""
     for value, row in _operands(spec.inputs, b.node, b.node.inputs):
         if row.beyond is not None and value.dtype in row.beyond.dtypes:
             code = performers(row.beyond.rewrite)
@@ -38,7 +38,7 @@ def lower_beyond(spec: OpSpec, b: Builder) -> Sequence[Value] | None:
 def lower_carried(
     spec: OpSpec, b: Builder, lower: Callable[[Builder], Sequence[Value]]
 ) -> Sequence[Value] | None:
-    """The results of a node that is lowered in another dtype; None where nothing is carried."""
+    """Lower a node in another dtype; None where nothing is carried."""
     node = b.node
     new = _stand_ins(spec, node)
     if not new:
@@ -58,7 +58,7 @@ def lower_carried(
 
 
 def _stand_ins(spec: OpSpec, node: SourceNode) -> Mapping[SourceTensor, SourceTensor]:
-    """Stand-ins for the inputs that are carried, and for the outputs that share their dtypes."""
+    """Return stand-ins for the carried inputs, and for the outputs that share their dtypes."""
     found: dict[SourceTensor, SourceTensor] = {}
     carriers: dict[str, DType] = {}
     for value, row in _operands(spec.inputs, node, node.inputs):
@@ -79,7 +79,7 @@ def _carried(value: SourceTensor, carrier: DType) -> SourceTensor:
 def _operands(
     rows: Sequence[Operand], node: SourceNode, values: Sequence[SourceTensor | None]
 ) -> Iterator[tuple[SourceTensor, Operand]]:
-    """The operands that are there with their rows; the last row stands for all further ones."""
+    """Yield the operands present with their rows; the last row is for all further ones."""
     there = [row for row in rows if row.exists_at(node.opset)]
     for position, value in enumerate(values if there else ()):
         if value is not None:

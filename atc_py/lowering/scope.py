@@ -48,7 +48,7 @@ class Scope:
             self._values[source] = value
 
     def close(self, value: Value) -> Value:
-        """`value`, whatever it is, alive in this scope only: behind the gate unless it is there."""
+        """Return `value` alive in this scope only: after the gate unless it is there."""
         if self._gate is None or self._is_gated(value):
             return value
         return self._passed(value)

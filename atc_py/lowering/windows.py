@@ -44,7 +44,7 @@ def forward_pads(extent: int, window: Window, auto_pad: str) -> tuple[int, int]:
 def transposed_pads(
     extent: int, window: Window, output_padding: int, auto_pad: str, output: int | None
 ) -> tuple[int, int]:
-    """(begin, end) padding of a transposed convolution from auto_pad or a wanted output extent.
+    """Return (begin, end) padding of a transposed convolution from auto_pad or a wanted dim.
 
     total = stride * (extent - 1) + output_padding + reach - output, where SAME wants
     output = extent * stride, and no padding where the windows do not reach that far. A negative

@@ -36,7 +36,7 @@ def lower_selu(b: Builder) -> Sequence[Value]:
 @lowering("Softplus")
 @performs("align-ranks")
 def lower_softplus(b: Builder) -> Sequence[Value]:
-    """Lower Softplus to Softplus of a vector; other ranks are flattened and get their shape back."""
+    """Lower Softplus to Softplus of a vector; other ranks are flattened and restored."""
     x, result = b.input(0), b.output_type()
     if result.rank == 1:
         return [b.op("Softplus", [x], result)]
@@ -78,7 +78,7 @@ def lower_prelu(b: Builder) -> Sequence[Value]:
 
 
 def _differ_by_channel(b: Builder, slope: Shape, x: Dims) -> bool:
-    """Whether slopes vary along axis 1 of x alone; the run holds them to extents that are open.
+    """Return True if slopes vary along axis 1 of x alone; open dims are checked at run time.
 
     ONNX broadcasts the slope to x. A vector that it cannot broadcast, but that has an element for
     each channel, is the slope of channels that the operator list describes.

@@ -24,7 +24,7 @@ _BRANCHES = ("else_branch", "then_branch")
 
 @lowering("If")
 def lower_if(b: Builder) -> Sequence[Value]:
-    """Lower If to the nodes of both branches, a Switch for what enters them, a Merge for each result.
+    """Lower If to both branches' nodes, a Switch for each capture, a Merge for each result.
 
     A node whose input is dead does not run, so the branch that is not taken costs nothing. What a
     branch computes from constants alone, or hands out as a constant, passes a Switch at its end.

@@ -73,7 +73,7 @@ def lower_affine_grid(b: Builder) -> Sequence[Value]:
 
 @lowering("BatchMultiClassNMS")
 def lower_batch_multi_class_nms(b: Builder) -> Sequence[Value]:
-    """Lower BatchMultiClassNMS to BatchMultiClassNonMaxSuppression, its count cast as the list has it."""
+    """Lower BatchMultiClassNMS to BatchMultiClassNonMaxSuppression, its count cast."""
     *results, count_type = _results(b)
     attributes: dict[str, AttrValue] = {
         "score_threshold": get_float(b, "score_threshold", 0.0),
@@ -93,7 +93,7 @@ def lower_batch_multi_class_nms(b: Builder) -> Sequence[Value]:
 
 @lowering("EmbeddingBag")
 def lower_embedding_bag(b: Builder) -> Sequence[Value]:
-    """Lower EmbeddingBag to EmbeddingBag; a matrix of indices has a bag in each row, a list offsets."""
+    """Lower EmbeddingBag; a matrix of indices has a bag in each row, a list offsets."""
     (result,) = _results(b)
     inputs = [b.input(0), b.input(1), b.optional_input(2), b.optional_input(3)]
     attributes: dict[str, AttrValue] = {

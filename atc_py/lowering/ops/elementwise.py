@@ -66,7 +66,7 @@ def lower_mod(b: Builder) -> Sequence[Value]:
 @lowering("Sub")
 @performs("broadcast-operands")
 def lower_sub(b: Builder) -> Sequence[Value]:
-    """Lower Sub to Sub of two tensors of the result's shape; ExpandD gives it to one that lacks it.
+    """Lower Sub to Sub of two tensors of the result's shape, by ExpandD where needed.
 
     Where only the run knows the shape, Sub broadcasts them.
     """
@@ -188,7 +188,7 @@ def _part(b: Builder, label: str) -> str:
 
 
 def _limits(b: Builder, dtype: DType) -> tuple[float, float]:
-    """Lowest and highest finite value of a float dtype; for a node of integers those of its own."""
+    """Return lowest and highest finite value of a float dtype, or those of an integer node."""
     import ml_dtypes
     import numpy as np
 

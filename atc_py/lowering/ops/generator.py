@@ -58,7 +58,7 @@ def lower_multinomial(b: Builder) -> Sequence[Value]:
 
 
 def _seeds(b: Builder) -> dict[str, AttrValue]:
-    """ONNX's float seed as two integers: its bits, and 1 so that a seed of 0 is one as well."""
+    """Return ONNX's float seed as two integers: its bits, and 1 so that seed 0 is one as well."""
     if "seed" not in b.node.attributes:
         return {"seed": 0, "seed2": 0}
     (bits,) = struct.unpack(">I", struct.pack(">f", get_float(b, "seed", 0.0)))

@@ -53,7 +53,7 @@ def lower_resize_by_scales(b: Builder) -> Sequence[Value]:
 
 @lowering("Resize", since=11)
 def lower_resize(b: Builder) -> Sequence[Value]:
-    """Lower Resize to Resize; scales and sizes must be constants, of which one is empty or absent."""
+    """Lower Resize to Resize; scales and sizes must be constants, one empty or absent."""
     result, scales, sizes = b.output_type(), _numbers(b, 2, "scales"), _numbers(b, 3, "sizes")
     if (scales is None) is (sizes is None):
         raise b.bad("needs either scales or sizes", "input scales")

@@ -64,7 +64,7 @@ def lower_scatter_nd(b: Builder) -> Sequence[Value]:
 @lowering("OneHot")
 @performs("count-from-front")
 def lower_one_hot(b: Builder) -> Sequence[Value]:
-    """Lower OneHot to OneHotD with depth from the result's shape; values are cut into off and on.
+    """Lower OneHot to OneHotD with depth from the result's shape; values become off and on.
 
     OneHot where only the run knows the depth.
     """
@@ -92,7 +92,7 @@ def lower_non_zero(b: Builder) -> Sequence[Value]:
 
 @lowering("ReverseSequence")
 def lower_reverse_sequence(b: Builder) -> Sequence[Value]:
-    """Lower ReverseSequence to ReverseSequence with ONNX's default axes, which are not the target's."""
+    """Lower ReverseSequence with ONNX's default axes, which are not the target's."""
     rank = b.source(0).rank
     batch = axis_of(b, get_int(b, "batch_axis", 1), rank, "attribute batch_axis")
     time = axis_of(b, get_int(b, "time_axis", 0), rank, "attribute time_axis")
@@ -129,13 +129,13 @@ def _reached(b: Builder, batch: int) -> Dims:
 
 
 def _may_be_negative(b: Builder, indices: Value) -> bool:
-    """Whether indices may count from the end, because they are computed or the end is not known."""
+    """Return True if indices may count from the end: computed ones, or if the end is unknown."""
     return indices.const is None or None in b.source(0).required_dims
 
 
 @performs("count-from-front")
 def _from_front(b: Builder, extents: Dims) -> Value:
-    """The second input; constant indices are counted from the front where the extents are known.
+    """Return the second input; constant indices count from the front where the dims are known.
 
     Raises:
         AtcError: BAD_NODE when a constant index lies outside its axis.

@@ -28,7 +28,7 @@ _MATRIX = 2
 @lowering("Gemm")
 @performs("add-bias")
 def lower_gemm(b: Builder) -> Sequence[Value]:
-    """Lower Gemm to MatMulV2; alpha goes into an operand, beta into C; a C that is no row becomes Add.
+    """Lower Gemm to MatMulV2; alpha goes into an operand, beta into C; C may become Add.
 
     Y = alpha * A' * B' + beta * C, A' and B' transposed as transA and transB say. An alpha that
     makes a product smaller is taken up by an operand, so that nothing overflows on the way; one

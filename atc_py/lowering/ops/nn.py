@@ -43,7 +43,7 @@ _AXES = 2
 
 @lowering("Conv")
 def lower_conv(b: Builder) -> Sequence[Value]:
-    """Lower Conv to Conv2D; every padding form becomes explicit pads, groups stay for a later pass."""
+    """Lower Conv to Conv2D; all padding becomes explicit pads, groups stay for a later pass."""
     x, w = b.source(0), b.source(1)
     _need_rank_4(b, x, "X")
     _need_rank_4(b, w, "W")
@@ -213,7 +213,7 @@ def _need_rank_4(b: Builder, value: SourceTensor, name: str) -> None:
 
 
 def _channels(x: SourceTensor, wanted: int, group: int) -> int:
-    """Channels of an image; where only the run knows them and they need no cutting, as wanted."""
+    """Return channels of an image, or those wanted if only the run knows them, uncut."""
     channels = x.required_dims[1]
     if channels is None and group == 1:
         return wanted
@@ -315,7 +315,7 @@ def _pads(b: Builder, x: SourceTensor, windows: list[Window]) -> list[tuple[int,
 
 
 def _padded_extent(x: SourceTensor, axis: int, window: Window, auto_pad: str) -> int:
-    """An extent to pad; where only the run knows it and the pads are the same for all, any."""
+    """Return a dim to pad; any if only the run knows it and the pads are the same for all."""
     extent = x.required_dims[axis]
     if extent is not None:
         return extent

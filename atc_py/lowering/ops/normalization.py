@@ -26,7 +26,7 @@ _EXPONENTIALS = {"Softmax": "SoftmaxV2", "LogSoftmax": "LogSoftmaxV2"}
 @lowering("Softmax")
 @lowering("LogSoftmax")
 def lower_softmax_of_rows(b: Builder) -> Sequence[Value]:
-    """Lower Softmax to SoftmaxV2, LogSoftmax -> LogSoftmaxV2, before opset 13, over axes from `axis` on.
+    """Lower Softmax and LogSoftmax before opset 13 to the V2 forms over axes from `axis` on.
 
     The old definition flattens the tensor to a matrix at `axis` and takes each row as a whole.
     """

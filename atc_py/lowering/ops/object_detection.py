@@ -87,7 +87,7 @@ def lower_non_max_suppression(b: Builder) -> Sequence[Value]:
 
 
 def _most_boxes(b: Builder) -> Value | None:
-    """The bound on boxes of a class, as int32 where it is a constant; larger ones mean no less."""
+    """Return the bound on boxes of a class, as int32 if constant; larger ones mean no less."""
     import numpy as np
 
     source = b.optional_source(2)

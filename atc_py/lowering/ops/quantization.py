@@ -49,7 +49,7 @@ def lower_ascend_quant(b: Builder) -> Sequence[Value]:
 
 @lowering("AscendAntiQuant")
 def lower_ascend_anti_quant(b: Builder) -> Sequence[Value]:
-    """Lower AscendAntiQuant to AscendAntiQuant, which adds the offset that a file says to subtract."""
+    """Lower AscendAntiQuant, whose target adds the offset that a file says to subtract."""
     x, numbers = b.input(0), _scale_and_offset(b)
     dtype = _dtype(b)
     attributes: dict[str, AttrValue] = {
@@ -88,7 +88,7 @@ def lower_ascend_requant(b: Builder) -> Sequence[Value]:
 
 @lowering("AscendRequantS16")
 def lower_ascend_requant_s16(b: Builder) -> Sequence[Value]:
-    """Lower AscendRequantS16 to AscendRequantS16, with the second output where dual_output is set."""
+    """Lower AscendRequantS16, with the second output where dual_output is set."""
     x, scale, addend = b.input(0), _scale(b), b.optional_input(2)
     dual = _flag(b, "dual_output")
     if b.wants_output(1) and not dual:

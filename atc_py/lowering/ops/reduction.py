@@ -37,7 +37,7 @@ _POSITIONS = {"ArgMax": "ArgMaxD", "ArgMin": "ArgMinD"}
 @lowering("ReduceProd")
 @lowering("ReduceSum")
 def lower_reduction(b: Builder) -> Sequence[Value]:
-    """ReduceMax, Mean, Min, Prod and Sum -> the operator of that name with axes as attribute.
+    """Lower ReduceMax, Mean, Min, Prod and Sum to the operator of that name.
 
     ReduceSum with axes that only the run knows takes them as an input.
     """
@@ -165,7 +165,7 @@ def _name(b: Builder, position: int) -> str | None:
 
 
 def _axes(b: Builder) -> tuple[int, ...] | None:
-    """The axes to reduce, from the front: all by default; None where the input is handed on.
+    """Return the axes to reduce, from the front: all by default; None if the input is the result.
 
     They are an input from some opset on, before that an attribute.
     """

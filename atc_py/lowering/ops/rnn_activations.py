@@ -48,7 +48,7 @@ class Activations:
 
 
 def read_activations(b: Builder, usual: tuple[str, ...], directions: int) -> Activations:
-    """The activations of the builder's node; `usual` are those of one direction by default.
+    """Read the activations of the builder's node; `usual` are one direction's defaults.
 
     Alphas and betas are consumed in the order of the activations that have one.
 

@@ -123,7 +123,7 @@ class Layer:
         return self._source_layout(list(b.ops(op, inputs, outputs, attributes)))
 
     def results(self, parts: Sequence[Sequence[Value]]) -> list[Value]:
-        """Y and the last states from the outputs [steps, batch, hidden] of each direction."""
+        """Return y and the last states from each direction's outputs [steps, batch, hidden]."""
         b = self.b
         shape = (self.steps, 1, self.batch, self.hidden)
         whole = []

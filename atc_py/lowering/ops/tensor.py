@@ -38,7 +38,7 @@ def lower_constant(b: Builder) -> Sequence[Value]:
 
 @lowering("ConstantOfShape")
 def lower_constant_of_shape(b: Builder) -> Sequence[Value]:
-    """Lower ConstantOfShape to Tile of its one element; with a known shape it folds in the front end."""
+    """Lower ConstantOfShape to Tile of its one element; known shapes fold in the front end."""
     result = b.output_type()
     value = b.node.attributes.get("value")
     element: float = 0.0
