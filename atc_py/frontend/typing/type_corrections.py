@@ -213,7 +213,7 @@ def _resized_types(graph: WorkGraph, node: WorkNode, x: ValueType) -> dict[str, 
 
 
 def _pool_extents(extents: _Open, attributes: dict[str, Any]) -> list[int | None] | None:
-    """Number of windows per axis; None where the attributes do not fit the rank."""
+    """Return the number of windows per axis; None where the attributes do not fit the rank."""
     rank = len(extents)
     kernel = _numbers(attributes, "kernel_shape", rank, 0)
     strides = _numbers(attributes, "strides", rank, 1)

@@ -259,7 +259,7 @@ def _sums_of_columns(weights: Integers) -> Integers:
 
 
 def _depth(sums: Sums, a: Integers | None, b: Integers | None) -> int:
-    """Number of products in a sum of a MatMul; 0 where no zero point tells it."""
+    """Return the number of products in a sum of a MatMul; 0 where no zero point tells it."""
     if a is not None:
         return int(a.shape[-1])
     if b is not None:
