@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def check_contents(wheel: Path) -> None:
-    """The wheel must carry every specification and template of the checkout."""
+    """Check that the wheel has every specification and template of the checkout."""
     packed = set(zipfile.ZipFile(wheel).namelist())
     for data in ("op_specs", "templates"):
         files = [path for path in (ROOT / data).rglob("*") if path.is_file()]

@@ -29,13 +29,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _keep_bytecode() -> None:
-    """Hundreds of tests start Python; it should not compile the package for each of them."""
+    """Keep bytecode: hundreds of tests start Python, which need not compile the package each time."""
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
 
 
 def _read_packages_once(patch: pytest.MonkeyPatch) -> None:
-    """Every conversion asks for the installed devices, which takes longer than a small one."""
+    """Read the installed devices once, which takes longer than a small conversion."""
     read = metadata.entry_points
 
     @cache

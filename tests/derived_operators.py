@@ -36,7 +36,7 @@ def operators_page() -> Iterator[str]:
 
 
 def spec_notes_page() -> Iterator[str]:
-    """How silent, odd or contradictory lines of the list are read: the notes of every file."""
+    """Return the page on how silent, odd or contradictory lines of the list are read."""
     yield "# How the operator list is read"
     yield ""
     yield "The list is silent, odd or contradicts itself or ONNX in places. What the specifications"

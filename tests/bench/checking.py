@@ -19,7 +19,7 @@ onnx.checker.check_model(sys.argv[1], full_check=True)
 
 
 def checking(path: Path) -> None:
-    """Whole-process check of one model by both, in turn."""
+    """Measure the whole-process check of one model by both, in turn."""
     size = path.stat().st_size
     commands = {
         "atc-py": [sys.executable, "-m", "atc_py", "check", str(path), "--fail-on", "error"],

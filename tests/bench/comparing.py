@@ -32,7 +32,7 @@ class _Times(NamedTuple):
 
 
 def comparing() -> None:
-    """A line for each network: the two runs, the comparison, and their ratio; medians of blocks.
+    """Print a line for each network: the two runs, the comparison, and their ratio.
 
     Each side starts cold, as a user's command does: a run of the original opens a session of
     onnxruntime for the whole model and runs it once, a simulated run opens the offline model and

@@ -66,7 +66,7 @@ def _measure(shape: str, sizes: tuple[int, ...]) -> None:
 
 
 def _cost(shape: str, nodes: int) -> Cost:
-    """What the conversion of a model costs; of a small one the best of several."""
+    """Return the cost of converting a model; of a small one the best of several."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.onnx"
         subprocess.run([sys.executable, "-c", _MAKE, shape, str(nodes), str(path)], check=True)

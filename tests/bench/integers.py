@@ -28,7 +28,7 @@ PRODUCTS = ((128, 768, 3072), (1, 2048, 1000))
 
 
 def integers() -> None:
-    """A line for each layer: its products alone, and with quantization before and after.
+    """Print a line for each layer: its products alone, and with quantization before and after.
 
     All three take turns in blocks, since the machine's speed changes from one second to the next.
     """

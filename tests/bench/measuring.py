@@ -77,7 +77,7 @@ def say(text: str) -> None:
 
 
 def say_costs(costs: Mapping[str, Cost], size: int) -> None:
-    """A table of what each tool costs; the first is ours, `size` the model's in bytes."""
+    """Print a table of what each tool costs; the first is ours, `size` the model's in bytes."""
     ours = next(iter(costs.values()))
     say(f"  {'tool':12} {'seconds':>8} {'x ours':>7} {'peak MiB':>9} {'peak/file':>9}")
     for tool, cost in costs.items():

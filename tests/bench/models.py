@@ -47,7 +47,7 @@ def randomised_light(name: str, seed: int = 0) -> onnx.ModelProto:
 
 
 def _roles(graph: onnx.GraphProto) -> dict[str, str]:
-    """What each weight is for, by the input position where it is used."""
+    """Return the purpose of each weight, by the input position where it is used."""
     positions = {
         ("Conv", 1): "filter",
         ("Gemm", 1): "classifier",

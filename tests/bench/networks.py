@@ -17,7 +17,7 @@ MODELS = Path(__file__).resolve().parents[2] / ".." / "shared" / "models"
 
 
 def networks() -> None:
-    """A line for each network, and the geometric mean of the ratios; float16 here, float32 there.
+    """Print a line for each network, and the geometric mean of the ratios of float16 to float32.
 
     The two take turns in blocks, since the machine's speed changes from one second to the next.
     """

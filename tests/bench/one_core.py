@@ -27,7 +27,7 @@ TURNS, SECONDS = 6, 0.15
 
 
 def one_core() -> None:
-    """A line for each network, and the geometric mean of the ratios; float16 here, float32 there."""
+    """Print a line for each network, and the geometric mean of the ratios of float16 to float32."""
     folders = sorted(path.parent for path in MODELS.glob("*/model.onnx"))
     if not folders or not hasattr(os, "sched_setaffinity"):
         say("one core: the shared models are not there, or the system does not pin processes")

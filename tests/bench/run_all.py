@@ -63,7 +63,7 @@ def main() -> None:
 
 
 def conversion(name: str, path: Path) -> None:
-    """Whole-process conversion of one model by each tool."""
+    """Measure the whole-process conversion of one model by each tool."""
     size = path.stat().st_size
     output = str(path.with_suffix(""))
     commands = {
@@ -80,7 +80,7 @@ def conversion(name: str, path: Path) -> None:
 
 
 def inference(path: Path) -> None:
-    """Steady-state latency of one image, float16 here and float32 there, both on all cores.
+    """Measure the latency of one image, float16 here and float32 there, both on all cores.
 
     The two take turns in blocks, since the machine's speed changes from one second to the next.
     """

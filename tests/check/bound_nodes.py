@@ -132,7 +132,7 @@ def bound(
 
 
 def answer(rule: Rule, node: BoundNode) -> Answer:
-    """What the rule's predicate says."""
+    """Return the answer of the rule's predicate."""
     found = predicate_of(type(rule)).test(rule, node)
     for text in (found.observed.en, found.observed.zh):
         assert "\n" not in text

@@ -41,7 +41,7 @@ __all__ = [
 
 
 class Expect(Enum):
-    """What the rule has to say of a node.
+    """The expected answer of the rule for a node.
 
     INSIDE: nothing. OUTSIDE: a finding. SILENT: nothing, because a condition of the rule is not
     met. OPEN: that it cannot be decided, or nothing.
@@ -77,7 +77,7 @@ Neighbors: TypeAlias = "Callable[[Any, Ground], Iterable[Side]]"
 
 @dataclass(frozen=True)
 class Boundary:
-    """What is known of the rules of one kind.
+    """The known facts about the rules of one kind.
 
     Attributes:
         code: the diagnostic of those that fail.

@@ -33,7 +33,7 @@ _FARTHEST = 32
 
 @dataclass(frozen=True)
 class Change:
-    """How a node differs from the example.
+    """The difference between a node and the example.
 
     Attributes:
         shapes: of inputs; None leaves one out.

@@ -21,7 +21,7 @@ __all__ = ["Setting", "settings"]
 
 @dataclass(frozen=True)
 class Setting:
-    """What a check is run with.
+    """The settings that a check is run with.
 
     Attributes:
         met: whether the conditions of the rule are met.

@@ -150,7 +150,7 @@ def element_count(rule: ElementCountInRange, ground: Ground) -> Iterator[Side]:
 
 @boundary(OutputShapeWithinFull, SHAPES_DISAGREE, "tensor", "other")
 def output_shape(rule: OutputShapeWithinFull, ground: Ground) -> Iterator[Side]:
-    """What all windows cover, by onnx's inference without padding; one more on each axis."""
+    """Yield the extents that all windows cover, without padding; one more on each axis."""
     name = rule.attribute
     for steps in ({}, {"strides": (3, 1)}, {"strides": (2, 3), "output_padding": (1, 2)}):
         free = Change(attributes={**steps, name: None, "pads": None})

@@ -149,7 +149,7 @@ class OpenModel:
         return self.const(self._random.choice([1, 2, 3, 16]))
 
     def _reckon(self) -> None:
-        """Reckon with numbers: listed for int64 or not, or not listed at all."""
+        """Compute with numbers: listed for int64 or not, or not listed at all."""
         if not self._numbers:
             return self._measure()
         kind = self._random.choice(

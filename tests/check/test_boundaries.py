@@ -81,7 +81,7 @@ No model can be on the other side of the rule; the front end is made to say that
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the check says of one node about one rule.
+    """The findings of the check on one node for one rule.
 
     Attributes:
         rule: the rule.
@@ -169,7 +169,7 @@ def test_rule_holds_inside_its_limit_and_fails_outside(spec: OpSpec, tmp_path: P
 
 
 def _gaps(spec: OpSpec, rule: Rule, found: list[Outcome]) -> list[str]:
-    """What of a rule was not put to the test."""
+    """Return the parts of a rule that were not put to the test."""
     if not opsets_of(spec, rule):
         return []
     count = Counter(each.side.expect for each in found)

@@ -64,11 +64,11 @@ class Case:
         )
 
     def onnx_result(self) -> Array:
-        """What ONNX has."""
+        """Return the result that ONNX has."""
         return run_with_onnxruntime(self.model(), self.feeds)["y0"]
 
     def cann_result(self) -> Array:
-        """What CANN has."""
+        """Return the result that CANN has."""
         if callable(self.cann):
             found: Array = self.cann(*self.inputs)
             return found
@@ -180,7 +180,7 @@ def agree(found: Array, expected: Array) -> bool:
 
 
 def told(case: Case, folder: Path) -> int:
-    """How many findings tell that CANN departs from ONNX."""
+    """Return the number of findings that tell that CANN departs from ONNX."""
     found = checked(case.model(), folder).findings
     assert all(each.standing is not Standing.ERROR for each in found)
     return sum(each.standing is Standing.ACCURACY for each in found)

@@ -48,7 +48,7 @@ def _findings(
     folder: Path,
     mode: PrecisionMode,
 ) -> list[Finding]:
-    """What the check says of the dtype of an input; rules that exclude dtypes are left out."""
+    """Return the findings on the dtype of an input; rules that exclude dtypes are left out."""
     change = Ground(spec, rule, opset).base.plus(Change(dtypes={rule.tensor: dtype}))
     check = check_node(change.model(spec, opset), folder, mode=mode)
     found = (each for each in check.findings if each.code is DTYPE_NOT_LISTED)
@@ -75,7 +75,7 @@ def test_dtype_is_accepted_where_listed_or_changed_by_the_mode(
 
 
 def _refused_in_every_mode(spec: OpSpec, rule: DtypeListed, opset: int, folder: Path) -> None:
-    """A dtype that is not listed."""
+    """Check that a dtype that is not listed is refused."""
     dtype = unlisted_dtype(rule.dtypes)
     for mode in PrecisionMode:
         found = _findings(spec, rule, opset, dtype, folder, mode)
@@ -86,7 +86,7 @@ def _refused_in_every_mode(spec: OpSpec, rule: DtypeListed, opset: int, folder: 
 
 
 def _accepted_where_changed(spec: OpSpec, rule: DtypeListed, opset: int, folder: Path) -> None:
-    """A float that the mode makes a listed one."""
+    """Check that a float that the mode makes a listed one is accepted."""
     listed = FLOATS & set(rule.dtypes)
     for dtype in FLOATS - listed if listed else ():
         assert not _findings(spec, rule, opset, dtype, folder, FORCE_FP16), dtype

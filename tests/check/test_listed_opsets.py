@@ -121,7 +121,7 @@ def _versions(spec: OpSpec) -> list[OperatorSchema]:
 def _obstacles(
     spec: OpSpec, model: onnx.ModelProto, own: OperatorSchema, listed: OperatorSchema
 ) -> Iterator[str]:
-    """What keeps the example, in the form of one version, from the form of another."""
+    """Return the obstacles between the example in the form of one version and that of another."""
     (node,) = model.graph.node
     given = {each.name for each in node.attribute} & set(own.attributes)
     yield from _odd_attributes(spec, given, own, listed)
@@ -215,7 +215,7 @@ class _Later(OnnxHistory):
 
 @pytest.mark.parametrize("spec", SPECS)
 def test_next_version_of_an_operator_is_restated_or_refused(spec: OpSpec, tmp_path: Path) -> None:
-    """An opset that ONNX does not have yet is refused."""
+    """Check that an opset that ONNX does not have yet is refused."""
     refused, restated = [UNSUPPORTED_OPSET.id], [OPERATOR_RESTATED.id]
     now = _codes(check_node(build(spec, NEWEST), tmp_path))
     model = build(spec, NEWEST + 1)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Result:
-    """What a command left behind."""
+    """The exit status, streams and files of a command."""
 
     status: int
     out: str

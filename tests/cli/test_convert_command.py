@@ -115,7 +115,7 @@ def test_optional_pass_can_be_switched_off_and_a_required_one_not(atc: Atc, mode
 
 
 def refused(done: Result, status: int, code: str, *texts: str) -> None:
-    """The command ended with `status` and one coded diagnostic that contains `texts`."""
+    """Check that the command ended with `status` and one coded diagnostic with `texts`."""
     assert (done.status, done.out) == (status, "")
     assert done.err.startswith(f"error[{code} ")
     for text in texts:

@@ -50,7 +50,7 @@ NAMES = tuple(WRITERS)
 
 
 def quantized(path: Path) -> None:
-    """A model that `quantize` can rewrite."""
+    """Return a model that `quantize` can rewrite."""
     weights: dict[str, npt.NDArray[Any]] = {
         "s": np.array(0.05, np.float32),
         "z": np.array(0, np.int8),
@@ -81,7 +81,7 @@ def workshop(atc: Atc, tmp_path: Path) -> Callable[..., Result]:
 
 
 def files() -> dict[str, bytes]:
-    """What lies in the current folder."""
+    """Return the files in the current folder."""
     return {str(path): path.read_bytes() for path in Path().rglob("*") if path.is_file()}
 
 
@@ -103,12 +103,12 @@ def writes_fail(monkeypatch: pytest.MonkeyPatch, after: int, how: Callable[[], N
 
 
 def no_space() -> None:
-    """What a full disk says."""
+    """Raise the error of a full disk."""
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def terminate() -> None:
-    """The system wants the process to end."""
+    """Raise the signal by which the system ends the process."""
     signal.raise_signal(signal.SIGTERM)
 
 

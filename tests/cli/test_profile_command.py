@@ -120,7 +120,7 @@ def test_trace_has_cores_pipes_transfers_and_memory(atc: Atc, model: Path) -> No
 
 
 def assert_is_trace(document: dict[str, Any]) -> None:
-    """The structure that Chrome's trace format asks for; slices of a track do not overlap."""
+    """Check the structure of Chrome's trace format; slices of a track do not overlap."""
     assert document["displayTimeUnit"] in {"ms", "ns"}
     ends: dict[tuple[int, int], float] = {}
     for event in document["traceEvents"]:

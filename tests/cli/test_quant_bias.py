@@ -67,7 +67,7 @@ def layer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def computed(path: str | Path) -> float:
-    """What an offline model makes of [1, -0.5]."""
+    """Return the result of an offline model for [1, -0.5]."""
     with atc_py.load(path) as model:
         return float(model.run({"x": np.array([[1, -0.5]], np.float32)})["y"].item())
 

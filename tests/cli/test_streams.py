@@ -23,7 +23,7 @@ needs_full = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev
 
 
 def shell(folder: Path, command: str, **settings: str) -> subprocess.CompletedProcess[str]:
-    """What a shell makes of `command`, where `atc-py` is the command under test."""
+    """Return the outcome of `command` in a shell, where `atc-py` is the command under test."""
     return subprocess.run(
         ["/bin/bash", "-o", "pipefail", "-c", command.replace("atc-py", ATC)],
         capture_output=True,

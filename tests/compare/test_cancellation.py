@@ -64,7 +64,7 @@ def test_mean_that_is_handed_out_is_bad(tmp_path: Path) -> None:
 
 
 def test_mean_that_is_wrong_beside_its_terms_is_bad(tmp_path: Path) -> None:
-    """All squares become 0: no terms are left that could cancel."""
+    """Check the case that all squares become 0: no terms are left that could cancel."""
     x = np.full((4, 64), 1e-5, np.float32)
     nodes = [
         node("Mul", "x x", "q"),

@@ -87,7 +87,7 @@ def test_reader_that_needs_the_small_values_is_bad(tmp_path: Path) -> None:
 
 
 def test_error_beyond_the_floor_is_bad_in_a_saturating_operator_too(tmp_path: Path) -> None:
-    """Logits near 2900 are 2 apart in float16: probabilities are off by much more than the floor."""
+    """Check logits near 2900, 2 apart in float16: errors are far above the floor."""
     x = np.random.default_rng(1).uniform(2900, 2903, (4, 16)).astype(np.float32)
     done = compared([node("Softmax", "x", "y", axis=-1)], tmp_path, x)
     assert done.first_bad is not None
@@ -95,7 +95,7 @@ def test_error_beyond_the_floor_is_bad_in_a_saturating_operator_too(tmp_path: Pa
 
 
 def test_exp_has_no_floor(tmp_path: Path) -> None:
-    """It saturates at 0 alone, and its kernels are as exact there as anywhere."""
+    """Check that Exp has none: it saturates at 0 alone, and is as exact there as anywhere."""
     x = np.random.default_rng(0).uniform(-17.9, -16.9, (8, 64)).astype(np.float32)
     done = compared([node("Exp", "x", "y")], tmp_path, x)
     assert done.first_bad is not None

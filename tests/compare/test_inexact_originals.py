@@ -78,7 +78,7 @@ def test_every_format_tells_of_the_original_s_error(tmp_path: Path) -> None:
 
 
 def test_error_within_a_fused_operator_is_found_too(tmp_path: Path) -> None:
-    """The device has one Swish for Sigmoid and Mul, and no layer for the Sigmoid."""
+    """Check a Sigmoid without a layer: the device has one Swish for Sigmoid and Mul."""
     done = compared(detector(-16.0, swish=True), tmp_path, precision_mode=KEEP)
     assert "Swish" in {layer.op for layer in done.layers}
     assert [own.source for own in done.own_errors] == ["n_scores"]
@@ -87,7 +87,7 @@ def test_error_within_a_fused_operator_is_found_too(tmp_path: Path) -> None:
 
 
 def test_error_that_hides_behind_another_is_found_in_the_next_round(tmp_path: Path) -> None:
-    """The second Sigmoid reads the first one's results, shifted to where it is inexact as well."""
+    """Check a second Sigmoid that reads the first one's results, shifted to where it is inexact."""
     nodes = [
         node("Sigmoid", "x", "p"),
         node("Mul", "p large", "a"),
@@ -126,7 +126,7 @@ def test_errors_of_float16_are_not_put_down_to_the_original(name: str, tmp_path:
 
 
 def test_device_s_own_underflow_stays_its_own(tmp_path: Path) -> None:
-    """Products of two tiny scores are beyond float16, whatever the original makes of them."""
+    """Check products of two tiny scores, beyond float16 whatever the original makes of them."""
     done = compared(detector(), tmp_path)
     assert done.first_bad is not None
     assert done.first_bad.source == "n_score"
@@ -145,7 +145,7 @@ def test_onnx_s_evaluator_as_original_has_no_such_error(
 
 
 def test_part_of_an_error_that_is_moved_is_passed_on(tmp_path: Path) -> None:
-    """The Slice takes the part of the values in which the error is."""
+    """Check a Slice that takes the part of the values in which the error is."""
     x = np.full((2, 8), 1.0, np.float32)
     x[:, :1] = 1 + 2.0**-12
     nodes = [

@@ -66,7 +66,7 @@ def test_results_of_a_node_with_several_are_told_apart(tmp_path: Path) -> None:
 
 
 def test_second_result_alone_is_compared(tmp_path: Path) -> None:
-    """The first one is not asked for, and the device makes it all the same."""
+    """Check an output whose first result is not asked for, but made by the device."""
     sorted_out = helper.make_node("TopK", ["x", "count"], ["", "y"], name="n_y")
     x = np.array([[3, 1, 2, 5]], np.float32)
     model = built([sorted_out], {"x": x}, {"count": np.array([2], np.int64)})
@@ -119,7 +119,7 @@ def test_nodes_of_a_branch_have_no_counterpart(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mode", ["force_fp16", "allow_fp32_to_fp16"])
 def test_origin_that_is_no_node_of_the_file_is_no_match(mode: str, tmp_path: Path) -> None:
-    """Functions are put in on both sides, so positions mean the same nodes."""
+    """Check that positions mean the same nodes, as functions are put in on both sides."""
     function = helper.make_function(
         "local", "Twice", ["a"], ["b"],
         [helper.make_node("Sin", ["a"], ["m"]), helper.make_node("Cos", ["m"], ["b"])],

@@ -58,7 +58,7 @@ def test_codes_that_moved_are_counted_in_steps(zero: np.ndarray, tmp_path: Path)
 def test_codes_are_judged_by_the_numbers_that_they_stand_for(
     zero: np.ndarray, tmp_path: Path
 ) -> None:
-    """The figures of the codes are those of the dequantized numbers, wherever the zero point is."""
+    """Check that figures of codes are those of the dequantized numbers at any zero point."""
     model, x = rounded_codes(zero)
     done = compared(model, tmp_path, inputs={"x": x})
     codes, y = layer_of(done, "made"), layer_of(done, "y")
@@ -67,7 +67,7 @@ def test_codes_are_judged_by_the_numbers_that_they_stand_for(
 
 
 def test_few_steps_of_many_are_not_bad(tmp_path: Path) -> None:
-    """Every code is one step off, of a hundred: 100 % differ, and nothing is wrong."""
+    """Check codes that are all one step off, of a hundred: 100 % differ, and nothing is wrong."""
     x = np.full((1, 64), 100.5001, np.float32)
     constants: dict[str, np.ndarray] = {
         "scale": np.array(1, np.float32),

@@ -173,7 +173,7 @@ def test_recording_without_room_is_a_coded_error(tmp_path: Path) -> None:
 def test_weights_beyond_the_limit_are_cut_into_more_pieces(
     tmp_path: Path, *, external: bool
 ) -> None:
-    """What holds for 10 KB here holds for the gigabyte that one message cannot pass."""
+    """Check with 10 KB what holds for the gigabyte that one message cannot pass."""
     feeds = {"x": np.ones((2, 32), np.float32)}
     weights = {f"w{at}": np.full((32, 32), at / 32, np.float32) for at in range(8)}
     nodes = [node("MatMul", "x w0", "h0")]

@@ -99,7 +99,7 @@ def _gives_what_it_promises(found: Suggestion, broken: Broken, tmp_path: Path) -
 
 
 def test_four_nodes_are_the_fewest_for_a_tiny_variance(tmp_path: Path) -> None:
-    """All 63 smaller sets were tried: a value that float16 takes for 0 goes through all four."""
+    """Check that all 63 smaller sets fail: a value that float16 takes for 0 goes through all four."""
     broken = BROKEN["tiny_variance"]()
     found = searched(broken.model, broken.feeds, tmp_path, trials=120)
     assert found.smallest
@@ -150,7 +150,7 @@ def test_drift_is_called_drift_and_takes_many_nodes(tmp_path: Path) -> None:
 
 
 def test_target_out_of_reach_ends_the_search_with_the_first_compilation(tmp_path: Path) -> None:
-    """Everything in float32 is the best there is; what it misses is missed by every set."""
+    """Check that a target missed with everything in float32 is missed by every set."""
     broken = BROKEN["large_logits"]()
     stages: list[str] = []
     onnx.save(broken.model, tmp_path / "model.onnx")
@@ -245,7 +245,7 @@ def test_node_without_a_float32_kernel_is_no_candidate(tmp_path: Path) -> None:
 
 
 def test_nodes_that_stand_alone_when_they_are_kept_are_candidates_too(tmp_path: Path) -> None:
-    """In float16 one operator pads and convolves; the values are too small for either."""
+    """Check one operator that pads and convolves in float16, with values too small for either."""
     x = np.full((1, 4, 6, 6), 1e-8, np.float32)
     pads = np.array([0, 0, 1, 1, 0, 0, 1, 1], np.int64)
     nodes = [

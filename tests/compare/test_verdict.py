@@ -84,7 +84,7 @@ def test_agreement_on_classes_is_in_every_format(softmax: bool, tmp_path: Path) 
 
 
 def test_classes_that_float16_confuses_are_counted(tmp_path: Path) -> None:
-    """Scores of 2000 and 2000.3 are one number in float16: the first of them is then the best."""
+    """Check scores of 2000 and 2000.3, one number in float16: the first is then the best."""
     x = np.array([[1], [2]], np.float32)
     weights = np.array([[2000, 2000.3, 1, 2, 3, 4, 5]], np.float32)
     model = built([node("MatMul", "x w", "y")], {"x": x}, {"w": weights})

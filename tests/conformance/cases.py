@@ -45,7 +45,7 @@ MODES = ("allow_fp32_to_fp16", "force_fp16")
 
 
 class Verdict(Enum):
-    """What became of a case.
+    """The result of a case.
 
     RIGHT: every output of every data set agrees. REFUSED: a rule of the list refuses it.
     NOT_YET: the list allows it, and atc-py does not compile it. WRONG: an output differs.
@@ -59,7 +59,7 @@ class Verdict(Enum):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a case, and why.
+    """The result of a case, and the reason for it.
 
     Attributes:
         verdict: what became of it.
@@ -120,7 +120,7 @@ _NOT_YET = {UNKNOWN_SHAPE, NOT_LOWERED, UNSUPPORTED_FORM}
 def _differences(
     model: atc_py.Model, case: Path, prepare: Callable[[dict[str, Array]], dict[str, Array]]
 ) -> Iterator[str]:
-    """What the outputs of the case's data sets differ in."""
+    """Return the differences between outputs of the case's data sets."""
     proto = onnx.load(case / "model.onnx", load_external_data=False)
     weights = {tensor.name for tensor in proto.graph.initializer}
     names = [value.name for value in proto.graph.input if value.name not in weights]

@@ -60,7 +60,7 @@ def _rename(graph: onnx.GraphProto, new: dict[str, str]) -> None:
 
 
 def hidden_outcome(case: Path, mode: str) -> Outcome | None:
-    """What becomes of a case with hidden shapes; None where it has none to hide."""
+    """Return the outcome of a case with hidden shapes; None where it has none to hide."""
     model = onnx.load(case / "model.onnx")
     opset = max((each.version for each in model.opset_import if not each.domain), default=0)
     if opset < _FIRST_OPSET or not (names := hidden(model)):

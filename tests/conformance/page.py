@@ -46,7 +46,7 @@ _EXAMPLES = 3
 
 @cache
 def outcomes(mode: str) -> dict[str, Outcome]:
-    """What became of every case in one mode."""
+    """Return the outcome of every case in one mode."""
     return {f"{case.parent.name}/{case.name}": outcome_of(case, mode) for case in cases()}
 
 
@@ -56,7 +56,7 @@ def section(mode: str, found: Mapping[str, Outcome]) -> str:
 
 
 def hidden_outcomes(right: Mapping[str, Outcome]) -> dict[str, Outcome]:
-    """What becomes of the cases that are right when the shapes of their inputs are hidden."""
+    """Return the outcomes, with hidden input shapes, of the cases that are otherwise right."""
     cases_ = {f"{case.parent.name}/{case.name}": case for case in cases()}
     found = {
         name: hidden_outcome(cases_[name], MODES[0])

@@ -67,7 +67,7 @@ LISTED = frozenset(spec.op for spec in all_specs() if not spec.custom)
 
 @dataclass(frozen=True)
 class Selection:
-    """Which cases are restamped.
+    """A selection of the cases that are restamped.
 
     Attributes:
         collected: number of cases that onnx has.
@@ -233,7 +233,7 @@ def _tests() -> type[unittest.TestCase]:
 
 @cache
 def outcome(name: str) -> Outcome:
-    """What ONNX's runner finds of a restamped case.
+    """Return the outcome of a restamped case in ONNX's runner.
 
     What it does not find right gets the verdict of the stored cases as well: a rule of the list
     must refuse it, or float16 must be all that the list has for it and the result be right for
@@ -252,7 +252,7 @@ def outcome(name: str) -> Outcome:
 
 
 def _verdicts(name: str) -> tuple[Outcome, Outcome | None]:
-    """What becomes of a case with every float as it is, and, if a rule refuses that, narrowed."""
+    """Return the verdicts on a case with floats as they are, and, if a rule refuses that, narrowed."""
     case = _cases()[name]
     model = _in_form(case.model)
     with tempfile.TemporaryDirectory() as folder:

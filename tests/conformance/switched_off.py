@@ -55,7 +55,7 @@ def changed_cases(folders: Iterable[Path], mode: str) -> Iterator[Path]:
 
 
 def differences(case: Path, mode: str) -> list[str]:
-    """What the results of the two compilations differ in, beyond what each may differ from exact.
+    """Return the differences of two compilations beyond what each may differ from exact.
 
     The bound is that of `run --expect`, once for each of the two.
     """

@@ -80,13 +80,13 @@ def test_int8_peak_of_hot_chips_31_is_within_the_range(soc: str, teraops: float)
 def test_device_memory_is_somewhat_slower_than_its_modules_are_sold_for(
     soc: str, terabytes: float
 ) -> None:
-    """1.2 TB/s of the Ascend 910: Hot Chips 31; 1.6 TB/s of Atlas A2: Ascend C documentation."""
+    """Check 1.2 TB/s of the 910 (Hot Chips 31), 1.6 TB/s of Atlas A2 (Ascend C documentation)."""
     found = find_soc(soc)
     assert 0.8 < found.gm_read * found.aicores * found.mhz * 1e6 / (terabytes * 1e12) < 0.95
 
 
 def test_l2_cache_of_atlas_a2_is_several_times_as_fast_as_its_memory() -> None:
-    """About 7 TB/s beside 1.6 TB/s: Ascend C documentation, best practice of L2 cache tiling."""
+    """Check 7 TB/s beside 1.6 TB/s: Ascend C documentation, best practice of L2 cache tiling."""
     soc = find_soc("Ascend910B1")
     assert rates_of(soc).l2_read / soc.gm_read == pytest.approx(7 / 1.6, rel=0.25)
 
@@ -114,21 +114,21 @@ def test_l2_cache_of_310p3_has_the_published_rate() -> None:
 
 
 def test_resnet50_on_310p3_is_within_the_range() -> None:
-    """4250 images a second at batch 64: Resnet50_Pytorch_Infer/README.md."""
+    """Check 4250 images a second at batch 64: Resnet50_Pytorch_Infer/README.md."""
     least, expected, most = rates(resnet50(64), "Ascend310P3", 64)
     assert least < 4250 < most
     assert 4250 / 2 < expected < 4250 * 2
 
 
 def test_bert_base_on_310p3_is_within_the_range() -> None:
-    """198.61 samples a second at batch 8 and 512 words: Bert_Base_Uncased_for_Pytorch/ReadMe.md."""
+    """Check 198.61 samples a second at batch 8, 512 words: Bert_Base_Uncased_for_Pytorch/ReadMe.md."""
     least, expected, most = rates(bert_base(8, 512), "Ascend310P3", 8)
     assert least < 198.61 < most
     assert 198.61 / 2 < expected < 198.61 * 2
 
 
 def test_training_of_resnet50_on_910_is_slower_than_inference() -> None:
-    """2115 images a second of training at batch 256; inference is about a third of the work."""
+    """Check 2115 images a second of training at batch 256; inference is a third of the work."""
     least, _, most = rates(resnet50(256), "Ascend910A", 256)
     assert least < 3 * 2115 < most
 

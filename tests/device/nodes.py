@@ -26,7 +26,7 @@ def refusal(
     attributes: Attributes | None = None,
     constants: Sequence[int] = (),
 ) -> str:
-    """What the device finds wrong with one operator when the model is loaded."""
+    """Return the device's complaint about one operator when the model is loaded."""
     with pytest.raises(AtcError) as caught:
         run_operator(op, inputs, outputs, attributes, constants)
     (found,) = caught.value.diagnostics

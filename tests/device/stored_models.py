@@ -88,7 +88,7 @@ def run_both(model: MemoryModel, inputs: Mapping[str, Array]) -> dict[str, Array
 
 
 def assert_same_bits(found: Mapping[str, Array], expected: Mapping[str, Array]) -> None:
-    """The same names, types and bytes."""
+    """Check for the same names, types and bytes."""
     assert found.keys() == expected.keys()
     for name, array in expected.items():
         assert (found[name].dtype, found[name].shape) == (array.dtype, array.shape)

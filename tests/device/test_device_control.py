@@ -61,7 +61,7 @@ def test_one_way_is_taken(c: bool) -> None:
 
 @pytest.mark.parametrize("c", [True, False])
 def test_in_place_kernels_of_both_branches_leave_the_captured_value_alone(c: bool) -> None:
-    """Both work on views of one slot, and a node behind them reads it again."""
+    """Check views of one slot in both branches, which a node after them reads again."""
     builder = Branches()
     shared = builder.one("Neg", builder.x)
     false, true = builder.switch(shared, builder.c)
@@ -77,7 +77,7 @@ def test_in_place_kernels_of_both_branches_leave_the_captured_value_alone(c: boo
 
 
 def test_last_reader_of_a_captured_value_may_work_in_place() -> None:
-    """The slot is taken over by one branch only, whichever runs."""
+    """Check that the slot is taken over by one branch only, whichever runs."""
     builder = Branches()
     shared = builder.one("Exp", builder.x)
     false, true = builder.switch(shared, builder.c)
@@ -90,7 +90,7 @@ def test_last_reader_of_a_captured_value_may_work_in_place() -> None:
 
 
 def test_handed_out_views_are_not_overwritten() -> None:
-    """Both ways of a Switch and its data are one memory; what is merged is a copy of it."""
+    """Check both ways of a Switch, one memory with its data; what is merged is a copy of it."""
     builder = Branches()
     shared = builder.one("Neg", builder.x)
     false, true = builder.switch(shared, builder.c)
@@ -106,7 +106,7 @@ def test_handed_out_views_are_not_overwritten() -> None:
 
 
 def test_what_reads_a_dead_value_is_dead() -> None:
-    """Through a chain and beside a live operand; the profile has every node, the dead at nothing."""
+    """Check a chain and a live operand; the profile has every node, the dead at nothing."""
     builder = Branches()
     false, true = builder.switch(builder.x, builder.c)
     dead = builder.one("Exp", builder.one("Neg", false))
@@ -250,7 +250,7 @@ def test_merge_needs_one_dtype_and_one_rank(other: tuple[str, list[int]], part: 
 
 
 def test_hundred_ifs_in_a_row_run_many_times() -> None:
-    """Each adds 1 or takes 2 away, in turns by one condition and another."""
+    """Check Ifs that add 1 or take 2 away, in turns by one condition and another."""
     builder = Branches()
     one, two = (builder.constant(np.array([n], np.float32)) for n in (1, 2))
     value = builder.x

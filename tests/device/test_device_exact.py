@@ -86,7 +86,7 @@ def test_merged_launch_takes_over_what_its_head_does_not_read() -> None:
 
 
 def test_merged_launch_cannot_take_over_what_its_head_reads() -> None:
-    """The convolution reads what the sum may not be written over then."""
+    """Check a convolution that reads what the sum may not be written over then."""
     text = MERGED.replace("Conv2D(%x", "Conv2D(%s").replace("16[16,1,1,1]", "16[16,16,1,1]")
     model = stored_model(text, ["input", "input", "weights", 0, "chip", 1024, "output"])
     inputs = {"x": halves(1, 1, 1, 4, 8), "r": halves(2, 1, 16, 4, 8)}

@@ -34,7 +34,7 @@ def test_nan_passes_and_ends_of_the_range_are_finite_or_infinite(op: str) -> Non
 
 
 def test_blocks_in_place_read_before_they_write() -> None:
-    """Elu and LeakyRelu need x again after the result is begun."""
+    """Check Elu and LeakyRelu, which need x again after the result is begun."""
     x = np.linspace(-3, 3, 100_001, dtype=np.float32)
     (elu,) = run_operator("Elu", [x], [(F32, x.shape)])
     np.testing.assert_allclose(elu, np.where(x < 0, np.expm1(x), x), rtol=1e-6)

@@ -121,7 +121,7 @@ def test_norms_are_their_formulas(
 
 
 def _expect(found: Array, wanted: Array) -> None:
-    """Float32 to some units of what was summed up, float16 rounded once."""
+    """Check float32 to some units of what was summed up, float16 rounded once."""
     bound = 2e-5 if found.dtype == np.float32 else 2e-5 + np.abs(wanted) * 2.0**-11
     np.testing.assert_array_less(np.abs(found.astype(np.float64) - wanted), bound + 1e-9)
 

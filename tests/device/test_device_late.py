@@ -40,7 +40,7 @@ def fed(*numbers: int) -> dict[str, Array]:
 
 
 def failure(builder: ModelBuilder, inputs: Mapping[str, Array]) -> str:
-    """What a run says that must fail, at the last node."""
+    """Return the message of a run that must fail at the last node."""
     with pytest.raises(AtcError) as caught:
         run_model(builder.build(), inputs)
     (found,) = caught.value.diagnostics
@@ -97,7 +97,7 @@ def test_other_rank_than_declared_is_refused() -> None:
 
 @pytest.mark.parametrize("declared", [[1, 2], [None, 5]])
 def test_found_positions_are_held_to_declared_extents(declared: list[int | None]) -> None:
-    """The kernel makes its result before anyone knows its extents; here they are 1x3."""
+    """Check 1x3 results: the kernel makes its result before anyone knows its extents."""
     builder = ModelBuilder()
     x = builder.input("x", "float32", [4])
     attributes: dict[str, Any] = {"transpose": True, "dtype": "int64"}
@@ -158,7 +158,7 @@ def grown(builder: ModelBuilder) -> int:
 
 
 def test_runs_do_not_see_each_other() -> None:
-    """Results that were handed out stay as they are, and so does what was fed."""
+    """Check that returned results stay as they are, and so does what was fed."""
     builder = ModelBuilder()
     y = grown(builder)
     (doubled,) = builder.node("Add", [y, y], [("float16", [None, None])])
@@ -183,7 +183,7 @@ def test_runs_do_not_see_each_other() -> None:
 
 
 def test_late_results_are_rounded_to_their_dtype() -> None:
-    """1 / 3 in float16 times 3: the product of rounded numbers, rounded."""
+    """Check 1 / 3 in float16 times 3: the product of rounded numbers, rounded."""
     builder = ModelBuilder()
     y = grown(builder)
     three = builder.constant(np.full(1, 3, np.float16))
@@ -196,7 +196,7 @@ def test_late_results_are_rounded_to_their_dtype() -> None:
 
 
 def test_views_of_slots_keep_them_while_they_are_read() -> None:
-    """A late Reshape is the memory of a value in a slot, which is read again after it."""
+    """Check a late Reshape, the memory of a value in a slot, which is read again after it."""
     builder = ModelBuilder()
     x, shape = builder.input("x", "float32", [2, 6]), builder.input("shape", "int64", [2])
     (first,) = builder.node("Neg", [x], [("float32", [2, 6])])
@@ -213,7 +213,7 @@ def test_views_of_slots_keep_them_while_they_are_read() -> None:
 
 
 def test_known_results_behind_open_ones_share_slots() -> None:
-    """Reductions of an open table to one known extent: each takes the slot that has become free."""
+    """Check reductions of an open table to one known extent: each takes the slot that became free."""
     builder = ModelBuilder()
     y = grown(builder)
     attributes: dict[str, Any] = {"axes": [0, 1], "keep_dims": False}
@@ -252,7 +252,7 @@ def test_thousand_late_nodes_hold_few_results_at_a_time() -> None:
 
 
 def test_last_late_values_are_freed_with_the_run() -> None:
-    """A step says which tensors nobody reads after it: none twice, no output among them."""
+    """Check that a step frees tensors nobody reads after it: none twice, no output among them."""
     builder = ModelBuilder()
     y = grown(builder)
     (a,) = builder.node("Neg", [y], [("float16", [None, None])])

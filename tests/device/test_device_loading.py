@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def findings(model: MemoryModel) -> Sequence[Diagnostic]:
-    """What loading `model` reports, all of it OM_CONTENT."""
+    """Return the findings of loading `model`, all of it OM_CONTENT."""
     device = SimBackend()
     device.open()
     with pytest.raises(AtcError) as caught:

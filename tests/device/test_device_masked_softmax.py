@@ -40,7 +40,7 @@ def test_masked_elements_get_nothing_and_masked_rows_are_uniform(dtype: type) ->
 
 
 def test_float16_scores_are_scaled_in_float32() -> None:
-    """Products of 65504 and 3 do not overflow, and the result is rounded once."""
+    """Check products of 65504 and 3: they do not overflow, and the result is rounded once."""
     x = np.array([[65504, 65504, -65504]], np.float16)
     y = masked_softmax(x, np.zeros((1, 3), bool), {"scale": 3.0})
     np.testing.assert_array_equal(y, np.array([[0.5, 0.5, 0]], np.float16))

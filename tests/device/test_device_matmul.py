@@ -77,7 +77,7 @@ def test_parts_of_a_product_make_the_whole(
 
 @pytest.mark.parametrize("shape", [(34, 40), (3, 34, 40)])
 def test_product_with_itself_is_that_with_an_equal_matrix(shape: tuple[int, ...]) -> None:
-    """A matrix and its transpose in one memory are what numpy gives to syrk, not to gemm."""
+    """Check a matrix and its transpose in one memory, which numpy gives to syrk, not to gemm."""
     x = random_array(1, shape)
     attributes = {"adj_x1": False, "adj_x2": True, "offset_x": 0}
     node = NodeFacts("BatchMatMulV2", "n", "aicore", (TensorFacts(F32, shape),) * 2, (), attributes)

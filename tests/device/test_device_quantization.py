@@ -68,7 +68,7 @@ def number(value: float) -> float:
 
 
 def quantized(x: float, scale: float, offset: float, *, squared: bool, kind: FloatFormat) -> float:
-    """What AscendQuant rounds to an integer."""
+    """Return the integers that AscendQuant rounds to."""
     found, factor = kind.round(x), kind.round(scale)
     if squared and kind is SINGLE:
         factor = step(kind, operator.mul, factor, factor)

@@ -88,7 +88,7 @@ def test_second_kernel_for_an_operator_is_refused(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(kernel_module, "_KERNELS", dict(kernels()))
 
     def another(_: Call) -> None:
-        """Never called."""
+        """Raise nothing: this is never called."""
 
     with pytest.raises(ValueError, match="two kernels for Relu") as caught:
         kernel("Relu", same_as_x)(another)

@@ -62,7 +62,7 @@ def word_of(factor: float, offset: int = 0, shift: int = 1, above: int = 0) -> i
 
 
 def factor_of(word: int) -> float:
-    """What the device reads as factor: a float32 without its low 13 bits."""
+    """Return the factor that the device reads: a float32 without its low 13 bits."""
     return float(np.array([word & 0xFFFFE000], np.uint32).view(np.float32)[0])
 
 

@@ -211,7 +211,7 @@ def test_tensors_without_elements_pass_through() -> None:
 @given(seed=st.integers(0, 10**6), length=st.integers(1, 25))
 @examples(60)
 def test_random_graphs_agree_with_plain_numpy(seed: int, length: int) -> None:
-    """Every value may be an output and every input is drawn anew: what sharing can break breaks."""
+    """Check that every value may be an output, with every input drawn anew."""
     generator = np.random.default_rng(seed)
     builder = ModelBuilder()
     known: dict[int, Array] = {}

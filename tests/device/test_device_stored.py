@@ -80,7 +80,7 @@ def test_constants_are_there_and_stay() -> None:
 
 
 def test_change_of_format_moves_bits() -> None:
-    """Signalling NaN and its payload too, which no way through another dtype would keep."""
+    """Check signalling NaN and its payload, which no way through another dtype would keep."""
     memory = made()
     memory.write(X, np.zeros(SHAPE, np.float32))
     given = np.arange(0x7C01, 0x7C31, dtype=np.uint16).reshape(SHAPE)

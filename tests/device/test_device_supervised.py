@@ -114,7 +114,7 @@ def om(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def _installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A package with all these back ends, each called as its class in lower case."""
+    """Install a package with all these back ends, each called as its class in lower case."""
     (tmp_path / "odd_devices.py").write_text(DEVICES)
     names = [line[6:].partition("(")[0] for line in DEVICES.splitlines() if line[:6] == "class "]
     facts = tmp_path / "odd_devices-1.0.dist-info"
