@@ -29,7 +29,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _keep_bytecode() -> None:
-    """Keep bytecode: hundreds of tests start Python, which need not compile the package each time."""
+    """Keep bytecode: hundreds of tests start Python, which need not compile the package again."""
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     sys.dont_write_bytecode = False
 

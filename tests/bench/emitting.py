@@ -27,7 +27,7 @@ _EMITS = "atc_py.pipeline.compile.emit_kernels"
 
 
 def emitting() -> None:
-    """Print the share of emission in `atc-py convert`, and of `emit_kernels` in `atc_py.convert`."""
+    """Print the shares of emission in `atc-py convert` and of `emit_kernels` in `convert`."""
     paths = sorted(MODELS.glob("*/model.onnx"))
     if not paths:
         say("emission: the shared models are not there")

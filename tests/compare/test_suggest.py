@@ -86,7 +86,7 @@ def test_broken_network_is_repaired_by_the_file(name: str, tmp_path: Path) -> No
 
 
 def _gives_what_it_promises(found: Suggestion, broken: Broken, tmp_path: Path) -> None:
-    """The file keeps what the suggestion says it keeps."""
+    """Check that the file keeps what the suggestion says it keeps."""
     keep, om = tmp_path / "keep.txt", tmp_path / "kept.om"
     keep.write_text(found.text, encoding="utf-8")
     atc_py.convert(tmp_path / "model.onnx", om, keep_dtype=keep)
@@ -99,7 +99,7 @@ def _gives_what_it_promises(found: Suggestion, broken: Broken, tmp_path: Path) -
 
 
 def test_four_nodes_are_the_fewest_for_a_tiny_variance(tmp_path: Path) -> None:
-    """Check that all 63 smaller sets fail: a value that float16 takes for 0 goes through all four."""
+    """Check that all 63 smaller sets fail: a value float16 takes for 0 goes through all four."""
     broken = BROKEN["tiny_variance"]()
     found = searched(broken.model, broken.feeds, tmp_path, trials=120)
     assert found.smallest

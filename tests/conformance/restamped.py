@@ -252,7 +252,7 @@ def outcome(name: str) -> Outcome:
 
 
 def _verdicts(name: str) -> tuple[Outcome, Outcome | None]:
-    """Return the verdicts on a case with floats as they are, and, if a rule refuses that, narrowed."""
+    """Return the verdicts on a case with its floats, and, if a rule refuses that, narrowed."""
     case = _cases()[name]
     model = _in_form(case.model)
     with tempfile.TemporaryDirectory() as folder:

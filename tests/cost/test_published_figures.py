@@ -121,7 +121,7 @@ def test_resnet50_on_310p3_is_within_the_range() -> None:
 
 
 def test_bert_base_on_310p3_is_within_the_range() -> None:
-    """Check 198.61 samples a second at batch 8, 512 words: Bert_Base_Uncased_for_Pytorch/ReadMe.md."""
+    """Check 198.61 samples/s at batch 8, 512 words: Bert_Base_Uncased_for_Pytorch/ReadMe.md."""
     least, expected, most = rates(bert_base(8, 512), "Ascend310P3", 8)
     assert least < 198.61 < most
     assert 198.61 / 2 < expected < 198.61 * 2

@@ -213,7 +213,7 @@ def test_views_of_slots_keep_them_while_they_are_read() -> None:
 
 
 def test_known_results_behind_open_ones_share_slots() -> None:
-    """Check reductions of an open table to one known extent: each takes the slot that became free."""
+    """Check reductions of an open table to one known extent: each takes a slot that became free."""
     builder = ModelBuilder()
     y = grown(builder)
     attributes: dict[str, Any] = {"axes": [0, 1], "keep_dims": False}

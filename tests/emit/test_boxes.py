@@ -30,7 +30,7 @@ BOXES = [
 
 
 def _moves(box: Box) -> dict[int, int]:
-    """Where each element of the target comes from."""
+    """Return the source of each element of the target."""
     places = {}
     for at in product(*map(range, box.extents)):
         source = box.source_start + sum(i * by for i, by in zip(at, box.source, strict=True))

@@ -62,7 +62,7 @@ def _plan(
 
 
 def _check(plan: Plan, itemsize: int, soc: Soc) -> None:
-    """Buffers fit, tiles are whole squares and cover rows, columns and sums."""
+    """Check that buffers fit, and tiles are whole squares and cover rows, columns and sums."""
     sizes = {
         "ub": soc.ub_kib, "l1": soc.l1_kib, "l0a": soc.l0a_kib, "l0b": soc.l0a_kib,
         "l0c": soc.l0c_kib,
@@ -93,7 +93,7 @@ def test_products_fit_every_soc(
 
 
 def test_plan_of_a_convolution_is_worked_out_by_hand() -> None:
-    """4 x 196 x 36 squares of 16 on a SoC of eight cores, float16.
+    """Check 4 x 196 x 36 squares of 16 on a SoC of eight cores, float16.
 
     3/8 of 256 KiB hold 16384 sums and results of 6 bytes, 64 squares: 4 x 16, so 256 positions.
     Of these 4 rows of 56 are whole, 14 squares. L0 takes 64 KiB / 2 / 224 / 2 B = 73 of k, 4

@@ -111,7 +111,7 @@ def test_kernels_of_dims_of_0_are_planned(spec: OpSpec, tmp_path: Path) -> None:
 
 
 def _check(graph: Graph) -> None:
-    """There is a core for it, no size is negative, no buffer has no bytes, and all of them fit."""
+    """Check that it has a core, and buffers that fit; no size is negative, none has no bytes."""
     for soc in SOCS:
         files = emit_kernels(graph, soc).files
         if INDEX not in files:

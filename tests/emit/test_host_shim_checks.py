@@ -365,7 +365,7 @@ int main() {{
 
 @pytest.fixture(scope="module")
 def said(tmp_path_factory: pytest.TempPathFactory) -> dict[int, list[str]]:
-    """What the program says of each wrong kernel, and of the right one behind them."""
+    """Return the program's words on each wrong kernel, and on the right one after them."""
     folder = tmp_path_factory.mktemp("shim")
     bodies = [body for body, _ in WRONG.values()] + [RIGHT]
     cases = "".join(FRAME.format(number=n, body=body) for n, body in enumerate(bodies))
@@ -420,7 +420,7 @@ def test_every_fault_that_a_header_reports_is_provoked(said: dict[int, list[str]
 
 @pytest.mark.parametrize("part", sampled([0], [1, 2]))
 def test_headers_need_no_more_than_the_language(tmp_path: Path, part: int) -> None:
-    """Each header compiles alone."""
+    """Check that each header compiles alone."""
     for path in sorted((templates_dir() / "host" / "ascendc").glob("*.h"))[part::3]:
         (tmp_path / "main.cpp").write_text(f'#include "ascendc/{path.name}"\nint main() {{}}\n')
         shutil.rmtree(tmp_path / "main", ignore_errors=True)

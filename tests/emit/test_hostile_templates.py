@@ -24,7 +24,7 @@ X = Port("x", 0, DType.FLOAT16, "ND", "half", "Eigen::half")
 
 
 def rendered(folder: Path, text: str, **context: object) -> str:
-    """What a template of the user's with that text makes."""
+    """Return the text that a user's template with that text renders to."""
     (folder / "t.j2").write_text(text, encoding="utf-8")
     return render((folder, OWN), "t.j2", context)
 

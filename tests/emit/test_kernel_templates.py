@@ -188,7 +188,7 @@ def test_tilings_are_the_golden_ones(graph: Graph, add_node: AddNode) -> None:
 def test_kernels_of_blocks_wait_for_what_is_filled_in(
     graph: Graph, add_node: AddNode, family: str, barriers: int
 ) -> None:
-    """For patterns and padding that no queue hands over; a run on the host needs no barrier."""
+    """Check barriers for patterns and padding that no queue passes on; a host run needs none."""
     add_node(graph, *IN_BLOCKS[family])
     (source,) = [
         text
@@ -203,7 +203,7 @@ def test_golden_tilings_show_every_family() -> None:
 
 
 def test_every_template_is_used() -> None:
-    """By a family, as the parent or the macros of another template, or by the project."""
+    """Check for use by a family, as parent or macros of another template, or by the project."""
     folder = templates_dir() / "kernels"
     texts = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.cpp.j2")}
     named = {f"{family.template}.cpp.j2" for family in families()}
@@ -260,7 +260,7 @@ def test_a_folder_that_is_not_there_is_refused(
 
 @pytest.fixture
 def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """atc-py without templates of its own."""
+    """Yield atc-py without templates of its own."""
     monkeypatch.setattr("atc_py.emit.kernels.templates_dir", lambda: tmp_path / "bare")
 
 

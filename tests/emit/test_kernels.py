@@ -180,7 +180,7 @@ def test_every_row_that_launches_a_kernel_renders(
 
 
 def _check_text(text: str) -> None:
-    """Brackets are balanced, lines are clean, the text ends with one line break."""
+    """Check that brackets are balanced, lines are clean, and the text ends with one line break."""
     bare = re.sub(r'//[^\n]*|"[^"\n]*"', "", text)
     for left, right in ("()", "{}", "[]"):
         assert bare.count(left) == bare.count(right)

@@ -21,7 +21,7 @@ KNOWN_WEIGHTS = {"conv"}
 
 
 def engines(row: TargetOp) -> list[Engine]:
-    """What runs a row."""
+    """Return the engines that run a row."""
     return [Engine.AICORE] * bool(row.columns) + [Engine.AICPU] * bool(row.aicpu)
 
 
@@ -37,7 +37,7 @@ def opened(graph: Graph, row: TargetOp) -> Graph:
 
 @in_one_item(("op", "engine"), [(row.name, engine) for row in LAUNCHING for engine in engines(row)])
 def test_stub_is_that_of_known_extents(op: str, engine: Engine, add_node: AddNode) -> None:
-    """Only the tiling table differs, and in it only the row's numbers and its comment."""
+    """Check that only the tiling table differs, and in it only the row's numbers and comment."""
     graph, row = Graph("test", Phase.TYPED), find_operator(op)
     assert row is not None
     add_node(graph, op, engine=engine)
@@ -55,7 +55,7 @@ def test_stub_is_that_of_known_extents(op: str, engine: Engine, add_node: AddNod
 
 
 def _check_table(text: str, closed: str) -> None:
-    """As many numbers as in the table of known extents, no `?` outside comments, none negative."""
+    """Check for as many numbers as with known extents, no `?` outside comments, none negative."""
     table, other = (re.sub(r"//[^\n]*", "", each) for each in (text, closed))
     assert "?" not in table
     assert "??" not in text

@@ -84,7 +84,7 @@ class Sweep:
         )
 
     def _stop(self, number: signal.Signals, after: float) -> None:
-        """One round."""
+        """Run one round."""
         self._restore()
         process = self._convert()
         time.sleep(after)
@@ -98,7 +98,7 @@ class Sweep:
         self.faults += [when + fault for fault in self._faults_of_files(number)]
 
     def _faults_of_end(self, number: signal.Signals, status: int, said: str) -> list[str]:
-        """What is wrong with exit status and message."""
+        """Return the faults of exit status and message."""
         handled = {signal.SIGTERM: "terminated;", signal.SIGINT: "interrupted;"}.get(number)
         # Before the command's first line runs, signals have the system's effect.
         if status in {0, -number}:
@@ -108,7 +108,7 @@ class Sweep:
         return [] if said.startswith(handled) else [f"it said {said[-300:]!r}"]
 
     def _faults_of_files(self, number: signal.Signals) -> list[str]:
-        """What is wrong with what was left behind."""
+        """Return the faults of the files that were left."""
         left = self._files()
         faults = [
             f"{name} is neither the older nor the newer one"
@@ -134,7 +134,7 @@ class Sweep:
         }
 
     def _restore(self) -> None:
-        """Bring the older files back."""
+        """Restore the older files."""
         for name in self._files():
             (self._out / name).unlink()
         for name, data in self._old.items():

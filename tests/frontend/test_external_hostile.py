@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def refused(folder: Path, *entries: dict[str, str]) -> str:
-    """What is said of the weights of a model; each is one that is not there."""
+    """Return the findings on the weights of a model; each is one that is not there."""
     path = onnx_files.save(external_model(*entries), folder)
     codes = [EXTERNAL_DATA_MISSING] * len(entries)
     return str(onnx_files.fails(lambda: read_model(path), *codes))

@@ -44,7 +44,7 @@ def result(
     folder: Path,
     opset: int = 13,
 ) -> ConstData | None:
-    """What the value `k` folds to, in a graph that adds it to an input."""
+    """Return the value that `k` folds to, in a graph that adds it to an input."""
     cast = node("Cast", ["k"], ["f"], to=FLOAT)
     proto = onnx_files.model([*nodes, cast], {"x": (FLOAT, [1])}, ["f", "k"], weights, {"": opset})
     return onnx_files.source(proto, folder).outputs[1].const

@@ -73,7 +73,7 @@ def test_rank_follows_from_how_many_numbers_there_are(
 
 
 def test_ranks_are_told_one_after_the_other(tmp_path: Path) -> None:
-    """Each is known only when the one before it is."""
+    """Check that each is known only when the one before it is."""
     nodes = [
         helper.make_node("Reshape", ["x", "three"], ["a"]),
         helper.make_node("Squeeze", ["a", "one"], ["b"]),
@@ -151,7 +151,7 @@ def test_operators_of_other_domains_are_left_alone(tmp_path: Path) -> None:
 
 
 def test_known_shape_is_not_made_open(tmp_path: Path) -> None:
-    """A shape that folds has extents, whatever its number of elements tells."""
+    """Check that a shape that folds has extents, whatever its number of elements tells."""
     nodes = [
         helper.make_node("Shape", ["x"], ["shape"]),
         helper.make_node("Reshape", ["x", "shape"], ["y"]),

@@ -63,7 +63,7 @@ def test_window_beyond_its_input_before_a_slice_is_refused(node: NodeProto, tmp_
 
 
 def agree(proto: onnx.ModelProto, folder: Path) -> None:
-    """atc-py and onnxruntime give the same."""
+    """Check that atc-py and onnxruntime give the same."""
     shape = [dim.dim_value for dim in proto.graph.input[0].type.tensor_type.shape.dim]
     x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
     expected = run_with_onnxruntime(proto, {"x": x})["y"]

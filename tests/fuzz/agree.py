@@ -54,7 +54,7 @@ _SHARES = (40, 35, 25)
 
 @dataclass(frozen=True)
 class Asked:
-    """What both commands said of a model in one precision mode for one SoC.
+    """The answers of both commands on a model in one precision mode for one SoC.
 
     Attributes:
         label: the case, its operators and the options.
@@ -69,7 +69,7 @@ class Asked:
 
 @dataclass
 class Tally:
-    """What became of the models.
+    """The outcomes of the models.
 
     Attributes:
         models: how many there were.
@@ -101,7 +101,7 @@ class Tally:
 
     @property
     def lines(self) -> list[str]:
-        """What became of them, in lines."""
+        """The outcomes of the models, in lines."""
         found = [f"{self.models} models, {self.pairs} pairs of check and convert"]
         found += [f"  {count:7} {name}" for name, count in self.outcomes.most_common()]
         found.append(f"slowest pair {self.seconds[0]:.1f} s: {self.seconds[1]}")
@@ -140,7 +140,7 @@ def tried(seed: int, numbers: Iterable[int]) -> Iterator[tuple[int, list[Asked]]
 
 
 def agreement(seed: int, numbers: Iterable[int]) -> Tally:
-    """What becomes of the cases `numbers` of a round, in this process."""
+    """Return the outcomes of the cases `numbers` of a round, in this process."""
     tally = Tally()
     for _, asked in tried(seed, numbers):
         tally.take(asked)

@@ -46,7 +46,7 @@ def mutated(data: bytes, largest: int, seed: int) -> bytes:
 
 
 def main() -> None:
-    """Fuzz until a case fails or libFuzzer's options say stop."""
+    """Run the fuzzer until a case fails or libFuzzer's options say stop."""
     atheris = importlib.import_module("atheris")
     with atheris.instrument_imports(include=["atc_py"]):
         package = importlib.import_module("atc_py")

@@ -71,7 +71,7 @@ class _Changed:
         self.dtypes: dict[str, DType] = {}
 
     def change(self) -> None:
-        """One change more."""
+        """Make one more change."""
         kinds = [self._a_dim, self._a_dim, self._a_rank, self._all_dims, self._a_dtype]
         kinds += [self._a_dtype, self._a_constant, self._numbers, self._presence]
         kinds += [self._an_attribute] * (4 if self._spec.attributes else 0)
@@ -88,7 +88,7 @@ class _Changed:
         return self._rng.choice(names) if names else None
 
     def _set_shape(self, name: str, shape: list[int]) -> None:
-        """Another shape; data is repeated or cut."""
+        """Set another shape; data is repeated or cut."""
         self.shapes[name] = shape
         old = self.values.get(name, self._spec.example.values.get(name))
         if old is not None:
@@ -97,7 +97,7 @@ class _Changed:
             self.values[name] = (data * (count // len(data) + 1))[:count]
 
     def _a_dim(self) -> None:
-        """Another extent."""
+        """Change one extent."""
         name = self._given()
         shape = self._shape(name) if name else None
         if name and shape:
@@ -105,7 +105,7 @@ class _Changed:
             self._set_shape(name, shape)
 
     def _all_dims(self) -> None:
-        """One extent of the example replaced wherever it occurs."""
+        """Replace one extent of the example wherever it occurs."""
         shapes = {row.name: self._shape(row.name) for row in self._spec.inputs}
         extents = sorted({extent for shape in shapes.values() for extent in shape or ()})
         if not extents:
@@ -116,7 +116,7 @@ class _Changed:
                 self._set_shape(name, [new if extent == old else extent for extent in shape])
 
     def _a_rank(self) -> None:
-        """An axis more or less."""
+        """Add or remove an axis."""
         name = self._given()
         shape = self._shape(name) if name else None
         if name is None or shape is None:
@@ -128,7 +128,7 @@ class _Changed:
         self._set_shape(name, shape)
 
     def _a_dtype(self) -> None:
-        """Another dtype, mostly one that the list has."""
+        """Set another dtype, mostly one that the list has."""
         name = self._given()
         row = self._spec.operand(name) if name else None
         if name is None or row is None:
@@ -137,7 +137,7 @@ class _Changed:
         self.dtypes[name] = self._rng.choice(listed if self._rng.random() < 0.7 else tuple(DType))
 
     def _a_constant(self) -> None:
-        """A constant in place of an input of the graph, or the reverse."""
+        """Put a constant in place of an input of the graph, or the reverse."""
         name = self._given()
         if name is None:
             return
@@ -149,7 +149,7 @@ class _Changed:
             self.values[name] = [self._rng.randint(-2, 4) for _ in range(count)]
 
     def _numbers(self) -> None:
-        """Other numbers of a constant."""
+        """Set other numbers of a constant."""
         values = {**self._spec.example.values, **self.values}
         names = [name for name, data in values.items() if data]
         if not names:
@@ -160,7 +160,7 @@ class _Changed:
         self.values[name] = data
 
     def _presence(self) -> None:
-        """An optional input more or less."""
+        """Add or remove an optional input."""
         optional = [row for row in self._spec.inputs if row.optional]
         if not optional:
             return
@@ -173,7 +173,7 @@ class _Changed:
             self.values.pop(row.name, None)
 
     def _an_attribute(self) -> None:
-        """Another value of an attribute, or none."""
+        """Set another value of an attribute, or none."""
         row = self._rng.choice(self._spec.attributes)
         if self._rng.random() < 0.15:
             self.attributes[row.name] = None

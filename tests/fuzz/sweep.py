@@ -42,7 +42,7 @@ _SILENCE = 120
 
 @dataclass(frozen=True)
 class Round:
-    """What is tried.
+    """A round of cases to try.
 
     Attributes:
         seed: the round's seed.
@@ -63,7 +63,7 @@ class Round:
 
 @dataclass
 class Tally:
-    """What became of the cases.
+    """The outcomes of the cases.
 
     Attributes:
         tried: how many there were.
@@ -154,7 +154,7 @@ def _worker(wanted: Round, first: int, end: int, log: Any) -> subprocess.Popen[b
 
 
 def _lines(process: subprocess.Popen[bytes], until: float | None) -> Iterator[str]:
-    """What a worker writes, until it ends, falls silent, or time is up."""
+    """Yield the lines of a worker, until it ends, falls silent, or time is up."""
     assert process.stdout is not None
     pending = b""
     with selectors.DefaultSelector() as selector:

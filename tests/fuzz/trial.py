@@ -50,13 +50,13 @@ class Step:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a model: its commands in order, up to the first that refused it."""
+    """The outcome of a model: its commands in order, up to the first that refused it."""
 
     steps: tuple[Step, ...]
 
     @property
     def failure(self) -> str:
-        """What must not be, or ""."""
+        """The fault that must not be, or ""."""
         return next((f"{each.command}: {each.failure}" for each in self.steps if each.failure), "")
 
 
@@ -106,7 +106,7 @@ def _step(*args: str) -> Step:
 
 @contextlib.contextmanager
 def _captured() -> Iterator[io.BytesIO]:
-    """Both streams, as bytes."""
+    """Capture both streams, as bytes."""
     output = io.BytesIO()
     stream = io.TextIOWrapper(output, encoding="utf-8", write_through=True)
     kept = sys.stdout, sys.stderr

@@ -19,7 +19,7 @@ __all__ = ["Pair", "Verdict", "verdicts"]
 
 @dataclass(frozen=True)
 class Verdict:
-    """What one command says of a model.
+    """The verdict of one command on a model.
 
     Attributes:
         errors: code and message of every error.
@@ -39,14 +39,14 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Pair:
-    """What both commands say of a model."""
+    """The verdicts of both commands on a model."""
 
     check: Verdict
     convert: Verdict
 
     @property
     def kind(self) -> str:
-        """How they contradict each other, with the codes; "" where they do not."""
+        """The kind of contradiction between them, with the codes; "" where there is none."""
         if self.check.crash or self.convert.crash:
             name = "check" if self.check.crash else "convert"
             last = (self.check.crash or self.convert.crash).strip().splitlines()[-1]
@@ -59,7 +59,7 @@ class Pair:
 
     @property
     def outcome(self) -> str:
-        """What becomes of the model, in a word or two."""
+        """The outcome of the model, in a word or two."""
         if self.kind:
             return "contradiction"
         if self.check.errors:
@@ -69,7 +69,7 @@ class Pair:
 
 
 def verdicts(path: Path, **options: Any) -> Pair:
-    """What both commands say of the model at `path`; the offline model is thrown away.
+    """Return the verdicts of both commands on the model at `path`; the offline model is deleted.
 
     Args:
         path: an ONNX file.
@@ -88,7 +88,7 @@ def _shown(verdict: Verdict) -> str:
 
 
 def _checked(path: Path, options: dict[str, Any]) -> Verdict:
-    """What `check` says."""
+    """Return the verdict of `check`."""
     (model,) = api.check_models(path, **options).models
     errors = [(each.code.id, each.message) for each in model.faults]
     errors += [
@@ -101,13 +101,13 @@ def _checked(path: Path, options: dict[str, Any]) -> Verdict:
 
 
 def _converted(path: Path, om: Path, options: dict[str, Any]) -> Verdict:
-    """What `convert` says where it refuses nothing."""
+    """Return the verdict of `convert` where it refuses nothing."""
     api.convert(path, om, **options)
     return Verdict()
 
 
 def _verdict(command: Callable[[], Verdict]) -> Verdict:
-    """What a command says, or raises; an internal error is a crash."""
+    """Return the verdict of a command, or its exception; an internal error is a crash."""
     try:
         return command()
     except AtcError as error:

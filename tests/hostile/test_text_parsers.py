@@ -96,7 +96,7 @@ QUICK = settings(examples(150), suppress_health_check=[HealthCheck.function_scop
 
 
 def attempt(parse: Callable[[], object]) -> None:
-    """A result, or a refusal that is no bug's and says where."""
+    """Return a result, or a refusal that is no bug's and says where."""
     refused: tuple[Diagnostic, ...] = ()
     try:
         parse()
@@ -141,7 +141,7 @@ def test_any_option_is_read_or_refused(option: str, text: str) -> None:
 
 @dataclass(frozen=True)
 class Header:
-    """What an .npy file says of itself."""
+    """The facts that an .npy file states about itself."""
 
     magic: bytes
     version: tuple[int, int]
@@ -220,7 +220,7 @@ def refused_within(path: Path, most: int) -> str:
 
 
 def test_bomb_of_arrays_is_refused_unread(tmp_path: Path) -> None:
-    """128 MiB of zeros in an eighth of a MiB of archive, for an input of six numbers."""
+    """Check 128 MiB of zeros in an eighth of a MiB of archive, for an input of six numbers."""
     path = tmp_path / "bomb.npz"
     head = io.BytesIO()
     facts = {"descr": "<f4", "fortran_order": False, "shape": (1 << 25,)}
@@ -242,7 +242,7 @@ def test_bomb_of_a_header_is_refused_unread(tmp_path: Path) -> None:
 
 
 def test_files_larger_than_any_of_their_kind_are_refused_unread(tmp_path: Path) -> None:
-    """A sparse file of a tebibyte."""
+    """Check a sparse file of a tebibyte."""
     path = tmp_path / "sparse"
     with path.open("wb") as file:
         file.truncate(1 << 40)

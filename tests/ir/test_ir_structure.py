@@ -36,7 +36,7 @@ graph @g phase lowered {
 
 
 def messages(graph: Graph) -> list[str]:
-    """What the verifier finds where every operator takes anything."""
+    """Return the verifier's findings where every operator takes anything."""
     try:
         verify_graph(graph, Rules(lambda _op: ROW))
     except AtcError as error:

@@ -273,7 +273,7 @@ class FileConst:
         return np.zeros(99, np.int8)
 
     def release(self) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 def test_constant_of_another_kind_is_labeled_file() -> None:

@@ -69,7 +69,7 @@ graph @g phase lowered {
 
 
 def violations(graph: Graph, rules: Rules = RULES) -> list[Diagnostic]:
-    """What the verifier finds."""
+    """Return the verifier's findings."""
     try:
         verify_graph(graph, rules)
     except AtcError as error:
@@ -82,7 +82,7 @@ def messages(graph: Graph, rules: Rules = RULES) -> list[str]:
 
 
 def of_text(text: str, phase: str = "lowered", rules: Rules = RULES) -> list[str]:
-    """What the verifier finds in a graph with the input %x and these statements."""
+    """Return the verifier's findings in a graph with the input %x and these statements."""
     head = f"graph @g phase {phase} {{ input %x : int8[2] ND "
     return messages(parse_graph(f"{head}{text} }}"), rules)
 

@@ -84,7 +84,7 @@ class Opened:
         return self.op("Slice", table, self.const([0] * rank, np.int64), ends)
 
     def indices(self, name: str, rank: int) -> str:
-        """As `open`, of int64, which the list slices as int32 alone."""
+        """Open int64 indices as `open` does; the list slices them as int32 alone."""
         return self.op("Cast", self.open(name, rank, np.int32), to=onnx.TensorProto.INT64)
 
     def const(self, values: Any, dtype: npt.DTypeLike | None = None) -> str:
@@ -122,7 +122,7 @@ class Opened:
 
 
 def cut(name: str, array: Array) -> dict[str, Array]:
-    """What to feed so that the operand `name` is `array`; beyond it the table is full of noise."""
+    """Return the feed that makes the operand `name` `array`; beyond it the table is full of noise."""
     noise = np.random.default_rng(array.size).integers(1, 100, (LONGEST,) * array.ndim)
     table = noise.astype(array.dtype)
     table[tuple(slice(extent) for extent in array.shape)] = array
@@ -160,7 +160,7 @@ class Loaded:
         return array.astype(np.float16).astype(np.float32)
 
     def _compare(self, found: Array, wanted: Array, rounds: int) -> None:
-        """Dtype, shape, and elements within what `rounds` kernels may round."""
+        """Check dtype, shape, and elements within what `rounds` kernels may round."""
         assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
         dtype = DType.from_numpy(found.dtype)
         if self._mode != KEEP and dtype is DType.FLOAT32:
@@ -181,7 +181,7 @@ def loaded(
     reference: onnx.ModelProto | None = None,
     **options: Any,
 ) -> Iterator[Loaded]:
-    """`model` by way of the compiler, and it or `reference` in onnxruntime.
+    """Load `model` by way of the compiler, and it or `reference` in onnxruntime.
 
     Specifications have no limits unless `op_specs` among the options says otherwise.
     """

@@ -88,7 +88,7 @@ def numbers(seed: int, shape: Sequence[int], dtype: str = "float32", scale: floa
 
 
 def _rounded(array: Array, mode: str) -> Array:
-    """What the device computes from, in the dtype that the reference computes in."""
+    """Return the device's operands, in the dtype that the reference computes in."""
     dtype = DType.from_numpy(array.dtype)
     if dtype not in _NARROWED:
         return array

@@ -46,7 +46,7 @@ def run_in_mode(model: onnx.ModelProto, feeds: Mapping[str, Array], mode: str) -
 def agree_with_formula(
     model: onnx.ModelProto, feeds: Mapping[str, Array], formula: Callable[..., Any]
 ) -> None:
-    """Both modes give what `formula` makes of the operands."""
+    """Check that both modes give what `formula` makes of the operands."""
     for mode in MODES:
         found = run_in_mode(model, feeds, mode)
         operands = [_operand(array, mode) for array in feeds.values()]
@@ -56,7 +56,7 @@ def agree_with_formula(
 
 
 def agree_with_onnxruntime(model: onnx.ModelProto, feeds: Mapping[str, Array]) -> None:
-    """Nothing narrowed, both give the same, where onnxruntime has a kernel."""
+    """Check that both give the same with nothing narrowed, where onnxruntime has a kernel."""
     try:
         (expected,) = run_with_onnxruntime(model, feeds).values()
     except errors.NotImplemented:
@@ -83,7 +83,7 @@ def _operand(array: Array, mode: str) -> Array:
 
 
 def _comparable(found: Array, expected: Array, mode: str) -> tuple[Array, Array, DType]:
-    """What `assert_close` takes: a result that was narrowed is compared as float16."""
+    """Return the operands of `assert_close`: a narrowed result is compared as float16."""
     dtype = DType.from_numpy(found.dtype)
     if mode != KEEP and dtype is DType.FLOAT32:
         with np.errstate(over="ignore"):

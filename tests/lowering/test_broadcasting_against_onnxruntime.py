@@ -128,7 +128,7 @@ def test_comparison_agrees_with_its_definition(op_type: str, data: st.DataObject
 @given(data=st.data())
 @examples(20)
 def test_variadic_operator_agrees_with_its_definition(op_type: str, data: st.DataObject) -> None:
-    """Whole numbers, so that sums are exact in every dtype and one rounding is left."""
+    """Check whole numbers, so that sums are exact in every dtype and one rounding is left."""
     opset, dtype = data.draw(st.sampled_from(listed_forms(op_type)))
     special = op_type in {"Max", "Min"}
     feeds = _operands(data, dtype, data.draw(st.integers(1, 4)), special=special)
@@ -166,7 +166,7 @@ def _prelu(x: Array, slope: Array) -> Array:
 @given(data=st.data())
 @examples(30)
 def test_prelu_broadcasts_its_slope(data: st.DataObject) -> None:
-    """One slope, slopes of channels, and what the list's rule lets through besides."""
+    """Check one slope, slopes of channels, and what the list's rule lets through besides."""
     opset, dtype = data.draw(st.sampled_from(listed_forms("PRelu")))
     x_shape = data.draw(SHAPES)
     choices: list[tuple[int, ...]] = [(1,), (1,) * max(1, len(x_shape))]

@@ -41,7 +41,7 @@ def clipped(opset: int, dtype: DType, low: float | None, high: float | None, mod
 def test_infinities_pass_an_absent_bound(
     opset: int, bounds: tuple[float | None, float | None]
 ) -> None:
-    """Absent bounds are the limits of float32, which 16 bits hold as infinities."""
+    """Check absent bounds, the limits of float32, which 16 bits hold as infinities."""
     for dtype, mode in ((F16, KEEP), (F16, NARROW), (BF16, KEEP), (F32, NARROW)):
         if dtype is BF16 and opset > 10:
             continue  # onnx infers no shape of it there

@@ -66,7 +66,7 @@ def of_constants(model: onnx.ModelProto, feeds: Mapping[str, Array]) -> onnx.Mod
 
 
 def compare(found: Mapping[str, Array], expected: Mapping[str, Array]) -> None:
-    """Equal but for a few roundings."""
+    """Check for equality but for a few roundings."""
     for name, wanted in expected.items():
         assert (found[name].dtype, found[name].shape) == (wanted.dtype, wanted.shape)
         if wanted.dtype.kind in "iub":
@@ -133,7 +133,7 @@ def test_what_the_reference_gets_wrong_is_left_to_the_device(form: str) -> None:
 
 
 def test_recurrent_layer_of_constants_reads_its_lengths() -> None:
-    """The reference knows no sequence_lens; behind the end of a sequence there are zeros."""
+    """Check zeros after the end of a sequence; the reference knows no sequence_lens."""
     x = np.ones((3, 1, 2), np.float32)
     constants = {
         "x": x,

@@ -83,7 +83,7 @@ def test_addcmul(mode: str, dtype: str, shapes: Sequence[tuple[int, ...]]) -> No
 
 
 def place(index: int, extent: int, *, aligned: bool) -> float:
-    """Where pixel `index` lies in [-1, 1]: ends at the middles of pixels, or at their edges."""
+    """Return the position of pixel `index` in [-1, 1]: ends at pixel middles or edges."""
     if aligned:
         return -1 + 2 * index / (extent - 1) if extent > 1 else 0
     return (2 * index + 1) / extent - 1

@@ -169,7 +169,7 @@ def _clip(x: Array, low: float | None, high: float | None) -> Array:
 
 @given(data=st.data())
 def test_clip_agrees_with_its_definition(data: st.DataObject) -> None:
-    """Bounds are attributes before opset 11, then constants or fed; either may be absent."""
+    """Check bounds that are attributes before opset 11, then constants or fed, or absent."""
     opset, dtype = data.draw(st.sampled_from(listed_forms("Clip")))
     low = data.draw(st.sampled_from((None, -2.0, 1.0, 3.0)))
     high = data.draw(st.sampled_from((None, 2.0, 0.0, -1.0)))
@@ -190,7 +190,7 @@ def test_clip_agrees_with_its_definition(data: st.DataObject) -> None:
 
 @given(data=st.data())
 def test_cast_agrees_with_numpy_from_every_dtype_to_every_other(data: st.DataObject) -> None:
-    """Values that every dtype holds, but for the fraction of floats, which integers cut off."""
+    """Check values that every dtype holds, but for fractions, which integers cut off."""
     opset, target = data.draw(st.sampled_from(_cast_targets()))
     source = data.draw(st.sampled_from([d for o, d in listed_forms("Cast") if o == opset]))
     generator = np.random.default_rng(data.draw(st.integers(0, 2**16)))
@@ -223,7 +223,7 @@ EMPTY = [
 
 @pytest.mark.parametrize("op_type", EMPTY)
 def test_operator_of_empty_tensors_gives_an_empty_one(op_type: str) -> None:
-    """The operands are slices of nothing: inputs of a model cannot be empty themselves."""
+    """Check operands that are slices of nothing: inputs of a model cannot be empty themselves."""
     forms = listed_forms(op_type, 1 if op_type == "Where" else 0)
     opset, dtype = max(
         ((opset, dtype) for opset, dtype in forms if dtype in {DType.FLOAT32, DType.BOOL}),

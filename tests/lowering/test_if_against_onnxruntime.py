@@ -134,7 +134,7 @@ def test_condition_is_computed(mode: str) -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_inner_branches_capture_from_two_levels_up(mode: str) -> None:
-    """All of both conditions; the inner one is computed within, and once the outer one again."""
+    """Check both conditions; the inner one is computed within, and once the outer one again."""
     text = """g (float[2,3] x, bool c) => (y) { u = Exp (x)
         y = If (c) <
           then_branch = t () => (float[n,3] o) <float k = {0}> {
@@ -154,7 +154,7 @@ def test_inner_branches_capture_from_two_levels_up(mode: str) -> None:
 
 
 def test_one_inner_if_uses_what_another_hands_out() -> None:
-    """The types of the first are needed to look into the second, at every depth."""
+    """Check that the types of the first are known for a look into the second, at every depth."""
     inner = """p{n} = If (d) <
       then_branch = t{n} () => (float[s{n},3] a{n}) {{ a{n} = Concat <axis = 0> ({x}, x) }},
       else_branch = e{n} () => (float[r{n},3] b{n}) {{ b{n} = Neg ({x}) }}>"""
@@ -202,7 +202,7 @@ def test_branch_that_would_fail_is_left_alone(name: str, mode: str) -> None:
 @pytest.mark.parametrize("side", FLAGS)
 @pytest.mark.parametrize("seed", range(1, 9))
 def test_random_inner_condition_brings_no_branch_to_life(seed: int, side: bool) -> None:
-    """The condition depends on nothing outside, so it is computed whichever way is taken."""
+    """Check a condition on nothing outside, which is computed whichever way is taken."""
     drawn = f"""w () => (float[2,3] i) <float[1] h = {{0.5}}> {{
         r = RandomUniform <shape = [1], seed = {seed}.0> () g = Greater (r, h)
         i = If (g) <then_branch = p () => (float[2,3] a) {{ a = Neg (x) }},
@@ -230,7 +230,7 @@ def test_branch_that_is_not_taken_makes_nothing() -> None:
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("opset", [11, 12, 13])
 def test_statistics_are_fused_within_a_branch(opset: int, mode: str) -> None:
-    """BatchNormalization goes into the convolution before it, whose filter both branches share."""
+    """Check a convolution that takes in BatchNormalization, its filter shared by both branches."""
     text = """g (float[1,2,5,5] x, bool c) => (y)
         <float[3,2,1,1] w = {1, 2, -1, 0.5, 3, 1}, float[3] s = {1, 2, 0.5},
          float[3] m = {0, 1, -1}, float[3] v = {1, 4, 0.25}> {
@@ -267,7 +267,7 @@ def test_boxes_are_suppressed_within_a_branch(mode: str) -> None:
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("opset", [13, 16, 17, 18])
 def test_nodes_within_are_restated_at_a_listed_opset(opset: int, mode: str) -> None:
-    """ReduceMax has its axes as an input from opset 18 on; Pad, Where and Split are older ones."""
+    """Check ReduceMax with axes as an input from opset 18 on, and older Pad, Where and Split."""
     axes = "(x, k)" if opset >= 18 else "(x)"
     named = "" if opset >= 18 else "axes = [1], "
     parts = ", num_outputs = 2" if opset >= 18 else ""
@@ -281,7 +281,7 @@ def test_nodes_within_are_restated_at_a_listed_opset(opset: int, mode: str) -> N
 
 
 def test_results_keep_their_dtype_in_float16() -> None:
-    """One branch rounds to float16 and one hands float32 on; the model's output is float32."""
+    """Check a branch rounded to float16 and one of float32; the model's output is float32."""
     model = parsed(chosen("t () => (float[2,3] a) { a = Exp (x) }", "e () => (float[2,3] x) {}"))
     with loaded(model, NARROW, reference=reference(model), op_specs=None) as ready:
         for feeds in both_ways():

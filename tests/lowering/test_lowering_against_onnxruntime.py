@@ -30,7 +30,7 @@ KEEP = "must_keep_origin_dtype"
 
 
 def agree(model: onnx.ModelProto, feeds: dict[str, Array], **options: Any) -> None:
-    """Both give the same outputs, shapes and dtypes, also beyond what the list allows."""
+    """Check that both give the same outputs, shapes and dtypes, also beyond the list."""
     expected = run_with_onnxruntime(model, feeds)
     options.setdefault("precision_mode", KEEP)
     options.setdefault("op_specs", relaxed_specs(model))

@@ -35,7 +35,7 @@ POOL: dict[str, Any] = {"kernel_shape": (2, 2)}
 
 
 def refusals(model: onnx.ModelProto, folder: Path, **options: Any) -> Sequence[Diagnostic]:
-    """What conversion finds wrong with `model`, the limits of the list apart."""
+    """Return the conversion's findings on `model`, the limits of the list apart."""
     path = folder / "model.onnx"
     onnx.save(model, path)
     with pytest.raises(AtcError) as caught:
@@ -47,7 +47,7 @@ def refusals(model: onnx.ModelProto, folder: Path, **options: Any) -> Sequence[D
 @pytest.mark.parametrize("mode", ["force_fp16", "must_keep_origin_dtype"])
 @pytest.mark.parametrize("op_type", ["MaxPool", "AveragePool"])
 def test_window_that_leaves_no_row_is_refused(op_type: str, mode: str, tmp_path: Path) -> None:
-    """Its result has a dim of 0: the kernel stub is planned before the device refuses the node."""
+    """Check a result with a dim of 0: its kernel stub is planned before the device refuses."""
     model = one_node_model(op_type, {"x": X[:, :, :2]}, 13, kernel_shape=(3, 3))
     (found,) = refusals(model, tmp_path, precision_mode=mode)
     assert found.code.id == "ATC4013"

@@ -36,7 +36,7 @@ have corners that float16 holds, so that both modes sample the same positions.""
 def agree(
     op: str, feeds: dict[str, Array], opset: int, precision: str, attributes: dict[str, Any]
 ) -> None:
-    """Both give the same, to a share of the largest value."""
+    """Check that both give the same, to a share of the largest value."""
     model = one_node_model(op, feeds, opset, **attributes)
     (expected,) = run_with_onnxruntime(model, feeds).values()
     with tempfile.TemporaryDirectory() as folder:

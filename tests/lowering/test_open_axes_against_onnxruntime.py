@@ -75,7 +75,7 @@ def test_gather_elements(mode: str, data: st.DataObject) -> None:
 
 @given(st.integers(1, 3), MODE, st.data())
 def test_tuples_of_indices(length: int, mode: str, data: st.DataObject) -> None:
-    """GatherND and ScatterND; the tuples that are written to differ."""
+    """Check GatherND and ScatterND; the tuples that are written to differ."""
     net = Opened()
     x = net.open("x", 3)
     tuples = net.op("Reshape", net.indices("i", 2), net.longs(-1, length))
@@ -124,7 +124,7 @@ def test_one_hot(axis: int, mode: str, data: st.DataObject) -> None:
 
 @given(st.booleans(), st.integers(0, 1), MODE, st.data())
 def test_top_k(largest: bool, axis: int, mode: str, data: st.DataObject) -> None:
-    """No two elements are equal."""
+    """Check elements of which no two are equal."""
     net = Opened()
     k = net.fed("k", np.int64, (1,))
     net.output(*net.ops("TopK", net.open("x", 2), k, count=2, axis=axis, largest=int(largest)))
@@ -191,7 +191,7 @@ def test_along_an_axis(op_type: str, axis: int, mode: str, data: st.DataObject) 
 
 @given(st.sampled_from(["ArgMax", "ArgMin"]), st.integers(-2, 1), st.booleans(), st.data())
 def test_position(op_type: str, axis: int, keepdims: bool, data: st.DataObject) -> None:
-    """Positions are those of float16, in which the list has them."""
+    """Check positions in float16, in which the list has them."""
     net = Opened()
     net.output(net.op(op_type, net.open("x", 2), axis=axis, keepdims=int(keepdims)))
     draw = lambda: cut("x", drawn_numbers(data, drawn_shape(data, 2, SOLID)))  # noqa: E731

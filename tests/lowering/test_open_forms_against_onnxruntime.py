@@ -288,7 +288,7 @@ WRONG: dict[str, tuple[Build, list[Any], list[Any], str]] = {
 @pytest.mark.parametrize("mode", [KEEP, NARROW])
 @pytest.mark.parametrize("name", WRONG)
 def test_wrong_data_stop_their_run_alone(name: str, mode: str) -> None:
-    """The node is named; the same model still runs on data that fit."""
+    """Check that the node is named, and the same model still runs on data that fit."""
     build, wrong, right, part = WRONG[name]
     net = Opened(14 if name == "rest of nothing" else 13)
     net.output(build(net))
@@ -323,7 +323,7 @@ def test_extents_that_do_not_fit_stop_their_run_alone(
 
 
 def test_float16_ranges_count_as_the_model_does() -> None:
-    """Ten steps of 0.1 are ten elements, also where everything else is float16."""
+    """Check ten steps of 0.1: ten elements, also where everything else is float16."""
     net = Opened()
     net.output(net.op("Range", *(net.fed(name, np.float32, ()) for name in "abc")))
     with loaded(net.model(), NARROW) as model:

@@ -45,5 +45,5 @@ def matrix(dtype: DType, *shape: int) -> TensorType:
 
 
 def addressed(checked: list[Checked]) -> set[str | None]:
-    """How kernels address their operands: `storage` or `origin`."""
+    """Return the addressing of operands by kernels: `storage` or `origin`."""
     return {each.kernel.get("addresses") for each in checked}

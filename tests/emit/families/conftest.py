@@ -62,7 +62,7 @@ def headers(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def verified(tmp_path: Path, headers: Path) -> Verified:
-    """What becomes of each kernel on each set of shapes.
+    """Return the outcome of each kernel on each set of shapes.
 
     Whole sweeps build as the command does, and so do the tests of `atc-py kernels --verify` and
     `test_every_kernel_compiles`; the others build in half the time.

@@ -114,7 +114,7 @@ def test_kernels_that_address_rows_say_so_in_the_list(
 def test_storages_that_cannot_be_are_refused(
     graph: Graph, add_node: AddNode, change: dict[str, object], reason: str
 ) -> None:
-    """A list of kernels is a file; what it says of storage is held against the tensors."""
+    """Check that storage in a list of kernels, which is a file, is held against the tensors."""
     add_node(graph, "Relu", [image(F16, *MAP)], [image(F16, *MAP)])
     (kernel,) = _index(graph)
     for port in (kernel["inputs"][0], kernel["outputs"][0]):

@@ -109,7 +109,7 @@ def _add(
     offset: TensorType | None = None,
     **attributes: AttrValue,
 ) -> None:
-    """A Conv2D with a bias."""
+    """Add a Conv2D with a bias."""
     weights = (case.filters, case.x[1] // case.groups, *case.window)
     inputs = [_map(column[0], case.x), _map(column[0], weights)]
     inputs += [TensorType(column[1], (case.filters,)), *([offset] if offset else [])]
@@ -126,7 +126,7 @@ def _add_transposed(
     offset: TensorType | None = None,
     **attributes: AttrValue,
 ) -> None:
-    """A Conv2DTransposeD with a bias."""
+    """Add a Conv2DTransposeD with a bias."""
     weights = (case.x[1], case.filters // case.groups, *case.window)
     result = (case.x[0], case.filters, *case.spread())
     inputs = [_map(column[0], case.x), _map(column[0], weights)]
@@ -224,7 +224,7 @@ def test_windows_are_left_to_write_for_split_cores(add_node: AddNode, verified: 
 def test_convolutions_larger_than_all_buffers_are_cut_along_every_extent(
     add_node: AddNode, verified: Verified, name: str
 ) -> None:
-    """On the SoC with the smallest buffers: channels, positions, and the sum over tiles of L1."""
+    """Check channels, positions and the sum over L1 tiles, on the SoC with the smallest buffers."""
     graph = Graph("large", Phase.TYPED)
     _add(add_node, graph, Case((1, 900, 23, 19), 300, pads=(1, 1, 1, 1)), COLUMNS[name])
     _add_transposed(add_node, graph, Case((1, 900, 9, 11), 300, strides=(2, 2)), COLUMNS[name])

@@ -106,7 +106,7 @@ def test_convolutions_of_blocks_agree(add_node: AddNode, verified: Verified, nam
 def test_results_leave_split_cores_in_blocks(
     add_node: AddNode, verified: Verified, name: str
 ) -> None:
-    """By Fixpipe, with the bias from the table, and padding that is filled in in L1."""
+    """Check Fixpipe, with the bias from the table, and padding that is filled in in L1."""
     graph = Graph("split", Phase.TYPED)
     for case in (*CASES[:7], GROUPED[0]):
         convolution(add_node, graph, case, name)
@@ -178,7 +178,7 @@ def test_convolutions_larger_than_all_buffers_are_cut_along_every_extent(
 def test_what_blocks_do_not_cover_is_addressed_by_rows(
     add_node: AddNode, verified: Verified
 ) -> None:
-    """Groups that leave a diagonal half empty, or begin inside a block of channels."""
+    """Check groups that leave a diagonal half empty, or begin inside a block of channels."""
     graph = Graph("rows", Phase.TYPED)
     transposed(add_node, graph, Case((1, 32, 6, 5), 64, (2, 2), (2, 2), groups=2), "int8")
     convolution(add_node, graph, Case((1, 24, 5, 5), 24, groups=6), "float16")

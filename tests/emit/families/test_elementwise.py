@@ -92,7 +92,7 @@ def test_first_column_of_every_operator_agrees(
 
 @pytest.mark.parametrize("pick", sampled([1], range(2, 9)))
 def test_other_columns_agree(add_node: AddNode, verified: Verified, pick: int) -> None:
-    """A third of the operators in each of the columns."""
+    """Check a third of the operators in each of the columns."""
     checked = verified(_graph_of(add_node, OPERATORS[pick % 3 :: 3], pick))
     assert wrong(checked) == []
 

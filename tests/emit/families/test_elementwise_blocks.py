@@ -54,7 +54,7 @@ def test_functions_of_one_tensor_keep_padding_zero(
 
 
 def test_operands_that_repeat_agree(add_node: AddNode, verified: Verified) -> None:
-    """Channels of all pixels, images, rows, columns; rows of matrices, stacks; single values."""
+    """Check channels of pixels, images, rows, columns; rows of matrices, stacks; single values."""
     graph = Graph("repeated", Phase.TYPED)
     whole = image(F16, 2, 35, 5, 7)
     others = [
@@ -81,7 +81,7 @@ def test_operands_that_repeat_agree(add_node: AddNode, verified: Verified) -> No
 def test_dtypes_of_other_blocks_are_put_together_and_taken_apart(
     add_node: AddNode, verified: Verified
 ) -> None:
-    """16 channels of float16 beside 16 others are a block of int8, and back."""
+    """Check that 16 channels of float16 beside 16 others are a block of int8, and back."""
     graph = Graph("casts", Phase.TYPED)
     for shape in [*IMAGES, (1, 32, 3, 3), (1, 49, 70, 67)]:
         for pair in ((F16, I8), (I8, F16), (F16, F32), (F32, F16), (F16, I32), (I8, F32)):
@@ -97,7 +97,7 @@ def test_dtypes_of_other_blocks_are_put_together_and_taken_apart(
 
 
 def test_slopes_of_channels_and_links_agree(add_node: AddNode, verified: Verified) -> None:
-    """PRelu; functions behind a function, of operands that lie alike and of channels."""
+    """Check PRelu, and functions after a function, of operands that lie alike and of channels."""
     graph = Graph("links", Phase.TYPED)
     for shape in ((2, 35, 5, 7), (1, 16, 3, 3)):
         whole, slope = image(F16, *shape), TensorType(F16, (shape[1],))
@@ -147,7 +147,7 @@ def test_quantized_tensors_in_blocks_agree(add_node: AddNode, verified: Verified
 def test_shapes_that_do_not_go_along_with_blocks_are_addressed_by_rows(
     add_node: AddNode, verified: Verified
 ) -> None:
-    """Factors for the rows of matrices; the kernel says so and is right for rows."""
+    """Check factors for the rows of matrices; the kernel says so and is right for rows."""
     graph = Graph("rows", Phase.TYPED)
     sums, result = matrix(I32, 2, 5, 7), matrix(F16, 2, 5, 7)
     add_node(graph, "AscendDequant", [sums, TensorType(F16, (5,))], [result], {"dtype": F16})

@@ -25,7 +25,7 @@ def _add(
     parts: Sequence[Shape],
     axis: int,
 ) -> None:
-    """The parts joined along an axis, and cut apart there again."""
+    """Add the parts joined along an axis, and cut apart there again."""
     for dtype in (DType.FLOAT16, DType.INT8):
         types = [kind(dtype, *part) for part in parts]
         sizes = tuple(part[axis] for part in parts)
@@ -39,7 +39,7 @@ def _add(
 
 
 def test_whole_blocks_are_joined_and_cut(add_node: AddNode, verified: Verified) -> None:
-    """Along images, channels in whole blocks, rows and columns, and stacks of matrices."""
+    """Check images, channels in whole blocks, rows and columns, and stacks of matrices."""
     graph = Graph("joined", Phase.TYPED)
     _add(add_node, graph, image, [(2, 32, 3, 5), (2, 64, 3, 5), (2, 0, 3, 5)], 1)
     _add(add_node, graph, image, [(1, 19, 3, 5), (3, 19, 3, 5)], 0)

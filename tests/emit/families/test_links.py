@@ -71,7 +71,7 @@ def convolution(add_node: AddNode, graph: Graph) -> Node:
 
 
 def launches(graph: Graph, soc: str = "sim") -> list[str]:
-    """What each kernel does."""
+    """Return the operations of each kernel."""
     return ["+".join(kernel.facts.key.ops) for kernel in collect(graph, find_soc(soc))]
 
 

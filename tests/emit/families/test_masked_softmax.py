@@ -60,7 +60,7 @@ def test_masks_agree_with_sanitizers(add_node: AddNode, verified: Verified) -> N
 def test_another_mask_is_noticed(
     add_node: AddNode, verified: Verified, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Strides of the mask that are off give other results."""
+    """Check that strides of the mask that are off give other results."""
     from atc_py.emit.families import masked_softmax
 
     monkeypatch.setattr(masked_softmax, "_strides", lambda shape: (1,) * len(shape))

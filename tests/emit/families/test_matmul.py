@@ -47,7 +47,7 @@ class Case:
 
 
 def _add(add_node: AddNode, graph: Graph, case: Case, column: tuple[DType, DType, DType]) -> None:
-    """A MatMulV2."""
+    """Add a MatMulV2."""
     m, k, n = case.sizes
     x1: Shape = (k, m) if case.turned[0] else (m, k)
     x2: Shape = (n, k) if case.turned[1] else (k, n)
@@ -140,7 +140,7 @@ def test_bfloat16_agrees_where_the_cube_has_it(add_node: AddNode, verified: Veri
 def test_products_larger_than_all_buffers_are_cut_along_every_extent(
     add_node: AddNode, verified: Verified, name: str, turned: tuple[bool, bool]
 ) -> None:
-    """On a SoC with few cores: rows, columns, and the sum over two tiles of L1.
+    """Check rows, columns and the sum over two tiles of L1, on a SoC with few cores.
 
     Its buffers are the smallest, but its cube has no float32.
     """
@@ -161,7 +161,7 @@ def test_products_larger_than_all_buffers_are_cut_along_every_extent(
 def test_results_leave_split_cores_row_by_row(
     add_node: AddNode, verified: Verified, name: str
 ) -> None:
-    """By Fixpipe, with the bias from the table."""
+    """Check Fixpipe, with the bias from the table."""
     graph = Graph("split", Phase.TYPED)
     column = COLUMNS.get(name, (BF16, BF16, BF16))
     for turned in ((False, False), (True, True)):

@@ -62,7 +62,7 @@ def test_products_of_blocks_agree(add_node: AddNode, verified: Verified, name: s
 
 @pytest.mark.parametrize("soc", ["sim", "Ascend910B1"])
 def test_rows_and_blocks_go_together(add_node: AddNode, verified: Verified, soc: str) -> None:
-    """On split cores the result lies row by row; there constants alone are in blocks."""
+    """Check results row by row on split cores; there constants alone are in blocks."""
     graph = Graph("mixed", Phase.TYPED)
     for turned in ((False, False), (True, True)):
         for places in ({"left": False}, {"right": False}, {"right": False, "left": False}):
@@ -100,7 +100,7 @@ def test_stacks_of_blocks_are_broadcast(
 
 
 def test_functions_behind_products_leave_zeros(add_node: AddNode, verified: Verified) -> None:
-    """Of a residual in blocks, of single values, and of functions that make more of zero."""
+    """Check a residual in blocks, single values, and functions that make more of zero."""
     graph = Graph("links", Phase.TYPED)
     for m, n in ((1, 1), (37, 53), (130, 300)):
         head = product(add_node, graph, "float16", (m, 70, n))

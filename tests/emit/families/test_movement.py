@@ -53,7 +53,7 @@ def _node(
     shapes: tuple[list[Shape], list[Shape]],
     **attributes: AttrValue,
 ) -> None:
-    """A node whose operands are all of one dtype."""
+    """Return a node whose operands are all of one dtype."""
     types = [[TensorType(dtype, shape) for shape in side] for side in shapes]
     add_node(graph, op, types[0], types[1], attributes)
 
@@ -99,7 +99,7 @@ def test_every_dtype_is_moved(
     result: Shape,
     attributes: dict[str, AttrValue],
 ) -> None:
-    """Of the row's columns, in one shape: in another order, repeated, cut out."""
+    """Check the row's columns in one shape: in another order, repeated, cut out."""
     graph = Graph("dtypes", Phase.TYPED)
     row = find_operator(op)
     assert row is not None

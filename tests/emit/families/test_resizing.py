@@ -45,7 +45,7 @@ def _add(
     numbers: tuple[int, NDArray[np.generic]],
     kind: Callable[..., TensorType] = lambda dtype, *shape: TensorType(dtype, shape),
 ) -> None:
-    """A node whose scales (position 2) or sizes (position 3) are `numbers`."""
+    """Add a node whose scales (position 2) or sizes (position 3) are `numbers`."""
     names = ("coordinate_transformation_mode", "nearest_mode", "mode")
     x = graph.add_input("x", kind(dtype, *shapes[0]))
     position, array = numbers

@@ -37,7 +37,7 @@ SHAPES: dict[str, list[Shape]] = {
 def _add(
     add_node: AddNode, graph: Graph, name: str, dtype: DType, shapes: list[Shape], groups: int = 1
 ) -> None:
-    """Every shape into the storage, and out of it."""
+    """Add every shape into the storage, and out of it."""
     storage = Storage(Format(name), groups)
     for shape in shapes:
         rank4 = len(shape) == len("NCHW") and name != "FRACTAL_NZ"

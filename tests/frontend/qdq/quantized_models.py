@@ -73,7 +73,7 @@ class Sketch:
         return name
 
     def foreign(self, tensor: onnx.TensorProto) -> None:
-        """An initializer of an element type that numpy does not have."""
+        """Add an initializer of an element type that numpy does not have."""
         self._foreign.append(tensor)
 
     def op(
@@ -169,7 +169,7 @@ class Sketch:
     def run(
         self, folder: Path, feeds: Mapping[str, Array], **options: Any
     ) -> tuple[dict[str, Array], dict[str, Array]]:
-        """What atc-py and onnxruntime make of the model."""
+        """Return the results of the model in atc-py and onnxruntime."""
         model = self.model()
         return run_with_atc_py(model, feeds, folder, **options), run_with_onnxruntime(model, feeds)
 

@@ -43,7 +43,7 @@ class Network(Sketch):
         return self.qdq(x, scale, self._zero, self._kind)
 
     def hand_out(self, x: str, scale: float) -> None:
-        """Codes as the result."""
+        """Return codes as the result."""
         self.output(self.q(x, scale, self._zero, self._kind, to="y"), self._kind)
 
     def weights(self, shape: tuple[int, ...], axis: int, scale: float) -> tuple[str, Array]:
@@ -68,7 +68,7 @@ class Network(Sketch):
 
 
 def within_a_step(ours: Array, theirs: Array) -> None:
-    """Codes may differ by one here and there."""
+    """Check that codes differ by one at most, here and there."""
     assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
     apart = np.abs(ours.astype(np.int64) - theirs.astype(np.int64))
     assert apart.max() <= 1

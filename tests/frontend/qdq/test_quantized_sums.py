@@ -24,7 +24,7 @@ EXAMPLES = settings(max_examples=40, deadline=None)
 
 @dataclass(frozen=True)
 class Form:
-    """How a layer is quantized."""
+    """The form in which a layer is quantized."""
 
     kind: Any
     zero: int
