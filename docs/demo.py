@@ -62,7 +62,7 @@ def main() -> int:
 
 
 def write_input(path: Path) -> None:
-    """The input for which onnx ships the output: 0 to 1 in equal steps."""
+    """Write the input for which onnx ships the output: 0 to 1 in equal steps."""
     count = int(np.prod(SHAPE))
     np.save(path, (np.arange(count).reshape(SHAPE) / count).astype(np.float32))
 

@@ -41,7 +41,7 @@ PASSED, FAILED, INTERRUPTED = 0, 1, 2
 
 @dataclass(frozen=True)
 class Result:
-    """What became of a mutation: `caught`, `survived`, or why it could not be tried."""
+    """The outcome of a mutation: `caught`, `survived`, or the reason it could not be tried."""
 
     mutation: Mutation
     place: str
@@ -117,7 +117,7 @@ def _write(path: Path, text: str, age: int) -> None:
 
 
 def _verdict(copy: Path, tests: list[str]) -> tuple[str, str]:
-    """What the tests say, and the first that fails."""
+    """Return the verdict of the tests, and the first that fails."""
     targets = [f"tests/{each}" for each in tests]
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *targets]
     env = {**os.environ, "PYTHONPATH": str(copy), "OPENBLAS_NUM_THREADS": "1"}

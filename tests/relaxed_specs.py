@@ -45,7 +45,7 @@ def _folder(operators: frozenset[str]) -> Path:
 
 @functools.cache
 def _temporary() -> tempfile.TemporaryDirectory[str]:
-    """Where the folders lie; it is removed with the process."""
+    """Return the parent of the folders; it is removed with the process."""
     return tempfile.TemporaryDirectory(prefix="relaxed-specs-")
 
 

@@ -34,7 +34,7 @@ def examples(whole: int) -> settings:
 
 
 def load_profile() -> None:
-    """Settings of properties that have none of their own: the same examples in every run."""
+    """Load settings for properties without their own: the same examples in every run."""
     settings.register_profile("tests", examples(DEFAULT), deadline=None, derandomize=True)
     settings.load_profile("tests")
 

@@ -69,7 +69,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def python(tree: Path, *arguments: str) -> str:
-    """What Python prints in the copy, which it imports atc_py from."""
+    """Return Python's output in the copy, from which it imports atc_py."""
     variables: Mapping[str, str] = {**os.environ, "PYTHONPATH": str(tree), "COLUMNS": "200"}
     done = subprocess.run(
         [sys.executable, *arguments],

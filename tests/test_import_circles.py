@@ -62,7 +62,7 @@ def circles(modules: Mapping[str, str]) -> list[set[str]]:
 
 
 def _reached(start: str, graph: Mapping[str, set[str]]) -> set[str]:
-    """What one module reaches in one step or more."""
+    """Return the modules that one module reaches in one step or more."""
     seen: set[str] = set()
     pending = [start]
     while pending:

@@ -42,7 +42,7 @@ PACKAGE = str(Path(atc_py.__file__).parent)
 
 
 def executed(action: Callable[[], object], within: str) -> Counter[CodeType]:
-    """How many lines each function of files below `within` executes in `action`."""
+    """Return the number of lines that each function below `within` executes in `action`."""
     found: Counter[CodeType] = Counter()
 
     def line(frame: FrameType, _event: str, _what: Any) -> Any:

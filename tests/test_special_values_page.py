@@ -17,7 +17,7 @@ def test_tests_that_the_page_names_are_there() -> None:
 
 
 def test_every_row_says_how_it_is_held_to() -> None:
-    """The last cell of tables with a column of tests names one, or none with a dash."""
+    """Check that the last cell in a column of tests names one, or none with a dash."""
     for table in re.findall(r"((?:^\|.*\n)+)", PAGE, re.MULTILINE):
         head, _, *rows = table.splitlines()
         if head.endswith("| test |"):

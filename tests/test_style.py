@@ -25,7 +25,7 @@ MACHINE_PATHS = tuple("/" + start for start in ("work/", "tmp/v/", "home/", "Use
 
 
 def size_faults(text: str) -> list[str]:
-    """What is too long in a module of that text, or lacks a docstring."""
+    """Return the overlong parts of a module of that text, and those without docstring."""
     tree = ast.parse(text)
     doc = ast.get_docstring(tree) or ""
     first = text.partition("\n")[0]

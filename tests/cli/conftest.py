@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Result:
-    """The exit status, streams and files of a command."""
+    """The exit status and streams of a command."""
 
     status: int
     out: str

@@ -50,7 +50,7 @@ NAMES = tuple(WRITERS)
 
 
 def quantized(path: Path) -> None:
-    """Return a model that `quantize` can rewrite."""
+    """Write a model that `quantize` can rewrite."""
     weights: dict[str, npt.NDArray[Any]] = {
         "s": np.array(0.05, np.float32),
         "z": np.array(0, np.int8),

@@ -260,7 +260,7 @@ def test_a_folder_that_is_not_there_is_refused(
 
 @pytest.fixture
 def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Yield atc-py without templates of its own."""
+    """Replace the templates of atc-py by none."""
     monkeypatch.setattr("atc_py.emit.kernels.templates_dir", lambda: tmp_path / "bare")
 
 

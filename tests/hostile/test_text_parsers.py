@@ -96,7 +96,7 @@ QUICK = settings(examples(150), suppress_health_check=[HealthCheck.function_scop
 
 
 def attempt(parse: Callable[[], object]) -> None:
-    """Return a result, or a refusal that is no bug's and says where."""
+    """Parse, and check that a refusal is no bug's and has help."""
     refused: tuple[Diagnostic, ...] = ()
     try:
         parse()

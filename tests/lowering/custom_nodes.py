@@ -66,7 +66,7 @@ def _info(name: str, array: Array) -> onnx.ValueInfoProto:
 
 
 def near(found: Array, expected: Array, relative: float) -> None:
-    """Return True for equal types, and values to a share of the range; integers to the bit."""
+    """Check for equal types, and values to a share of the range; integers to the bit."""
     assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
     if expected.dtype.kind != "f":
         np.testing.assert_array_equal(found, expected)

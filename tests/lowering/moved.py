@@ -78,7 +78,7 @@ def agree_when_moved(
 
 
 def same_elements(found: Array, expected: Array) -> None:
-    """Return True if dtype, shape and elements are equal, the sign of zero too; NaN is NaN."""
+    """Check that dtype, shape and elements are equal, the sign of zero too; NaN is NaN."""
     assert found.dtype == expected.dtype
     assert found.shape == expected.shape
     np.testing.assert_array_equal(found, expected)

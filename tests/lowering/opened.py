@@ -122,7 +122,7 @@ class Opened:
 
 
 def cut(name: str, array: Array) -> dict[str, Array]:
-    """Return the feed that makes the operand `name` `array`; beyond it the table is full of noise."""
+    """Return the feed that makes operand `name` `array`; beyond it the table is full of noise."""
     noise = np.random.default_rng(array.size).integers(1, 100, (LONGEST,) * array.ndim)
     table = noise.astype(array.dtype)
     table[tuple(slice(extent) for extent in array.shape)] = array

@@ -147,7 +147,7 @@ def test_slice(dtype: type, given: list[bool], mode: str, data: st.DataObject) -
 
 @given(st.sampled_from(["constant", "edge", "reflect"]), st.booleans(), MODE, st.data())
 def test_pad(border: str, fed: bool, mode: str, data: st.DataObject) -> None:
-    """Pads add and take away; the mirror has enough left to show."""
+    """Check pads that add and take away; the mirror has enough left to show."""
     least = st.integers(4, LONGEST)
     pad = st.integers(-1, 2)
     fixed = [data.draw(pad) for _ in range(4)]
@@ -176,7 +176,7 @@ def test_tile(mode: str, data: st.DataObject) -> None:
 
 @given(st.integers(0, 2), MODE, st.data())
 def test_concat_and_equal_parts(axis: int, mode: str, data: st.DataObject) -> None:
-    """Two open operands and a known one, whose extents along the other axes are 2."""
+    """Check two open operands and a known one, whose extents along the other axes are 2."""
     net = Opened()
     joined = net.op(
         "Concat", net.open("a", 3), net.fed("b", np.float32, (2, 2, 2)), net.open("c", 3), axis=axis
@@ -197,7 +197,7 @@ def test_concat_and_equal_parts(axis: int, mode: str, data: st.DataObject) -> No
 def test_reshape_to_a_computed_shape(
     count: int, knows: bool, mode: str, data: st.DataObject
 ) -> None:
-    """The shape has 0 where it keeps an extent, and -1 for what is left."""
+    """Check a shape with 0 where it keeps an extent, and -1 for what is left."""
     net, full = Opened(), (2, 6, 4)
     x = net.fed("x", np.float32, full) if knows else net.open("x", 3)
     net.output(net.op("Reshape", x, net.fed("shape", np.int64, (count,))))

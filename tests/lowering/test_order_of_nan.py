@@ -38,7 +38,7 @@ ROWS = np.array(
 def results(
     op_type: str, dtype: DType, mode: str, shape: Any = None, **options: Any
 ) -> list[Array]:
-    """What the device makes of `ROWS`."""
+    """Return the device's results for `ROWS`."""
     x = ROWS.astype(dtype.numpy).reshape(shape or ROWS.shape)
     model = one_node_model(op_type, {"x": x}, 13, **options)
     return list(compiled(model, {"x": x}, mode).values())
@@ -71,7 +71,7 @@ def test_nan_is_the_largest_for_all_that_look_for_the_largest(dtype: DType, mode
 @pytest.mark.parametrize("largest", [0, 1])
 @pytest.mark.parametrize("axis", [0, 1])
 def test_top_k_orders_nan_as_onnxruntime_does(axis: int, largest: int, mode: str) -> None:
-    """Larger than all numbers: first of the largest, last of the smallest, each in its turn."""
+    """Check that NaN is largest: first of the largest, last of the smallest, each in its turn."""
     x = ROWS.astype(np.float32)
     options: dict[str, Any] = {"axis": axis, "largest": largest, "outputs": 2}
     options["constants"] = {"k": np.array([4])}

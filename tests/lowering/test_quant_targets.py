@@ -63,7 +63,7 @@ def quant_model(element: int, stated: int, **attributes: Any) -> onnx.ModelProto
 
 
 def formula(attributes: Mapping[str, Any], bits: int, *, single: bool) -> list[int]:
-    """What CANN's kernel gives: every step rounded to float16, or to float32."""
+    """Return the result of CANN's kernel: every step rounded to float16, or to float32."""
     kind = SINGLE if single else HALF
     scale, offset = (kind.round(float(np.float32(attributes[key]))) for key in ("scale", "offset"))
     twice = attributes["sqrt_mode"] and scale != 1

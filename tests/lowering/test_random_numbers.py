@@ -23,13 +23,13 @@ OPSETS = (8, 10, 13)
 
 
 def uniform(mode: str = MODES[0], opset: int = 13, **attributes: Any) -> Array:
-    """What a model draws that consists of one RandomUniform."""
+    """Return the draws of a model that consists of one RandomUniform."""
     model = one_node_model("RandomUniform", {}, opset, **attributes)
     return compiled(model, {}, mode)["y0"]
 
 
 def drawn(x: Array, mode: str = MODES[0], opset: int = 13, **attributes: Any) -> Array:
-    """What Multinomial draws from `x`."""
+    """Return the draws of Multinomial from `x`."""
     model = one_node_model("Multinomial", {"x": x}, opset, **attributes)
     return compiled(model, {"x": x}, mode)["y0"]
 

@@ -36,7 +36,7 @@ SCALE = st.sampled_from(SCALES)
 
 
 def agree(x: Array, opset: int, constants: dict[str, Array], **attributes: Any) -> None:
-    """Both modes give what onnxruntime does; `x` is on float16's grid.
+    """Check that both modes give what onnxruntime does; `x` is on float16's grid.
 
     Taken elements are equal. An interpolated one is off by a few roundings of what it lies
     between, which the range of `x` bounds.
@@ -134,7 +134,7 @@ def rois(draw: st.DrawFn, shape: tuple[int, ...], constants: dict[str, Array]) -
 def test_extents_are_products_of_float32(
     extent: int, scale: float, result: int, coordinates: str
 ) -> None:
-    """10 * 1.3 is 13: in double, with 1.3 as float32 holds it, it would be a little less."""
+    """Check that 10 * 1.3 is 13: in double, with 1.3 as float32 holds it, it would be less."""
     x = picture(1, 1, 1, extent)
     roi = np.array([0, 0, 0, 0, 1, 1, 1, 1], np.float32)
     constants = {"roi": roi, "scales": np.array([1, 1, 1, scale], np.float32)}
@@ -150,7 +150,7 @@ def test_extents_are_products_of_float32(
 
 
 def cropped(scale: float, roi: tuple[float, float]) -> tuple[list[float], list[float], list[float]]:
-    """What the device, onnxruntime and ONNX's reference make of [0, 10, 20, 30]."""
+    """Return the crops of [0, 10, 20, 30] by the device, onnxruntime and ONNX's reference."""
     x = 10 * np.arange(4, dtype=np.float32).reshape(1, 1, 1, 4)
     whole = [0.0, 0.0, 0.0, roi[0], 1.0, 1.0, 1.0, roi[1]]
     constants = {
@@ -171,14 +171,14 @@ def cropped(scale: float, roi: tuple[float, float]) -> tuple[list[float], list[f
 
 
 def test_length_of_a_crop_is_that_of_the_result() -> None:
-    """As ONNX defines length_resized; its reference takes 4 * 1.3 = 5.2 for it."""
+    """Check length_resized as ONNX defines it; its reference takes 4 * 1.3 = 5.2 for it."""
     ours, theirs, reference = cropped(1.3, (0.0, 1.0))
     assert ours == theirs == [0, 7.5, 15, 22.5, 30]
     np.testing.assert_allclose(reference, [0, 7.14, 14.29, 21.43, 28.57], rtol=1e-6)
 
 
 def test_crop_of_one_result_is_its_middle() -> None:
-    """So ONNX has it where length_resized is 1; the reference takes 4 * 0.3 = 1.2 for it."""
+    """Check ONNX's rule for a length_resized of 1; the reference takes 4 * 0.3 = 1.2 for it."""
     ours, theirs, reference = cropped(0.3, (0.25, 0.75))
     assert ours == theirs == [15]
     assert reference == [7.5]
@@ -186,7 +186,7 @@ def test_crop_of_one_result_is_its_middle() -> None:
 
 @pytest.mark.parametrize("scale", [1.0, 1.1])
 def test_axis_that_keeps_its_extent_is_cropped(scale: float) -> None:
-    """ONNX's formula has no exception for it; onnxruntime leaves such an axis alone."""
+    """Check ONNX's formula, which has no exception for it; onnxruntime leaves such an axis alone."""
     ours, theirs, reference = cropped(scale, (0.25, 0.75))
     assert ours == [7.5, 12.5, 17.5, 22.5]
     assert theirs == [0, 10, 20, 30]
@@ -194,7 +194,7 @@ def test_axis_that_keeps_its_extent_is_cropped(scale: float) -> None:
 
 
 def test_region_does_not_count_for_the_extents() -> None:
-    """ONNX's text multiplies by end - start, which nobody does, its own inference neither."""
+    """Check that nobody multiplies by end - start as ONNX's text does, nor its own inference."""
     ours, theirs, reference = cropped(2.0, (0.25, 0.75))
     assert len(ours) == len(theirs) == len(reference) == 8
 
@@ -214,7 +214,7 @@ def test_five_axes_are_interpolated_as_onnxruntime_does() -> None:
 
 
 def test_every_axis_can_be_interpolated() -> None:
-    """Unlike in onnxruntime, which knows images alone: both axes of a stack of vectors here."""
+    """Check both axes of a stack of vectors, unlike in onnxruntime, which knows images alone."""
     x = np.arange(6, dtype=np.float32).reshape(1, 2, 3)
     constants: dict[str, Array] = {
         "roi": NOTHING,
@@ -264,7 +264,7 @@ def test_what_lies_outside_is_extrapolated() -> None:
 
 
 def test_a_region_given_at_run_time_keeps_its_precision() -> None:
-    """A share of 1/4096 more would move the third coordinate behind the half."""
+    """Check that a share of 1/4096 more would move the third coordinate beyond the half."""
     x = np.arange(4, dtype=np.float32)
     roi = np.array([0.0, 1.25 / 1.5 + 2**-11], np.float32)
     sizes = np.array([3], np.int64)

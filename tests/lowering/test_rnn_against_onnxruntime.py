@@ -84,7 +84,7 @@ def run(layer: Layer, mode: str) -> dict[str, Array]:
 
 
 def agree(layer: Layer, mode: str) -> None:
-    """Both give the same results, to a share of their range."""
+    """Check that both give the same results, to a share of their range."""
     expected = run_with_onnxruntime(layer.model(), layer.feeds)
     compare(run(layer, mode), expected, RELATIVE[mode])
 

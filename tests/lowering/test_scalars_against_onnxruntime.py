@@ -69,7 +69,7 @@ def fed(model: onnx.ModelProto) -> dict[str, Array]:
 
 
 def expected_of(model: onnx.ModelProto, feeds: Mapping[str, Array]) -> dict[str, Array] | None:
-    """What onnxruntime gives, or else ONNX's reference; None where neither runs the model."""
+    """Return the result of onnxruntime, or else ONNX's reference; None where neither runs it."""
     try:
         return run_with_onnxruntime(model, feeds)
     except _ORT_REFUSALS:
@@ -120,7 +120,7 @@ def _compare(found: Mapping[str, Array], expected: Mapping[str, Array], mode: st
 def test_non_zero_of_a_scalar_has_no_rows(
     number: int, dtype: DType, mode: str, tmp_path: Path
 ) -> None:
-    """ONNX says (0, N) where numpy had (1, N), which is what onnxruntime returns."""
+    """Check (0, N), as ONNX says, where numpy had (1, N), which is what onnxruntime returns."""
     x = np.array(number, dtype.numpy)
     model = one_node_model("NonZero", {"x": x}, 13)
     (found,) = run_with_atc_py(model, {"x": x}, tmp_path, precision_mode=mode).values()
@@ -141,7 +141,7 @@ def test_positions_of_a_scalar_may_be_read_on(number: float, tmp_path: Path) -> 
 
 
 def refused(op_type: str, shapes: list[tuple[int, ...]], constants: list[Array], path: Path) -> str:
-    """Why a node with these inputs is refused when it is converted."""
+    """Return the refusal of a node with these inputs when it is converted."""
     infos = [
         helper.make_tensor_value_info(f"x{at}", onnx.TensorProto.FLOAT, shape)
         for at, shape in enumerate(shapes)
@@ -163,7 +163,7 @@ def refused(op_type: str, shapes: list[tuple[int, ...]], constants: list[Array],
 
 
 def test_known_shapes_that_never_go_together_are_refused(tmp_path: Path) -> None:
-    """Their result has open dims, since ONNX's inference does not tell them; the inputs have none."""
+    """Check results with open dims, which ONNX's inference does not tell; the inputs have none."""
     path = tmp_path / "model.onnx"
     message = refused("Expand", [(2, 4)], [np.array([3, 4])], path)
     assert message.endswith("shapes 2x4 and 3x4 do not broadcast")

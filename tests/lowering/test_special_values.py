@@ -64,7 +64,7 @@ def specials(dtype: DType) -> Array:
 
 
 def expected_of(op_type: str, feeds: dict[str, Array], **attributes: Any) -> Array:
-    """What onnxruntime makes of the operands; of 16 bits in float32, rounded at the end.
+    """Return onnxruntime's result for the operands; 16 bits in float32, rounded at the end.
 
     In float64, which it does not have for most operators, what ONNX's reference makes of them.
     """
@@ -101,7 +101,7 @@ def same_kind(found: Array, expected: Array, dtype: DType, signed: Any = True) -
 
 
 def compiled_or_skipped(op_type: str, feeds: dict[str, Array], **attributes: Any) -> Array:
-    """What the device makes of the operands; the test is skipped where the list lacks the dtype."""
+    """Return the device's result; skip the test where the list lacks the dtype."""
     try:
         model = one_node_model(op_type, feeds, 13, **attributes)
         (found,) = compiled(model, feeds).values()
@@ -150,7 +150,7 @@ def test_pairs_of_special_values(op_type: str, dtype: DType) -> None:
 def test_slopes_keep_the_sign_of_zero(
     op_type: str, attributes: dict[str, Any], dtype: DType
 ) -> None:
-    """They are x from 0 on, and -0 is no less than 0."""
+    """Check that slopes are x from 0 on, and -0 is no less than 0."""
     feeds = {"x": np.array([0.0, -0.0] * 40).astype(dtype.numpy)}
     found = compiled_or_skipped(op_type, feeds, **attributes).astype(np.float32)
     np.testing.assert_array_equal(np.signbit(found), [False, True] * 40)
@@ -177,7 +177,7 @@ def test_what_is_a_larger_or_a_sum_makes_0_of_negative_zero(op_type: str) -> Non
 @pytest.mark.parametrize("coordinates", ["half_pixel", "asymmetric", "align_corners"])
 @pytest.mark.parametrize("mode", MODES)
 def test_resize_keeps_an_element_beside_an_infinite_one(coordinates: str, mode: str) -> None:
-    """Where a result lies on an element it is that element; 0 times infinity is NaN."""
+    """Check that a result on an element is that element; 0 times infinity is NaN."""
     x = np.array([1.0, INF, 2.0, -0.0], np.float32).reshape(1, 1, 1, 4)
     constants = {"roi": np.zeros(0, np.float32), "scales": np.array([1, 1, 1, 3], np.float32)}
     model = one_node_model(
@@ -211,7 +211,7 @@ def test_where_keeps_the_sign_of_zero() -> None:
 
 
 def test_row_of_infinite_squares_is_nothing_else_than_zero_behind_lrn() -> None:
-    """The sum is new for each channel: no infinity is taken off it again, which would leave NaN."""
+    """Check that each channel has a new sum: an infinity taken off again would leave NaN."""
     x = np.array([3e38, 1.0, 1.0, 1.0, 1.0], np.float32).reshape(1, 5, 1, 1)
     (found,) = compiled(one_node_model("LRN", {"x": x}, 13, size=3), {"x": x}).values()
     assert np.isfinite(found).all()

@@ -135,7 +135,7 @@ def test_split(form: tuple[int, DType], shape: list[int], data: st.DataObject) -
 
 @given(st.integers(1, 4), st.integers(1, 9), st.integers(0, 1))
 def test_split_whose_last_part_is_smaller(count: int, extent: int, axis: int) -> None:
-    """From opset 18 on; onnxruntime has no parts without elements."""
+    """Check opset 18 and later; onnxruntime has no parts without elements."""
     part = -(-extent // count)
     assume(part * (count - 1) < extent)
     shape = (extent, 2) if axis == 0 else (2, extent)

@@ -69,7 +69,7 @@ class Network:
         self._run(_Runner(self, calibrates=True), self.data(0))
 
     def data(self, seed: int) -> Array:
-        """What it is fed: numbers that are mostly above 0, as after a ReLU."""
+        """Return the data it is fed: numbers that are mostly above 0, as after a ReLU."""
         random = np.random.default_rng([self.seed, seed])
         found: Array = np.abs(random.standard_normal(INPUT)) - 0.2
         return found.astype(np.float32)

@@ -60,7 +60,7 @@ _INTEGER = {
 
 @dataclass(frozen=True)
 class Scheme:
-    """How a network is quantized; the name says it for test ids."""
+    """A scheme of quantization for a network; the name says it for test ids."""
 
     name: str
     form: QuantFormat = QuantFormat.QDQ
@@ -91,7 +91,7 @@ class Session:
         return dict(zip(names, self._session.run(names, feeds), strict=True))
 
     def integer_layers(self) -> dict[str, int]:
-        """How many Conv, Gemm and MatMul run in integers."""
+        """Return the number of Conv, Gemm and MatMul that run in integers."""
         assert self._kept is not None
         nodes = onnx.load(self._kept).graph.node
         found = [_INTEGER[node.op_type] for node in nodes if node.op_type in _INTEGER]
@@ -116,7 +116,7 @@ def feeds_for(path: Path, count: int, seed: int) -> list[dict[str, Array]]:
 
 
 def prepared(source: Path, target: Path, *, even: bool = False) -> None:
-    """A float network at opset 13, its normalizations folded, as one prepares it for quantization.
+    """Return a float network at opset 13, its normalizations folded, ready for quantization.
 
     With `even` each convolution's weights are scaled so that its results have a deviation of 1:
     weights that nobody trained can let the data die away below what float16 holds.

@@ -85,7 +85,7 @@ class _Rounder:
         return node.output[0] in self._floats
 
     def add_rounded(self, node: onnx.NodeProto) -> None:
-        """The node on rounded inputs, with rounded outputs."""
+        """Add the node on rounded inputs, with rounded outputs."""
         made = onnx.NodeProto()
         made.CopyFrom(node)
         for at, name in enumerate(node.input):
@@ -105,7 +105,7 @@ class _Rounder:
         return self._rounded[name]
 
     def _add_casts(self, source: str, target: str) -> None:
-        """To float16 and back."""
+        """Add casts to float16 and back."""
         narrow = f"{target}/float16"
         self.nodes.append(helper.make_node("Cast", [source], [narrow], to=TensorProto.FLOAT16))
         self.nodes.append(helper.make_node("Cast", [narrow], [target], to=TensorProto.FLOAT))

@@ -29,7 +29,7 @@ def off(found: Array, wanted: Array) -> float:
 def run(
     model: onnx.ModelProto, data: Array, folder: Path, soc: str, quant_bias: str = "auto"
 ) -> Array:
-    """What the compiled model gives."""
+    """Return the results of the compiled model."""
     path = folder / "model.onnx"
     onnx.save(model, path)
     done = atc_py.convert(path, folder / "model.om", soc=soc, verify=True, quant_bias=quant_bias)

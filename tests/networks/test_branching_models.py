@@ -34,7 +34,7 @@ def varied_feeds(mean: float, *, brief: bool) -> dict[str, Array]:
 
 
 def test_expert_model_has_three_different_results() -> None:
-    """The flag matters where the mean is negative, and only there."""
+    """Check that the flag matters where the mean is negative, and only there."""
     model, scores = build_expert_model(), {}
     for mean in MEANS:
         for sharp in FLAGS:

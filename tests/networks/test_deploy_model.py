@@ -64,7 +64,7 @@ class Layer:
 
     @property
     def factors(self) -> Array:
-        """What the sums of each channel are worth."""
+        """The worth of each channel's sums."""
         return (self.weight_scale.reshape(-1) * self.scale).astype(np.float32)
 
     def integer_bias(self, *, folded: bool) -> Array:

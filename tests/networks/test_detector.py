@@ -41,7 +41,7 @@ def feeds(name: str) -> dict[str, Array]:
 
 
 def margins(model: onnx.ModelProto, fed: dict[str, Array]) -> tuple[float, float]:
-    """How close the closest decision is: between scores, and between overlaps and their bound.
+    """Return the closest decisions: between scores, and between overlaps and their bound.
 
     Scores are compared with the threshold and, above it, with the next of their class; overlaps
     count between boxes of one class that are above the threshold.
@@ -82,7 +82,7 @@ def test_detector_image_has_the_boxes_it_is_named_after(name: str, least: int, m
 
 
 def test_detector_suppresses_boxes_of_the_image_with_many() -> None:
-    """Otherwise the suppression would not be seen at work."""
+    """Check that boxes are suppressed, or else the suppression would not be seen at work."""
     model = build_detector()
     (suppression,) = (node for node in model.graph.node if node.op_type == "NonMaxSuppression")
     scores = value_in_onnxruntime(model, suppression.input[1], feeds("many"))

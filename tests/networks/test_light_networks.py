@@ -93,7 +93,7 @@ def test_squeezenet_gives_the_values_before_its_softmax(tmp_path: Path) -> None:
 def test_light_network_in_float16_gives_its_shipped_output_unless_it_overflows(
     name: str, tmp_path: Path
 ) -> None:
-    """The shipped weights are all one constant; in some networks values pass 65504 with them."""
+    """Check shipped weights, all one constant; in some networks values pass 65504 with them."""
     path = LIGHT / f"light_{name}.onnx"
     found, tolerance = run_compiled(path, tmp_path / "m.om", ramp(), "force_fp16")
     if largest_activation(path) > float(np.finfo(np.float16).max):
@@ -146,7 +146,7 @@ def _two_percent_off(expected: Array) -> Array:
 
 
 def test_random_weights_tell_classes_apart() -> None:
-    """A network whose outputs are all alike would hide a swapped axis."""
+    """Check that outputs differ: a network with all outputs alike would hide a swapped axis."""
     model = randomised_light("squeezenet")
     x = np.random.default_rng(7).standard_normal(SHAPE, dtype=np.float32)
     (output,) = run_with_onnxruntime(model, {model.graph.input[0].name: x}).values()

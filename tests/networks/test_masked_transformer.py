@@ -29,7 +29,7 @@ def test_transformer_has_no_close_classes(name: str) -> None:
 
 
 def test_transformer_heeds_no_padding() -> None:
-    """Other words behind the end change nothing before it."""
+    """Check that other words after the end change nothing before it."""
     model, fed = build_masked_transformer(), sentences(*RUNS["ragged"])
     words = fed["ids"].copy()
     words[1, 3:] = 7
@@ -43,7 +43,7 @@ def test_transformer_heeds_no_padding() -> None:
 
 
 def test_transformer_heeds_its_mask() -> None:
-    """Without a mask, padding takes part: far beyond what any bound lets pass."""
+    """Check that without a mask padding takes part: far beyond what any bound lets pass."""
     model, fed = build_masked_transformer(), sentences(*RUNS["ragged"])
     everywhere = np.ones_like(fed["attention_mask"])
     first, second = (

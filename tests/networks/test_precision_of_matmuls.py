@@ -179,7 +179,7 @@ def test_product_that_would_stay_float32_is_refused_by_the_list(
 
 
 def messages(error: AtcError) -> list[str]:
-    """What the findings say."""
+    """Return the messages of the findings."""
     return [each.message for each in error.diagnostics if "Y of MatMul" not in each.message]
 
 

@@ -82,7 +82,7 @@ _CUBE = {
 
 
 def integer_layers(description: OmModel) -> dict[str, int]:
-    """How many source layers run in integers; products of Gemm count as such."""
+    """Return the number of source layers that run in integers, products of Gemm included."""
     found: dict[str, set[int]] = {}
     for node in description.nodes:
         if node.op in _CUBE and description.tensors[node.inputs[0]].dtype == "int8":
@@ -154,7 +154,7 @@ def moved_deviation(
     expected: list[dict[str, Array]],
     step: float,
 ) -> float:
-    """What onnxruntime's own results differ by when every quantized value is moved a little."""
+    """Return the deviation of onnxruntime's results when quantized values move a little."""
     names = [node.output[0] for node in model.graph.node if node.op_type == "QuantizeLinear"]
     values = Session(watched(model, names)).run(feeds[0])
     shapes = {name: values[name].shape for name in names}

@@ -47,7 +47,7 @@ def compiled(model: onnx.ModelProto, feeds: dict[str, Array], mode: str, folder:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_gru_network_rounds_as_onnxruntime_between_casts_does(mode: str, tmp_path: Path) -> None:
-    """No state is rounded within a layer: then both agree but for ties that sums decide."""
+    """Check that no state is rounded within a layer: both agree but for ties that sums decide."""
     model, feeds, _ = stored("gru_asr_opset13")
     (found,) = compiled(model, feeds, mode, tmp_path).values()
     (emulated,) = run_with_onnxruntime(rounded_model(model, mode), feeds).values()
@@ -57,7 +57,7 @@ def test_gru_network_rounds_as_onnxruntime_between_casts_does(mode: str, tmp_pat
 
 
 def test_gru_network_errs_by_the_rounding_of_its_output(tmp_path: Path) -> None:
-    """Its logarithms lie around -3.7 and span 0.35: half a spacing there is 2.8e-3 of the span."""
+    """Check logarithms near -3.7 that span 0.35: half a spacing is 2.8e-3 of the span."""
     model, feeds, expected = stored("gru_asr_opset13")
     (found,) = compiled(model, feeds, "force_fp16", tmp_path).values()
     last = float(np.abs(expected.astype(np.float16) - expected).max())
@@ -68,7 +68,7 @@ def test_gru_network_errs_by_the_rounding_of_its_output(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mode", sampled(MODES[:1], MODES[1:]))
 def test_vit_errs_as_roundings_in_onnxruntime_do(mode: str, tmp_path: Path) -> None:
-    """The two logits are nearly equal by chance, so shares of their range are large."""
+    """Check two logits, nearly equal by chance, so shares of their range are large."""
     model, feeds, expected = stored("vit_mini_opset13")
     (found,) = compiled(model, feeds, mode, tmp_path).values()
     errors = rounding_errors(model, feeds, mode, draws=24)
@@ -79,7 +79,7 @@ def test_vit_errs_as_roundings_in_onnxruntime_do(mode: str, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("mode", MODES)
 def test_every_product_of_vit_is_rounded_once(mode: str, tmp_path: Path) -> None:
-    """Each MatMul, from its own inputs in float64: half a spacing, and sums in float32."""
+    """Check each MatMul from its own inputs in float64: half a spacing, and sums in float32."""
     model, feeds, _ = stored("vit_mini_opset13")
     products = [node for node in model.graph.node if node.op_type == "MatMul"]
     weights = {w.name: numpy_helper.to_array(w) for w in model.graph.initializer}

@@ -47,7 +47,7 @@ class Selection(Net):
         return self.op("RoiAlign", maps, self.boxes(), image, **sizes)
 
     def box_head(self) -> str:
-        """What a convolution sees in each region, averaged: a second stage of a detector."""
+        """Return averages of a convolution in each region: a second stage of a detector."""
         features = self.conv_bn_relu(self.roi_align(), (2, 4), 3)
         return self.op("Flatten", self.op("GlobalAveragePool", features))
 
@@ -129,7 +129,7 @@ def test_network_on_selected_rows_agrees_with_onnxruntime(
 
 @pytest.mark.parametrize("opset", [11, 13])
 def test_pairs_of_positions_agree_with_onnxruntime(opset: int, tmp_path: Path) -> None:
-    """As stacking two vectors of indices exports: Unsqueeze of int64 and Concat."""
+    """Check Unsqueeze of int64 and Concat, as stacking two vectors of indices exports."""
     net = Selection(opset)
     later = net.op("Add", net.at, net.const(1, np.int64))
     pairs = net.op("Concat", net.unsqueeze(net.at, 1), net.unsqueeze(later, 1), axis=1)

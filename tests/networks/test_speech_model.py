@@ -50,7 +50,7 @@ def test_speech_model_agrees_with_onnxruntime(opset: int, mode: str, tmp_path: P
 
 @pytest.mark.parametrize("mode", FLOAT16_MODES)
 def test_speech_model_goes_on_from_its_own_states(mode: str, tmp_path: Path) -> None:
-    """The states that onnxruntime gives for a first part are those of the second."""
+    """Check that onnxruntime's states after a first part are those of the second."""
     model = build_speech_model()
     first = utterances(*RUNS["full"])
     outputs = run_with_onnxruntime(model, first)

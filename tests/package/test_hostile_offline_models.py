@@ -76,7 +76,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 
 def command(*args: str) -> tuple[Diagnostic, ...]:
-    """What a command refuses; anything but a diagnostic is passed on."""
+    """Return a command's refusal; anything but a diagnostic is passed on."""
     try:
         cli.main(args, prog_name="atc-py", standalone_mode=False)
     except AtcError as error:
@@ -352,7 +352,7 @@ def test_launches_of_very_many_nodes_are_refused(sound: bytes, tmp_path: Path) -
 
 @pytest.mark.parametrize("many", [1, 3000])
 def test_proof_of_wide_nodes_takes_few_steps(many: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A node that reads and writes thousands of tensors, each of which could take any's place."""
+    """Check nodes that read and write thousands of tensors, each of which could take any's place."""
     tensors = [PlacedTensor("x", (1,), 4, 64 * at) for at in range(2 * many)]
     reads, writes = tuple(range(many)), tuple(range(many, 2 * many))
     nodes = [PlacedNode("a", (), reads, 0), PlacedNode("b", reads, writes, 0, in_place=True)]

@@ -36,7 +36,7 @@ def entries_of(om: Path) -> list[Entry]:
 
 
 def parts(om: Path, size: int) -> list[tuple[str, int]]:
-    """What lies in the file and where it ends."""
+    """Return the contents of the file and the offset of its end."""
     return [*((entry.name, entry.end) for entry in entries_of(om)), ("directory", size)]
 
 

@@ -121,7 +121,7 @@ def test_plan_that_does_not_follow_the_schema_is_refused(
 
 
 def test_plan_of_another_graph_is_refused(om: Path, seal: Seal) -> None:
-    """One more reader at the end keeps alive what was overwritten."""
+    """Check that one more reader at the end keeps alive what was overwritten."""
     nodes = described(om)["nodes"]
     nodes[-1]["inputs"].append(4)
     with pytest.raises(AtcError, match=r"%d at \[512, 1024\) overlaps %b"):

@@ -55,7 +55,7 @@ def test_open_extents_are_null_and_come_back(graph: Graph, tmp_path: Path) -> No
     [(0, "an input must have known extents"), (1, "a constant must have known extents")],
 )
 def test_open_input_or_constant_is_refused(om: Path, seal: Seal, at: int, message: str) -> None:
-    """Of the description that the fixtures make: one tensor of each kind is opened."""
+    """Check the description that the fixtures make, with one tensor of each kind opened."""
     given = tensors(om)
     with open_model(om) as model:
         fed = model.description.inputs[0].tensor

@@ -252,7 +252,7 @@ def test_hostile_names_become_harmless_members(tmp_path: Path) -> None:
 
 
 def check_harmless(model: OfflineModel) -> None:
-    """Members stay below weights/, are short, plain, and differ without regard to case."""
+    """Check for members below weights/ that are short, plain, and differ without regard to case."""
     members = [tensor.member or "" for tensor in model.description.tensors]
     assert len({member.lower() for member in members}) == len(members)
     for member in members:

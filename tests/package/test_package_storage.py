@@ -45,7 +45,7 @@ MAP = {"format": "NC1HWC0", "groups": 1}
 
 @pytest.fixture
 def graph() -> Graph:
-    """What the fixtures `om` and `seal` write."""
+    """Return the graph that the fixtures `om` and `seal` write."""
     return parse_graph(TEXT)
 
 
@@ -119,7 +119,7 @@ TENSORS = [
 
 
 def test_storage_without_room_is_refused(om: Path, seal: Seal) -> None:
-    """An empty filter divides among any number of groups."""
+    """Check that an empty filter divides among any number of groups."""
     tensors = described(om)["tensors"]
     tensors[0] |= {"shape": [0, 1, 1, 1], "storage": {"format": "FRACTAL_Z", "groups": 2**61}}
     found = refusals(seal({"tensors": tensors}))

@@ -39,12 +39,12 @@ def nodes_of(om: Path) -> Nodes:
 
 
 def other_operator(nodes: Nodes) -> None:
-    """An operator that there is not."""
+    """Return an operator that there is not."""
     nodes[-1]["op"] = "Frobnicate"
 
 
 def no_operands(nodes: Nodes) -> None:
-    """Nodes that read nothing."""
+    """Return nodes that read nothing."""
     for node in nodes:
         node["inputs"] = []
 

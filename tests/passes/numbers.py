@@ -29,7 +29,7 @@ __all__ = ["constant", "literal", "node_of", "results", "results_of_typed", "wor
 def results(
     graph: Graph | str, feeds: Mapping[str, Array], mode: str = "force_fp16", soc: str = "sim"
 ) -> dict[str, Array]:
-    """What a lowered graph, or one in text form, computes once it has dtypes and formats."""
+    """Return the results of a lowered or textual graph once it has dtypes and formats."""
     typed = parse_graph(graph) if isinstance(graph, str) else graph
     context = PassContext(find_soc(soc), PrecisionMode(mode), "model.onnx")
     for step in (AssignPrecisionPass(), AssignFormatsPass()):
@@ -41,7 +41,7 @@ def results(
 def results_of_typed(
     graph: Graph, feeds: Mapping[str, Array], soc: str = "sim"
 ) -> dict[str, Array]:
-    """What a graph computes that all passes have been over."""
+    """Return the results of a graph that all passes have been over."""
     names = {value: f"weights/{at}.npy" for at, value in enumerate(graph.constants())}
     arrays = {name: np.array(v.const.numpy()) for v, name in names.items() if v.const is not None}
     for array in arrays.values():

@@ -148,7 +148,7 @@ def compiled(
 
 
 def computed(text: str, convention: QuantBias = QuantBias.UNFOLDED) -> np.ndarray:
-    """What a graph gives after the passes on offsets."""
+    """Return the results of a graph after the passes on offsets."""
     graph = compiled(text, convention)
     return results(graph, fed(graph))["y"]
 

@@ -131,7 +131,7 @@ def feeds(text: str) -> dict[str, Array]:
 
 
 def results(graph: Graph | str, fed: dict[str, Array], mode: str) -> dict[str, Array]:
-    """What a lowered graph computes; its constants are cast as a compilation casts them."""
+    """Return a lowered graph's results; its constants are cast as a compilation casts them."""
     typed = parse_graph(graph) if isinstance(graph, str) else graph
     context = PassContext(find_soc("sim"), PrecisionMode(mode), "model.onnx")
     for step in (AssignPrecisionPass(), FoldConstantCastsPass(), AssignFormatsPass()):
@@ -234,7 +234,7 @@ def test_fill_is_low_enough_in_its_dtype_or_left_alone(
 
 @pytest.mark.parametrize(("above", "agrees"), [(104.0, True), (90.0, False)])
 def test_scores_agree_that_are_104_above_the_fill(above: float, *, agrees: bool) -> None:
-    """Nearer ones do not: the page says so, and this is why."""
+    """Check that nearer ones do not: the page says so, and this is why."""
     text = changed(MASKED, FORMS["no scale"][0] | {"Abs(%x)": "Neg(%x)"})
     fed = {"x": np.full((2, 3, 5, 8), 1e4 - above, np.float32), "k": np.zeros((2, 1, 5, 8), bool)}
     fed["k"][..., 0] = True
@@ -253,7 +253,7 @@ SPECIALS = {
 @pytest.mark.parametrize("mode", ["force_fp32", "force_fp16"])
 @pytest.mark.parametrize("name", SPECIALS)
 def test_scores_that_are_no_numbers_keep_their_effect(name: str, mode: str) -> None:
-    """The mask hides the first half of every row, and the whole of some."""
+    """Check a mask that hides the first half of every row, and the whole of some."""
     place, number = SPECIALS[name]
     fed = feeds(MASKED)
     fed["k"][..., :4], fed["k"][..., 4:], fed["k"][1, 0, 3] = True, False, True

@@ -26,7 +26,7 @@ def free_runs(units: list[bool]) -> list[tuple[int, int]]:
 
 
 def expected(units: list[bool], size: int, *, best: bool) -> int:
-    """Where a plain search finds room; beyond the last unit the arena is free."""
+    """Return the place found by a plain search; beyond the last unit the arena is free."""
     fitting = [run for run in free_runs(units) if run[1] >= size]
     if fitting:
         return min(fitting, key=lambda run: (run[1], run[0]) if best else run)[0]

@@ -27,7 +27,7 @@ BLOCKS, ROWS = 16 * 16 * 16 * 2, 3 * 16 * 16 * 2
 
 
 def spots(text: str) -> tuple[dict[str, int | str], int]:
-    """Where values lie, and the size of the arena."""
+    """Return the positions of values, and the size of the arena."""
     graph = placed(laid_out(text))
     assert graph.memory is not None
     found = {

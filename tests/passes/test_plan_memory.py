@@ -39,7 +39,7 @@ def placed(*statements: str, reuse: bool = True) -> Graph:
 
 
 def spots(graph: Graph) -> dict[str, int | str]:
-    """Where each value lies, offsets in units."""
+    """Return the position of each value, offsets in units."""
     assert graph.memory is not None
     return {
         value.name: spot.value if isinstance(spot, Home) else spot // 512

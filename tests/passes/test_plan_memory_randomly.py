@@ -42,7 +42,7 @@ def graphs(draw: st.DrawFn) -> Graph:
 
 
 def _add(draw: st.DrawFn, graph: Graph, values: list[Value], value: Value) -> None:
-    """One more node, or two that are launched together."""
+    """Add one more node, or two that are launched together."""
     kind = draw(st.sampled_from(["Relu", "Softmax", "Tile", "Add", "View", "Chain", "Split"]))
     type_ = value.type
     dtype = type_.dtype

@@ -235,7 +235,7 @@ def test_operators_move_between_the_lists(tmp_path: Path) -> None:
 
 
 def test_black_operator_with_float16_alone_is_raised_on_the_ai_cpu() -> None:
-    """force_fp32 leaves an operator of float16 alone in it, but for one of the black list."""
+    """Check that force_fp32 leaves an operator of float16 alone in it, but for the black list."""
     text = """
 graph @g phase lowered {
   input %x : float16[1,1,4,4] ND

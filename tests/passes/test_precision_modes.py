@@ -237,7 +237,7 @@ def test_cube_list_is_that_of_the_reference() -> None:
 
 
 def test_bfloat16_is_on_the_generations_that_the_guide_names() -> None:
-    """A2, A3, 310B and 950, which are 910B1 to B4, 910_93xx, 310B1 and B4, and 910_95."""
+    """Check A2, A3, 310B and 950: 910B1 to B4, 910_93xx, 310B1 and B4, and 910_95."""
     having = {soc.name for soc in socs() if soc.bfloat16}
     named = {
         soc.name
@@ -269,7 +269,7 @@ def test_node_without_a_kernel_takes_what_comes_before_it(run_pass: RunPass) -> 
 
 
 def test_reduced_tensor_takes_the_later_ones_with_it(run_pass: RunPass) -> None:
-    """All operands of a node with kernels of float16 alone are reduced, results included."""
+    """Check that all operands of a node with kernels of float16 alone are reduced."""
     graph, _ = run_pass(
         AssignPrecisionPass, one_node("MaxPoolV3", "f32"), mode="allow_fp32_to_fp16"
     )

@@ -68,7 +68,7 @@ def convolved(x: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def real_results() -> tuple[np.ndarray, np.ndarray]:
-    """What the integers stand for: the first layer's result as int8, and the second layer's."""
+    """Return the real values of the first layer's int8 result, and the second layer's."""
     x = (np.clip(np.rint(X / X_SCALE) + X_ZERO, -128, 127) - X_ZERO) * X_SCALE
     weights = FIRST * FIRST_SCALES[:, None, None, None]
     hidden = np.maximum(convolved(x, weights) + BIAS[:, None, None], 0)

@@ -55,7 +55,7 @@ def _defined(statement: ast.stmt) -> list[str]:
 
 
 def kinds_of(rule: str, sources: list[str]) -> set[str]:
-    """Which of the three tests a rule has."""
+    """Return the kinds, of the three tests, that a rule has."""
     found = set()
     for source in sources:
         for name, mentioned in written_tests(source):
@@ -65,7 +65,7 @@ def kinds_of(rule: str, sources: list[str]) -> set[str]:
 
 
 def kinds_of_name(test: str) -> set[str]:
-    """What a test holds, by its name: `test_what_fires_and_numbers_stay` holds two."""
+    """Return a test's kinds, by its name: `test_what_fires_and_numbers_stay` has two."""
     if NUMBERS.search(test):
         return {"numbers stay"} | ({"fires"} if "_and_numbers_stay" in test else set())
     return {"refuses"} if REFUSES.search(test) else {"fires"}

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def lowered(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many nodes each lowering of a trial gets."""
+    """Return the number of nodes that each lowering of a trial gets."""
     counts: list[int] = []
     original = lower_model
 

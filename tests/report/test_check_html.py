@@ -40,7 +40,7 @@ VOID = {"meta", "input", "link", "br", "hr", "img", "rect"}
 
 
 class Page(HTMLParser):
-    """What a page holds, and whether its elements are nested soundly."""
+    """The contents of a page, and the soundness of its nesting."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

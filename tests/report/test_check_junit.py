@@ -30,7 +30,7 @@ def xml_of(
 
 
 def kinds(root: ET.Element) -> dict[str, str | None]:
-    """What each case is, by the beginning of its name."""
+    """Return the kind of each case, by the beginning of its name."""
     cases = root.iter("testcase")
     return {case.get("name", "")[:9]: case[0].tag if len(case) else None for case in cases}
 

@@ -199,7 +199,7 @@ def test_last_rounding_below_the_smallest_normal_keeps_its_size() -> None:
 
 
 def test_few_values_are_measured_against_their_magnitude() -> None:
-    """Seven values have a range to speak of, six do not."""
+    """Check that seven values have a range to speak of, six do not."""
     model = chain("Conv2D", dtype="float32")
     near = np.array([1.0, 1.001], np.float32)
     assert explained_share(model, "y", near) * 0.001 == pytest.approx(

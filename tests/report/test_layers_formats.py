@@ -92,7 +92,7 @@ def test_html_draws_both_sides_and_the_limits_of_the_dtype() -> None:
 
 
 def test_suggestion_is_in_every_format_but_csv() -> None:
-    """The search found a set, and its limit ended it before that was the smallest."""
+    """Check a search that found a set, ended by its limit before that was the smallest."""
     done = record()
     found = Suggestion(
         target="cosine of every output at least 0.99",

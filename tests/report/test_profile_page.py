@@ -40,7 +40,7 @@ class Tags(HTMLParser):
         self.found.append((tag, dict(attrs)))
 
     def of(self, tag: str, kind: str) -> int:
-        """How many elements have a class."""
+        """Return the number of elements that have a class."""
         return sum(name == tag and attrs.get("class") == kind for name, attrs in self.found)
 
 

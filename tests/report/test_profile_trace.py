@@ -63,7 +63,7 @@ SCHEMA = {
 
 
 def refused(constant: str) -> None:
-    """No JSON has NaN or Infinity, which Python's reader takes."""
+    """Refuse NaN and Infinity, which JSON lacks and Python's reader takes."""
     raise ValueError(constant)
 
 
@@ -76,7 +76,7 @@ def trace_of(path: Path) -> dict[str, Any]:
 
 
 def require_sound(document: dict[str, Any]) -> None:
-    """Every track has names, and its slices follow each other; counters go forward in time."""
+    """Check that tracks have names, slices follow each other, and counters go forward in time."""
     events = document["traceEvents"]
     processes = {e["pid"] for e in events if e["name"] == "process_name"}
     threads = {(e["pid"], e["tid"]) for e in events if e["name"] == "thread_name"}

@@ -142,7 +142,7 @@ class _Node:
     def _put(
         self, operand: str, name: str, element: int, shape: Sequence[int | str | None]
     ) -> None:
-        """An initializer where the operand has data, an input of the graph otherwise."""
+        """Add an initializer where the operand has data, an input of the graph otherwise."""
         data = self.values.get(operand)
         if data is None:
             self.inputs.append(_typed(name, element, shape))
@@ -243,7 +243,7 @@ def is_stated(spec: OpSpec) -> bool:
 
 
 def _must_exist(spec: OpSpec, name: str, row: object) -> None:
-    """Names that the specification does not have are slips."""
+    """Check that the specification has the names; others are slips."""
     if row is None:
         raise KeyError(f"{spec.op} has no {name!r}")
 

@@ -72,7 +72,7 @@ def _same_opsets(spec: OpSpec) -> None:
 
 
 def _same_dtypes(spec: OpSpec) -> None:
-    """The first input has the dtypes of the list."""
+    """Check that the first input has the dtypes of the list."""
     lines = _part(_of(spec), "输入")
     lines += [line for line in _part(_of(spec), "约束") if STATED.search(line)]
     line = next((line for line in lines if DTYPE.search(line)), "")
@@ -92,7 +92,7 @@ def _same_dtypes(spec: OpSpec) -> None:
 
 
 def _same_attributes(spec: OpSpec) -> None:
-    """Attributes of the list are there."""
+    """Check that attributes of the list are there."""
     lines = _part(_of(spec), "属性")
     listed = {m[1] for line in lines if (m := NAMED.match(line))}
     given = {row.listed_as or row.name for row in spec.attributes if row.listed}
@@ -102,7 +102,7 @@ def _same_attributes(spec: OpSpec) -> None:
 
 
 def _same_numbers(spec: OpSpec) -> None:
-    """Every number of the constraints is used."""
+    """Check that every number of the constraints is used."""
     text = spec_text(spec)
     for line in _part(_of(spec), "约束"):
         plain = re.sub(r"fp\d+|v\d+|\dD|\[[01]\]|[A-Za-z_]+\d+", " ", line)

@@ -18,7 +18,7 @@ LOADERS = [
 
 @pytest.fixture(autouse=True, params=LOADERS)
 def _each_parser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both of PyYAML's parsers must agree."""
+    """Run with each of PyYAML's parsers, which must agree."""
     monkeypatch.setattr(document, "_LOADER", request.param)
 
 

@@ -116,7 +116,7 @@ def _same_attributes(spec: OpSpec, schema: Any, opset: int) -> None:
 
 
 def _same_default(row: Attribute, formal: Any, opset: int) -> None:
-    """ONNX writes no default for most lists; theirs are in the words of its definitions."""
+    """Check defaults; ONNX has those of most lists in the words of its definitions alone."""
     default = row.default_at(opset)
     if not formal.default_value.name:
         assert default is None or row.type is AttributeType.INTS

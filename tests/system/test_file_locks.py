@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def killed(body: str, folder: Path) -> None:
-    """A process that runs `body`, prints a line, and is killed."""
+    """Run a process with `body` that prints a line, and is killed."""
     code = "import sys, time\nfrom pathlib import Path\nfolder = Path(sys.argv[1])\n" + body
     process = subprocess.Popen(
         [sys.executable, "-c", code, str(folder)],

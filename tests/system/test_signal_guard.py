@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def ended_while_disturbed(made: list[str]) -> None:
-    """A signal in the middle of an undisturbed block."""
+    """Send a signal in the middle of an undisturbed block."""
     with signals_as_exceptions(), undisturbed():
         signal.raise_signal(signal.SIGTERM)
         made.append("all of it")

@@ -52,7 +52,7 @@ def _one(
     result: TensorType,
     **attributes: AttrValue,
 ) -> None:
-    """Return a node whose operands and attributes are given."""
+    """Add a node whose operands and attributes are given."""
     add_node(graph, op, types, [result], attributes)
 
 

@@ -53,7 +53,7 @@ def _node(
     shapes: tuple[list[Shape], list[Shape]],
     **attributes: AttrValue,
 ) -> None:
-    """Return a node whose operands are all of one dtype."""
+    """Add a node whose operands are all of one dtype."""
     types = [[TensorType(dtype, shape) for shape in side] for side in shapes]
     add_node(graph, op, types[0], types[1], attributes)
 

@@ -43,7 +43,7 @@ class Network(Sketch):
         return self.qdq(x, scale, self._zero, self._kind)
 
     def hand_out(self, x: str, scale: float) -> None:
-        """Return codes as the result."""
+        """Make codes the result."""
         self.output(self.q(x, scale, self._zero, self._kind, to="y"), self._kind)
 
     def weights(self, shape: tuple[int, ...], axis: int, scale: float) -> tuple[str, Array]:

@@ -73,7 +73,7 @@ def _other_experts(net: Net, parts: tuple[str, str, str], sharp: str) -> Net:
 
 
 def _results(branch: Net, result: str, energy: str) -> None:
-    """The two outputs that every branch has."""
+    """Return the two outputs that every branch has."""
     branch.output(f"{branch.name}_result", result, np.float32, [ROWS, RESULTS])
     branch.output(f"{branch.name}_energy", energy, np.float32, [ROWS, 1])
 

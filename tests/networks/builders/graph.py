@@ -54,7 +54,7 @@ class Net:
     def output(
         self, name: str, value: str, dtype: npt.DTypeLike, shape: Sequence[int | str]
     ) -> None:
-        """A graph output: `value`, which is called `name` in the end."""
+        """Add a graph output: `value`, which is called `name` in the end."""
         self._final[name] = value
         self._outputs.append(_declared(name, dtype, shape))
 

@@ -65,7 +65,7 @@ def _padding_bias(net: Net, mask: str) -> str:
 
 
 def _allowed(net: Net, ids: str, mask: str) -> str:
-    """Which words [2, 1, 12, 12] a word may look at: no padding, none behind itself."""
+    """Return the words [2, 1, 12, 12] a word may look at: no padding, none after itself."""
     length = net.squeeze(net.extent(ids, 1), 0)
     places = net.op("Range", net.const(0, np.int64), length, net.const(1, np.int64))
     places = net.op("Cast", places, to=INT32)
