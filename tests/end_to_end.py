@@ -39,7 +39,7 @@ def run_with_atc_py(
 
 
 def run_with_onnxruntime(model: onnx.ModelProto, feeds: Mapping[str, Array]) -> dict[str, Array]:
-    """The same model in onnxruntime, without its optimizations, so that it stays a reference."""
+    """Return the results of onnxruntime without its optimizations, which are the reference."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL

@@ -95,7 +95,7 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def _tried(copy: Path, mutation: Mutation, age: int) -> Result:
-    """One mutation; `age` tells Python's cache of bytecode one text of a file from another."""
+    """Try one mutation; `age` tells Python's bytecode cache one text of a file from another."""
     try:
         path = place_of(mutation, copy)
     except LookupError as error:

@@ -26,7 +26,7 @@ _ATTRIBUTE_LIMITS = ("one_of", "range", "each", "supported", "otherwise", "rewri
 
 
 def relaxed_specs(model: onnx.ModelProto) -> Path:
-    """A folder with specifications of the model's operators that limit nothing but dtypes."""
+    """Return a folder with specifications of the model's operators that limit dtypes alone."""
     return _folder(frozenset(node.op_type for node in model.graph.node))
 
 

@@ -49,7 +49,7 @@ def sampled(always: Iterable[Any], others: Iterable[Any]) -> list[Any]:
 
 
 def alternating(cases: Sequence[Any], ways: Sequence[Any]) -> list[Any]:
-    """Each case in each way; always tried is the first in the first way, the second in the next."""
+    """Return each case in each way; the first in the first way, the second in the next."""
     pairs = list(product(cases, ways))
     kept = [(case, ways[at % len(ways)]) for at, case in enumerate(cases)]
     return sampled(kept, (pair for pair in pairs if pair not in kept))

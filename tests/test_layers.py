@@ -59,7 +59,7 @@ def imported_names(text: str) -> Iterator[str]:
 
 
 def layer_violations(module: str, text: str) -> list[str]:
-    """The imports of a module, named relative to `atc_py`, that break a rule of the layers."""
+    """Return the imports of a module, relative to `atc_py`, that break a rule of the layers."""
     own = module.partition(".")[0]
     broken = [f"{own} has no level"] if own not in LEVELS else []
     for name in imported_names(text):

@@ -56,7 +56,7 @@ def test_depths_of_blocks_are_those_of_the_page() -> None:
 
 
 def element(rule: str, names: dict[str, int]) -> tuple[int, ...]:
-    """The position that a rule of the table gives, its products and rounded quotients worked out."""
+    """Return the position that a rule of the table gives, with rounded quotients."""
     text = re.sub(r"\) H \+ h\) W \+ w", ") * H + h) * W + w", rule).replace("/", "//")
     found = eval(f"({text},)", {}, names)  # noqa: S307  (the page's own rule)
     return tuple(found)

@@ -62,7 +62,7 @@ def executed(action: Callable[[], object], within: str) -> Counter[CodeType]:
 
 
 def steep(counts: Iterable[Counter[CodeType]]) -> dict[str, list[int]]:
-    """The functions whose work is not in proportion, with what they executed at each size."""
+    """Return the functions with work out of proportion, and what they executed at each size."""
     small, middle, large = counts
     found = {}
     for code, most in large.items():

@@ -49,7 +49,7 @@ def _row(whole: float, emission: float) -> str:
 
 
 def _share_of_command(path: Path) -> float:
-    """The stage "emit" of a whole `atc-py convert`, from start to exit; templates are compiled."""
+    """Return the share of stage "emit" in a whole `atc-py convert`; templates are compiled."""
     shares = []
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "atc_py", "convert", str(path), "--json"]

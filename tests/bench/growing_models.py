@@ -37,7 +37,7 @@ def softmax_chain(nodes: int) -> onnx.ModelProto:
 
 
 def fan_out(nodes: int) -> onnx.ModelProto:
-    """One value that half of the nodes read, each with a constant of its own; one node joins them."""
+    """Return a value that half of the nodes read, each with its own constant; one node joins them."""
     model = _Model(EXTENTS)
     head = model.add("Softmax", axis=-1)
     parts = [
@@ -131,7 +131,7 @@ def parts_of_one(nodes: int) -> onnx.ModelProto:
 
 
 def quantized_layers(nodes: int) -> onnx.ModelProto:
-    """Products of integers between QuantizeLinear and DequantizeLinear, one behind the other."""
+    """Return integer products between QuantizeLinear and DequantizeLinear, one after the other."""
     model = _Model(EXTENTS)
     scale, zero = model.constant(np.float32(0.05)), model.constant(np.int8(0))
     for at in range(nodes // 5):

@@ -59,7 +59,7 @@ def _models(
     result: tuple[int, ...],
     attributes: dict[str, Any],
 ) -> tuple[tuple[MemoryModel, Array], ...]:
-    """The layer in float16, its products in int8, and these between AscendQuant and AscendDequant.
+    """Return the layer in float16, in int8, and in int8 between AscendQuant and AscendDequant.
 
     Floats are the integers' 128th parts: sums beyond float16 would take a slower way there.
     """

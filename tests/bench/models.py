@@ -18,7 +18,7 @@ IR_VERSION = 8
 
 
 def randomised_light(name: str, seed: int = 0) -> onnx.ModelProto:
-    """The light network `name` with every ConstantOfShape weight replaced by random numbers.
+    """Return the light network `name` with random numbers for every ConstantOfShape weight.
 
     Filters are drawn so that activations keep their size from layer to layer; scales and
     variances of batch normalization are positive.
@@ -101,7 +101,7 @@ def _weights(
 
 
 def wide_network(seed: int = 0, layers: int = 10, channels: int = 1024) -> onnx.ModelProto:
-    """3x3 convolutions of 1024 channels with batch normalization: ten of them weigh 378 MB."""
+    """Return 3x3 convolutions of 1024 channels with batch normalization: ten weigh 378 MB."""
     generator = np.random.default_rng(seed)
     nodes, weights, x = [], [], "input"
     for layer in range(layers):
@@ -142,7 +142,7 @@ def wide_network(seed: int = 0, layers: int = 10, channels: int = 1024) -> onnx.
 
 
 def deep_network(seed: int = 0, layers: int = 100, width: int = 256) -> onnx.ModelProto:
-    """A transformer written out in 37 small operators a layer: 3,700 nodes and 100 MB of weights."""
+    """Return a transformer of 37 small operators a layer: 3,700 nodes and 100 MB of weights."""
     generator = np.random.default_rng(seed)
     nodes: list[onnx.NodeProto] = []
     heads = numpy_helper.from_array(np.array([1, 64, 8, width // 8], np.int64), "heads")

@@ -87,7 +87,7 @@ def _in_rank(
 
 @boundary(AxisIs, ATTR_OUT_OF_RANGE, "tensor")
 def axis_is(rule: AxisIs, ground: Ground) -> Iterator[Side]:
-    """The axis, and the others: with extents of 1 on the way to it, one of 2, or an open one."""
+    """Yield the axis, and the others: with extents of 1 before it, one of 2, or an open one."""
     name = rule.tensor
     for shape in (ground.shape(name), (2, 3, 4), (2,)):
         rank = len(shape)
@@ -194,7 +194,7 @@ def _sums(parts: Sequence[int]) -> Iterator[tuple[str, Sequence[int], Callable[.
 
 
 def _moved(name: str, along: str, ground: Ground) -> Iterator[Side]:
-    """Parts that fit, of a tensor whose extent does not, or along the same axis by its name."""
+    """Yield fitting parts of a tensor whose extent does not fit, or along the same named axis."""
     (axis,) = ground.items(along)
     shape = ground.shape(name)
     for extent in (shape[axis] - 1, shape[axis] + 1):

@@ -274,7 +274,7 @@ class Ground:
         return None
 
     def _windows(self, more: int) -> Change:
-        """Attributes with a number, or two, for each axis but the first two: for more axes."""
+        """Return attributes with one or two numbers for each axis but the first two."""
         change = NONE
         for name, value in self.spec.example.attributes.items():
             row = self.spec.attribute(name)

@@ -113,7 +113,7 @@ def count_is_rank(rule: CountIsRank, ground: Ground) -> Iterator[Side]:
 
 @boundary(CountPerAxis, SHAPES_DISAGREE, "tensor", "other")
 def count_per_axis(rule: CountPerAxis, ground: Ground) -> Iterator[Side]:
-    """The elements for each axis, one less and one more, those of an axis too few; and none."""
+    """Yield the elements for each axis, one less, one more, those of an axis too few; and none."""
     rank = len(ground.shape(rule.other))
     yield from _counts(rule.tensor, rule.count * rank, ground, rule.count)
     yield inside("no element", ground.resized(rule.tensor, (0,)))
@@ -128,7 +128,7 @@ def _counts(name: str, count: int, ground: Ground, per_axis: int) -> Iterator[Si
 
 @boundary(CountIsOneOrExtent, SHAPES_DISAGREE, "tensor", "other")
 def count_is_one_or_extent(rule: CountIsOneOrExtent, ground: Ground) -> Iterator[Side]:
-    """One element, as many as the axis is long, numbers beside that; a tensor without the axis."""
+    """Yield one element, the axis's extent, numbers beside that; a tensor without the axis."""
     other = ground.shape(rule.other)
     extent = other[rule.axis]
     for count in (1, extent):

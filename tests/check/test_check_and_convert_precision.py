@@ -58,7 +58,7 @@ def said_by_convert(path: Path, **options: Any) -> set[str]:
 
 
 def dense() -> onnx.ModelProto:
-    """A product with a bias: the list has no word against float32, and not every cube has it."""
+    """Return a product with a bias: the list allows float32, and not every cube has it."""
     random = np.random.default_rng(1)
     weights = {
         name: random.standard_normal(shape).astype(np.float32)

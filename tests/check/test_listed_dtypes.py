@@ -32,7 +32,7 @@ FLOATS = {DType.FLOAT16, DType.FLOAT32}
 
 
 def _rules(spec: OpSpec) -> Iterator[tuple[DtypeListed, tuple[int, ...]]]:
-    """The rules on dtypes of inputs, each with the oldest and the newest opset that has it."""
+    """Yield the rules on dtypes of inputs, each with its oldest and its newest opset."""
     for rule in rules_of(spec):
         row = next((row for row in spec.inputs if row.line == rule.line), None)
         if isinstance(rule, DtypeListed) and row is not None:

@@ -140,7 +140,7 @@ def _obstacles(
 def _odd_attributes(
     spec: OpSpec, given: set[str], own: OperatorSchema, listed: OperatorSchema
 ) -> Iterator[str]:
-    """Attributes that the other version does not have, or has with another type or default."""
+    """Yield attributes that the other version lacks, or has with another type or default."""
     for name, attribute in own.attributes.items():
         other = listed.attributes.get(name)
         row = spec.attribute(name)
@@ -155,7 +155,7 @@ def _odd_attributes(
 def _odd_inputs(
     spec: OpSpec, model: onnx.ModelProto, own: OperatorSchema, listed: OperatorSchema
 ) -> Iterator[str]:
-    """Inputs that the other version does not have, or of dtypes that neither it nor the list has.
+    """Yield inputs that the other version lacks, or of dtypes that neither it nor the list has.
 
     A constant may stand for an attribute of its name.
     """
@@ -237,7 +237,7 @@ def _at(model: onnx.ModelProto, known: OnnxHistory, folder: Path) -> ModelCheck:
 
 
 def _news() -> Iterator[tuple[OpSpec, int, str, str]]:
-    """Operator, opset, and a dtype or attribute of that opset that neither list nor versions have.
+    """Yield operator, opset, and its dtype or attribute that neither list nor versions have.
 
     A dtype is one of the first input.
     """

@@ -32,7 +32,7 @@ def word(scale: float, count: int = 4) -> Array:
 
 
 def chain(**changes: Any) -> onnx.ModelProto:
-    """AscendQuant, Conv on int8, AscendDequant, Sigmoid; `changes` break one of the links."""
+    """Return AscendQuant, Conv on int8, AscendDequant, Sigmoid; `changes` break a link."""
     consts = {
         "w": changes.get("weights", np.ones((4, 3, 3, 3), np.int8)),
         "b": changes.get("bias", np.zeros(4, np.int32)),

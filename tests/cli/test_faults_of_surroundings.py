@@ -29,7 +29,7 @@ DOS = ("keep.txt", "mix.json", "modes.txt", "switch.cfg", "baseline.json", "meas
 
 
 def atc(folder: Path, *args: str, **settings: str) -> subprocess.CompletedProcess[str]:
-    """The command in a process of its own; the environment has the settings and little else."""
+    """Return the command in its own process; the environment has the settings and little else."""
     env = {"PYTHONPATH": str(ROOT), "PATH": os.environ["PATH"], "OPENBLAS_NUM_THREADS": "1"}
     done = subprocess.run(
         [sys.executable, "-m", "atc_py", *args],

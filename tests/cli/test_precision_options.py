@@ -29,7 +29,7 @@ def onnx_file(tmp_path: Path) -> Path:
 
 
 def chosen(atc: Atc, *args: object) -> dict[str, str]:
-    """The dtype of each node's result after `convert` with `args`, by the name in the file."""
+    """Return the dtype of each node's result after `convert` with `args`, by name in the file."""
     done = atc("convert", *args, "--json")
     assert done.status == 0, done.err
     nodes = done.json["precision"]["nodes"]

@@ -108,7 +108,7 @@ def multiplied_mask() -> Broken:
 
 
 def lowest_mask() -> Broken:
-    """The smallest float32 is chosen, not multiplied; no fused operator has this softmax's axis."""
+    """Return a choice of the smallest float32; no fused operator has this softmax's axis."""
     random = np.random.default_rng(0)
     feeds = {
         "scores": random.standard_normal((4, 8)).astype(np.float32),
@@ -131,7 +131,7 @@ def large_logits() -> Broken:
 
 
 def tiny_variance() -> Broken:
-    """Squares of 1e-4 are below half of the smallest float16; no fused operator has this axis."""
+    """Return squares of 1e-4, below half of the smallest float16, on an axis not fused."""
     random = np.random.default_rng(2)
     feeds = {"x": (1e-4 * random.standard_normal((64, 4))).astype(np.float32)}
     nodes = [
@@ -185,7 +185,7 @@ def growing_state() -> Broken:
 
 
 def accumulating_mean() -> Broken:
-    """A state that adds up ten steps and then is divided: at 70000 the last one overflows."""
+    """Return a sum of ten steps that is then divided: at 70000 the last one overflows."""
     feeds = {"x": np.full((10, 4), 7000, np.float32)}
     nodes = [
         helper.make_node("Split", ["x"], [f"x{at}" for at in range(10)], name="n_steps", axis=0)

@@ -147,7 +147,7 @@ def _typed(array: Array, dtype: DType) -> Array:
 def _recomputed(
     proto: onnx.ModelProto, feeds: Mapping[str, Array], output: str, narrow: bool
 ) -> Array:
-    """The output by onnxruntime, else ONNX's reference; in float16 where the device computes in it.
+    """Return the output by onnxruntime, else ONNX's reference; in float16 as the device.
 
     Stored outputs are not always the answer: some were printed with four digits (RoiAlign), some
     made by a reference that cut bfloat16 off instead of rounding it, and where float16 cannot hold

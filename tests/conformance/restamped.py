@@ -112,7 +112,7 @@ def select(cases: Iterable[TestCase]) -> Selection:
 
 @cache
 def _cases() -> Mapping[str, TestCase]:
-    """The node cases by name; their modules make the data, and divide by zero here and there."""
+    """Return the node cases by name; their modules make the data, and at times divide by zero."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return {case.name: case for case in collect_testcases(None)}
@@ -163,7 +163,7 @@ def _nodes(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
 
 
 def _means_the_same(node: onnx.NodeProto, opset: int) -> bool:
-    """Whether the definitions at `opset` and at 13 are one, or agree in what the node uses."""
+    """Return True if the definitions at `opset` and at 13 agree in what the node uses."""
     if not onnx.defs.has(node.op_type, OPSET):
         return False
     mine, theirs = (onnx.defs.get_schema(node.op_type, each) for each in (opset, OPSET))
@@ -201,7 +201,7 @@ class RestampedBackend(AtcBackend):
 
     @classmethod
     def is_compatible(cls, model: onnx.ModelProto, device: str = "CPU", **_: Any) -> bool:
-        """Whether the model has a form at opset 13; what becomes of it there the tests find out."""
+        """Return True if the model has a form at opset 13; the tests find out its outcome."""
         return cls.supports_device(device) and not isinstance(restamped(model), str)
 
     @classmethod

@@ -19,7 +19,7 @@ def operation(op: str, inputs: list[Tensor], output: Tensor, **attributes: objec
 
 
 def kernel(operations: list[Operation], weights: int = 0, engine: Engine = Engine.AICORE) -> Launch:
-    """A kernel that reads the head's inputs, `weights` of them constants, from the second on."""
+    """Return a kernel that reads the head's inputs, `weights` constants from the second on."""
     head = operations[0]
     reads = [
         Transfer(tensor.nbytes, Source.WEIGHTS if 0 < at <= weights else Source.RESULT)

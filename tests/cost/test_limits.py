@@ -24,7 +24,7 @@ VECTOR = st.sampled_from(["Relu", "Sigmoid", "LayerNorm", "Cast", "TransposeD", 
 
 
 def cube_limit(macs: int, soc: str, dtype: DType = DType.FLOAT16) -> float:
-    """Seconds of the cube's peak rate: 4096 multiplications a cycle, of int8 twice as many."""
+    """Return seconds at the cube's peak: 4096 multiplications a cycle, of int8 twice as many."""
     found = find_soc(soc)
     width = 8192 if dtype is DType.INT8 else 4096
     return macs / (width * found.aicores * found.mhz * 1e6)

@@ -112,7 +112,7 @@ def finished(sums: Array, bias: Array | None) -> Array:
 
 
 def looked_up(x: Array, rows: Array, columns: Array, strides: tuple[int, int], zero: int) -> Array:
-    """Elements [n, c] of `x` at positions that count `strides` an element; others are `zero`."""
+    """Return elements [n, c] of `x` at positions counted in `strides`; others are `zero`."""
     down, across = strides
     on_row = (rows >= 0) & (rows % down == 0) & (rows // down < x.shape[2])
     on_column = (columns >= 0) & (columns % across == 0) & (columns // across < x.shape[3])

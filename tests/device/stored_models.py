@@ -75,7 +75,7 @@ def run_exact(model: MemoryModel, inputs: Mapping[str, Array]) -> dict[str, Arra
 
 
 def run_both(model: MemoryModel, inputs: Mapping[str, Array]) -> dict[str, Array]:
-    """The outputs of a run in storage formats; those of a run without must have the same bits."""
+    """Return the outputs of a run in storage formats; a run without must have the same bits."""
     device = SimBackend()
     device.open()
     logical = device.run(device.load(model), inputs)

@@ -128,7 +128,7 @@ LIMITS = [(0, 1), (0, 1023), (0, 1024), (0, 1025), (0, 1026), (0, 2049), (0, 500
 
 
 def largest(offset: int, terms: int) -> tuple[Array, Array, Array | None, int]:
-    """Factors whose products are the largest there are but for a last one of 1, and their sum."""
+    """Return factors whose products are the largest but for a last one of 1, and their sum."""
     left, right = np.full(terms, -128, np.int8), np.full(terms, -128, np.int8)
     left[-1], right[-1] = 1, offset + 1 if offset < 127 else 126
     offsets = np.array([offset], np.int8) if offset else None

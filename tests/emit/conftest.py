@@ -56,7 +56,7 @@ def graph() -> Graph:
 
 @pytest.fixture
 def add_node() -> AddNode:
-    """Shapes, attributes and the rest come from the operator's row where they are not given."""
+    """Return an adder of nodes; the operator's row gives shapes and attributes not given."""
     return _add_node
 
 

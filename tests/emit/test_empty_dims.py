@@ -41,7 +41,7 @@ SIGNED = {"run_step", "next_column", "source_start", "source"}
 
 
 def compiled(spec: OpSpec, mode: str, folder: Path) -> Graph | None:
-    """The example of a specification after the last pass; None where the mode has no kernel."""
+    """Return a specification's example after the last pass; None where the mode has no kernel."""
     opset = CUSTOM_OPSET if spec.custom else spec.opsets[-1]
     path, dumps = folder / "model.onnx", folder / mode
     onnx.save(build(spec, opset), path)
@@ -67,7 +67,7 @@ def emptied(shapes: Sequence[Shape]) -> Iterator[tuple[Shape, ...]]:
 
 
 def with_shapes(node: Node, shapes: Sequence[Shape]) -> Graph | None:
-    """A graph of the node on other shapes; None where only the run knows those of its results.
+    """Return a graph of the node on other shapes; None where only the run knows the results'.
 
     The device's refusal comes after the stubs are planned: what it refuses is planned as well, with
     results that have no elements.

@@ -43,7 +43,7 @@ int main(int, char** names) {
 
 
 def _operands() -> NDArray[np.float32]:
-    """Pairs of float32: random bits, the neighborhood of every float16, and halfway points."""
+    """Return pairs of float32: random bits, neighbors of every float16, and halfway points."""
     generator = np.random.default_rng(0)
     bits = generator.integers(0, 2**32, 200_000, np.uint32).view(np.float32)
     halves = np.arange(2**16, dtype=np.uint16).view(np.float16).astype(np.float32)

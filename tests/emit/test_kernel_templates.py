@@ -135,7 +135,7 @@ def own(tmp_path: Path) -> Path:
 def _shown(
     graph: Graph, add_node: AddNode, names: Iterable[str] = SHOWN, blocks: Iterable[str] = IN_BLOCKS
 ) -> KernelSet:
-    """One kernel of each family, one with links, and one for the AI CPU; one has several nodes."""
+    """Return a kernel of each family, one with links, one for the AI CPU, one of several nodes."""
     for shown in (*(SHOWN[name] for name in names), *(IN_BLOCKS[name] for name in blocks)):
         add_node(graph, *shown)
     add_node(graph, "Add", [MAP, (32, 1, 1)], [MAP])

@@ -36,7 +36,7 @@ def model_of(
 
 
 def small_model(folder: Path, name: str = "small.onnx") -> Path:
-    """A file with operators whose kernels, dumps and weights are several files and members."""
+    """Write a model whose kernels, dumps and weights are several files and members."""
     generator = np.random.default_rng(0)
     nodes, weights, value = [], {}, "x"
     for at, operator in enumerate(("Sigmoid", "Softmax", "Tanh")):

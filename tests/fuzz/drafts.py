@@ -90,7 +90,7 @@ class Draft:
         return names
 
     def model(self, outputs: Sequence[str] | None = None) -> onnx.ModelProto:
-        """The model; every value that no node reads is an output, unless outputs are named."""
+        """Return the model; every value that no node reads is an output, unless some are named."""
         read = {name for node in self._nodes for name in node.input}
         names = outputs or [name for name in self.made if name not in read]
         graph = helper.make_graph(
@@ -106,7 +106,7 @@ class Draft:
         return helper.make_model(graph, opset_imports=imports, ir_version=_IR_VERSION)
 
     def type_of(self, name: str) -> tuple[str, list[int]] | None:
-        """Dtype and shape of a value by onnx's inference; None where it does not know them."""
+        """Return dtype and shape of a value by onnx's inference; None where it has none."""
         try:
             found = onnx.shape_inference.infer_shapes(self.model([name]), data_prop=True).graph
         except (onnx.shape_inference.InferenceError, RuntimeError, ValueError):

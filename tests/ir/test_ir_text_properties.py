@@ -125,7 +125,7 @@ def shown(value: Value | None) -> str:
 
 
 def described(node: Node) -> tuple[object, ...]:
-    """Everything about a node that its text must carry, in a form in which NaN equals NaN."""
+    """Return everything about a node that its text must carry, with NaN equal to NaN."""
     return (
         (node.op, node.name, node.engine, node.origins),
         [shown(value) for value in node.inputs],

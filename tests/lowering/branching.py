@@ -27,7 +27,7 @@ def parsed(text: str, opset: int = 13) -> onnx.ModelProto:
 
 
 def reference(model: onnx.ModelProto) -> onnx.ModelProto:
-    """`model` as onnxruntime takes it: every branch hands out results of nodes, each once.
+    """Return `model` as onnxruntime takes it: branches return results of nodes, each once.
 
     It refuses branches that hand out what is around them, and hands out garbage for a value that
     is handed out twice.
@@ -60,7 +60,7 @@ def agree(
 
 
 def random_program(seed: int) -> str:
-    """A model of nested Ifs on tables of 3 columns, whose branches capture from every level.
+    """Return a model of nested Ifs on 3-column tables; branches capture from every level.
 
     Inputs are x, a table of two rows, and the conditions c and d; further conditions are computed
     on the way.
@@ -136,7 +136,7 @@ class _Program:
         )
 
     def _plain(self, values: list[str], constants: list[str]) -> str:
-        """A node that makes the last of `values`, some with other extents than their input."""
+        """Return a node that makes the last of `values`, some with other extents than its input."""
         *known, made = values
         first, second = (self._random.choice(known) for _ in range(2))
         kind = self._random.random()

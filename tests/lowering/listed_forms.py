@@ -30,7 +30,7 @@ _SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-7, -1e-7, 60000.0, -60000.0)
 
 @cache
 def listed_forms(op_type: str, position: int = 0) -> tuple[tuple[int, DType], ...]:
-    """(opset, dtype of an input) that are listed and that ONNX defines and infers types of."""
+    """Return the listed (opset, input dtype) that ONNX defines and infers types of."""
     spec = library().find(op_type)
     assert spec is not None
     row = spec.inputs[position]
@@ -63,7 +63,7 @@ def values(
     *,
     special: bool = True,
 ) -> Array:
-    """An array: floats between bounds, some of them special; integers small or of the whole range.
+    """Return an array: floats between bounds, some special; integers small or of the whole range.
 
     Args:
         draw: hypothesis's.

@@ -34,7 +34,7 @@ MODES = ("must_keep_origin_dtype", "force_fp16")
 
 @st.composite
 def elements(draw: st.DrawFn, dtype: DType, shape: Sequence[int]) -> Array:
-    """Elements of the whole range of `dtype`; floats, special ones too, on float16's grid."""
+    """Return elements of the whole range of `dtype`; floats, special too, on float16's grid."""
     array: Array = draw(values(dtype, shape))
     if dtype.is_float and dtype.itemsize > np.dtype(np.float16).itemsize:
         with np.errstate(over="ignore"):

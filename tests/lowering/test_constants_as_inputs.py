@@ -39,7 +39,7 @@ NAN, INF = np.nan, np.inf
 
 
 def numbers(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-    """Small integers; floats whose squares add up to more than float16 holds, if there are many."""
+    """Return small integers; many floats, whose squares add up to more than float16 holds."""
     generator = np.random.default_rng(list(shape))
     if dtype.kind in "iub":
         return generator.integers(0, 2 if dtype.kind == "b" else 3, shape).astype(dtype)

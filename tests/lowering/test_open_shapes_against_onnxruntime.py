@@ -79,7 +79,7 @@ def test_binary_broadcasts(op_type: str, ranks: list[int], mode: str, data: st.D
 
 @given(st.sampled_from(["Add", "Sub", "Mul", "Div", "PRelu"]), MODE, st.data())
 def test_binary_broadcasts_with_known_extents(op_type: str, mode: str, data: st.DataObject) -> None:
-    """The known operand is fed or a constant; an open extent beside its 3 can be 3 or 1 alone."""
+    """Check a fed or constant known operand; an open extent beside its 3 can be 3 or 1 alone."""
     known = np.array([[0.5], [2], [-4]], np.float32)
     net, fed = Opened(), data.draw(st.booleans())
     b = net.fed("b", np.float32, known.shape) if fed else net.const(known)
@@ -119,7 +119,7 @@ STEP = st.integers(-3, 3).filter(bool)
 
 @given(INTEGERS, st.lists(st.booleans(), min_size=4, max_size=4), MODE, st.data())
 def test_slice(dtype: type, given: list[bool], mode: str, data: st.DataObject) -> None:
-    """Bounds, axes and steps are fed, constants or left out; x has open or known extents."""
+    """Check fed, constant or absent bounds, axes and steps; x has open or known extents."""
     net, count = Opened(), data.draw(st.integers(1, 3))
     knows, has_axes, has_steps, fixed = given
     axes = data.draw(st.permutations(range(3)))[:count] if has_axes else list(range(count))

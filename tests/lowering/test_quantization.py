@@ -68,7 +68,7 @@ def run(
     attributes: Mapping[str, Any],
     **options: Any,
 ) -> list[Array]:
-    """The results of one node; `domain` is the node's, other options are those of `convert`."""
+    """Return the results of one node; `domain` is the node's, other options are for `convert`."""
     model = model_of(op, inputs, results, attributes, options.pop("domain", ""))
     feeds = {name: array for name, array in inputs.items() if array is not None and name.islower()}
     with tempfile.TemporaryDirectory() as folder:

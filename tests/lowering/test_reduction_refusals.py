@@ -31,7 +31,7 @@ TWO = np.array([1, 1], np.int64)
 def model_of(
     op_type: str, opset: int, constants: Mapping[str, Array], attributes: Mapping[str, Any]
 ) -> onnx.ModelProto:
-    """One node on `X` whose outputs are declared to be like it, so that lowering is reached."""
+    """Return one node on `X` with outputs declared to be like it, so that lowering is reached."""
     outputs = ["y", "z"] if op_type == "TopK" else ["y"]
     node = helper.make_node(op_type, ["x", *constants], outputs, name="the node", **attributes)
     element = {"ArgMax": 7, "Multinomial": 6}.get(op_type, 1)

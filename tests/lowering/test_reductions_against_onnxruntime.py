@@ -57,7 +57,7 @@ def in_the_form_of(op_type: str, opset: int, attributes: dict[str, Any]) -> dict
 
 
 def by_hand(op_type: str, x: Array, attributes: dict[str, Any]) -> Array:
-    """The sum or product in Python's integers, cut to the dtype's bits; roots drop fractions."""
+    """Return the sum or product in Python's integers, cut to the dtype; roots drop fractions."""
     axes = tuple(attributes.get("axes", range(x.ndim)))
     keep = bool(attributes.get("keepdims", 1))
     exact = x.astype(object)

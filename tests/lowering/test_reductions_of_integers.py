@@ -21,7 +21,7 @@ INTEGERS = ["int32", "int64", "uint32", "uint64"]
 
 
 def ends(dtype: str) -> Array:
-    """Rows of the ends of an integer dtype, and of numbers whose squares do not fit in 64 bits."""
+    """Return rows of the ends of an integer dtype, and of numbers with squares beyond 64 bits."""
     info = np.iinfo(dtype)
     rows = [
         [info.max] * 4, [info.min] * 4, [info.min, info.max, info.min, info.max],

@@ -113,7 +113,7 @@ def test_linear(
 
 @st.composite
 def rois(draw: st.DrawFn, shape: tuple[int, ...], constants: dict[str, Array]) -> Array:
-    """Starts and ends: the whole of the first axes, part of the last two, or more than there is.
+    """Return starts and ends: all of the first axes, part of the last two, or more than all.
 
     onnxruntime leaves an axis of scale 1 alone, whatever the roi says.
     """
@@ -186,7 +186,7 @@ def test_crop_of_one_result_is_its_middle() -> None:
 
 @pytest.mark.parametrize("scale", [1.0, 1.1])
 def test_axis_that_keeps_its_extent_is_cropped(scale: float) -> None:
-    """Check ONNX's formula, which has no exception for it; onnxruntime leaves such an axis alone."""
+    """Check ONNX's formula, which has no exception for it; onnxruntime leaves the axis alone."""
     ours, theirs, reference = cropped(scale, (0.25, 0.75))
     assert ours == [7.5, 12.5, 17.5, 22.5]
     assert theirs == [0, 10, 20, 30]

@@ -89,7 +89,7 @@ class Network:
         return writer.model(y)
 
     def weights(self, name: str, *shape: int, axis: int = 0) -> Array:
-        """The float weights of a layer: each output channel has a mean, whose sign alternates."""
+        """Return a layer's float weights: the sign of the channels' means alternates."""
         if name not in self._weights:
             means = self._random.uniform(0.2, 0.6, shape[axis])
             means[::2] *= -1

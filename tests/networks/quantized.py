@@ -245,7 +245,7 @@ def _cut_out(model: onnx.ModelProto, data: Sequence[str], result: str) -> onnx.M
 def jittered(
     model: onnx.ModelProto, shapes: Mapping[str, Sequence[int]], seed: int
 ) -> onnx.ModelProto:
-    """A QDQ network in which every value is moved by up to `JITTER` of a step before it is quantized.
+    """Return a QDQ network with values moved by up to `JITTER` of a step before quantization.
 
     `shapes` has the shape of each quantized value, by its name.
     """

@@ -33,7 +33,7 @@ HALF_UNIT = 2.0**-11
 
 
 def rounded_model(model: onnx.ModelProto, mode: str) -> onnx.ModelProto:
-    """`model` with its float values rounded to float16 around the nodes that `mode` narrows.
+    """Return `model` with floats rounded to float16 around the nodes that `mode` narrows.
 
     Inputs and outputs of such a node are rounded, weights among them. Recurrent nodes round
     neither gates nor states between two steps: a kernel rounds what it hands out.

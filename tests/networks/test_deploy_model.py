@@ -74,7 +74,7 @@ class Layer:
         return bias.astype(np.int32)
 
     def quantized(self, data: Array, *, half: bool) -> Array:
-        """The data rounded to the grid, in floats; with `half` the steps are found in float16."""
+        """Return the data rounded to the grid, in floats; with `half` by steps found in float16."""
         if half:
             scaled: Array = data.astype(np.float16) * np.float16(1 / self.scale)
             moved: Array = scaled + np.float16(self.offset)

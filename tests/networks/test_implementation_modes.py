@@ -94,7 +94,7 @@ def emulated(op: str, x: Array, *, each_step: bool) -> Array:
 
 
 def converted(op: str, text: str, folder: Path, **options: Any) -> Path:
-    """A model of the one operator, called `it`, compiled with an --op-precision-mode file."""
+    """Return a model of one operator, called `it`, compiled with an --op-precision-mode file."""
     node = helper.make_node(op, ["x"], ["y"], name="it")
     x = helper.make_tensor_value_info("x", TensorProto.FLOAT, SHAPE)
     y = helper.make_tensor_value_info("y", TensorProto.FLOAT, SHAPE)

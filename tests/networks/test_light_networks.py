@@ -53,7 +53,7 @@ def shipped_output(name: str) -> npt.NDArray[Any]:
 
 
 def run_compiled(path: Path, om: Path, x: Array, mode: str) -> tuple[Array, float]:
-    """The one output of the compiled network for `x`, and the tolerance that its mode has."""
+    """Return the one output of the compiled network for `x`, and its mode's tolerance."""
     atc_py.convert(path, om, precision_mode=mode)
     with atc_py.load(om) as model:
         (port,) = model.inputs
@@ -139,7 +139,7 @@ def test_light_network_with_random_weights_agrees_with_onnxruntime(
 
 
 def _two_percent_off(expected: Array) -> Array:
-    """Expected data of which one element is off by 2 % of the range; no tolerance may pass it."""
+    """Return expected data with one element off by 2 % of the range; no tolerance may pass it."""
     wrong: Array = expected.copy()
     wrong.flat[0] += 0.02 * np.ptp(expected)
     return wrong

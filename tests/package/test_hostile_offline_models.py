@@ -45,7 +45,7 @@ COMMANDS = (
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """An offline model with products, a launch of several nodes, views, an index, constants."""
+    """Return an offline model with products, a launch of several nodes, views, index, constants."""
     random_ = np.random.default_rng(0)
     weights: dict[str, npt.NDArray[Any]] = {
         "f": random_.standard_normal((4, 3, 3, 3)).astype(np.float32),
@@ -352,7 +352,7 @@ def test_launches_of_very_many_nodes_are_refused(sound: bytes, tmp_path: Path) -
 
 @pytest.mark.parametrize("many", [1, 3000])
 def test_proof_of_wide_nodes_takes_few_steps(many: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check nodes that read and write thousands of tensors, each of which could take any's place."""
+    """Check nodes that read and write thousands of tensors, each able to take any's place."""
     tensors = [PlacedTensor("x", (1,), 4, 64 * at) for at in range(2 * many)]
     reads, writes = tuple(range(many)), tuple(range(many, 2 * many))
     nodes = [PlacedNode("a", (), reads, 0), PlacedNode("b", reads, writes, 0, in_place=True)]

@@ -39,12 +39,12 @@ def nodes_of(om: Path) -> Nodes:
 
 
 def other_operator(nodes: Nodes) -> None:
-    """Return an operator that there is not."""
+    """Put in an operator that there is not."""
     nodes[-1]["op"] = "Frobnicate"
 
 
 def no_operands(nodes: Nodes) -> None:
-    """Return nodes that read nothing."""
+    """Leave nodes that read nothing."""
     for node in nodes:
         node["inputs"] = []
 

@@ -36,7 +36,7 @@ def weights(*shape: int) -> str:
 
 
 def graph_of(layer: str, more: str, x: str, y: str, factors: str = "") -> str:
-    """AscendQuant with the offset Z, a layer of %q and %w whose sums are %s, AscendDequant."""
+    """Return AscendQuant with offset Z, a layer of %q and %w with sums %s, AscendDequant."""
     return f"""
 graph @g phase lowered {{
   input %x : float32[{x}] ND
@@ -124,7 +124,7 @@ OFFSET_W = {
 
 
 def fed(graph: Graph) -> dict[str, np.ndarray]:
-    """Whole numbers that stay within int8 with the offset, and a bias where it is computed."""
+    """Return whole numbers within int8 with the offset, and a bias where it is computed."""
     made = {}
     for value in graph.inputs:
         limit = 100 if value.type.dtype.is_float else 3000

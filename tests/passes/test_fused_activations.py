@@ -37,7 +37,7 @@ graph @g phase lowered {
 
 
 def _graph(*lines: str) -> str:
-    """A graph of assignments `name = Op(operands) {attributes}`, the last one of which is `y`."""
+    """Return a graph of assignments `name = Op(operands) {attributes}`, the last one being `y`."""
     body = [
         f'  %{line} : float32[4,8] ND from [{at} "{line.split()[0]}" Mul]'
         for at, line in enumerate(lines)

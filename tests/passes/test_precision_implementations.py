@@ -34,7 +34,7 @@ TWO = {"Sigmoid", "Softplus", "Softsign", "SoftmaxV2", "LogSoftmaxV2"}
 def compiled(
     types: Mapping[str, str], nodes: Mapping[str, str] | None = None, mode: str = "force_fp16"
 ) -> tuple[dict[str, object], PassContext]:
-    """The implementations of NET's nodes by their names in the file, None where none is set."""
+    """Return the implementations of NET's nodes by their names, None where none is set."""
     controls = Controls(implementation_types=types, implementation_nodes=nodes or {})
     graph = parse_graph(NET)
     context = PassContext(find_soc("sim"), PrecisionMode(mode), "model.onnx", controls=controls)

@@ -29,7 +29,7 @@ REFUSES = re.compile(r"left_alone|stays?(_|$)|says?_why|apart|(is|are)_not|nothi
 
 
 def written_tests(source: str) -> Iterator[tuple[str, set[str]]]:
-    """The test functions of a module, and all names that each mentions, itself or by others."""
+    """Yield a module's test functions, and all names that each mentions, directly or not."""
     mentions: dict[str, set[str]] = {}
     for statement in ast.parse(source).body:
         names = {each.id for each in ast.walk(statement) if isinstance(each, ast.Name)}

@@ -133,7 +133,7 @@ class _Node:
         return names
 
     def _is_wanted(self, row: Operand) -> bool:
-        """Whether an input with a shape is given: what the list does not support need not be."""
+        """Return True if an input with a shape is given; unsupported ones need not be."""
         if row.supported or row.name in self.asked_for:
             return True
         formal = _formal(self.spec, self.opset).get(row.name)
@@ -220,7 +220,7 @@ class _Node:
         return model
 
     def _declared(self, name: str) -> onnx.ValueInfoProto:
-        """An output: by the list's rank and dtype for custom operators, else without type."""
+        """Return an output: by the list's rank and dtype for custom operators, else untyped."""
         if not self.spec.custom:
             return onnx.ValueInfoProto(name=name)
         row = next(row for row in self.spec.outputs if name in {row.name, f"{row.name}_out"})
@@ -238,7 +238,7 @@ class _Node:
 
 
 def is_stated(spec: OpSpec) -> bool:
-    """Whether files can state the types of the operator's results; what they state counts."""
+    """Return True if files can state the types of the operator's results."""
     return spec.custom and spec.group != "quant"
 
 
@@ -309,7 +309,7 @@ def _take_dtypes(model: onnx.ModelProto) -> None:
 
 
 def _signature(model: onnx.ModelProto) -> dict[str, int]:
-    """Element types of outputs that share an input's type variable, or can have one type only."""
+    """Return types of outputs that share an input's type variable, or can have one type only."""
     (node,) = model.graph.node
     opset = model.opset_import[0].version
     if not onnx.defs.has(node.op_type, opset):

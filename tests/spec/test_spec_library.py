@@ -131,7 +131,7 @@ def test_own_index_and_specs_agree() -> None:
 
 
 def _layers(tmp_path: Path) -> tuple[Library, Path]:
-    """A library with Conv, Relu and a listed spelling, and an empty folder to lay over it."""
+    """Return a library with Conv, Relu and a listed spelling, and an empty folder over it."""
     lower, upper = tmp_path / "lower", tmp_path / "mine"
     lower.mkdir()
     upper.mkdir()

@@ -32,7 +32,7 @@ def _later(spec: OpSpec) -> Iterator[Any]:
 
 
 def _cases() -> Iterator[Any]:
-    """Every attribute that ONNX adds after the last listed opset, as it first stands there."""
+    """Yield every attribute that ONNX adds after the last listed opset, in its first form."""
     for spec in all_specs():
         if spec.custom:
             continue

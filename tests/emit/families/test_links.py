@@ -41,7 +41,7 @@ def follow(
     attributes: Mapping[str, AttrValue] | None = None,
     place: int = 0,
 ) -> Node:
-    """Adds a function of the result of `before` to its launch; `place` is that of the result."""
+    """Add a function of the result of `before` to its launch; `place` is that of the result."""
     value = before.outputs[0]
     inputs: list[Value | None] = [
         graph.add_input("other", TensorType(value.type.dtype, shape, Format.ND)) for shape in others

@@ -31,7 +31,7 @@ def product(
     add_node: AddNode, graph: Graph, name: str, sizes: tuple[int, int, int],
     turned: tuple[bool, bool] = (False, False), **places: bool,
 ) -> Node:  # fmt: skip
-    """A product; operands and result lie row by row where `left`, `right` or `result` is False."""
+    """Return a product; tensors lie row by row where `left`, `right` or `result` is False."""
     m, k, n = sizes
     dtype, wide = COLUMNS[name]
     left: Shape = (k, m) if turned[0] else (m, k)

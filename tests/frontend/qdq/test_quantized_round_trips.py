@@ -33,7 +33,7 @@ RANDOM = np.random.default_rng(7)
 
 
 def quantized_network(*, signed: bool) -> onnx.ModelProto:
-    """Convolutions, a residual branch, a transposed one, attention-like products, a classifier."""
+    """Return convolutions, a residual branch, a transposed one, products, a classifier."""
     sketch = _Sketch("int8" if signed else "uint8")
     x = sketch.pair("x", 0.05, 3)
     c1 = sketch.layer("Conv", [x, sketch.weights((8, 3, 3, 3), 0)], 8, pads=[1, 1, 1, 1])

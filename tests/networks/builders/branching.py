@@ -21,7 +21,7 @@ ROWS, WIDTH, INNER, RESULTS = 6, 16, 12, 8
 
 
 def build_expert_model(opset: int = 13, seed: int = 2) -> onnx.ModelProto:
-    """Rows [6, 16] and `sharp` -> scores [6, 8] and energies [6, 1] of one of three experts.
+    """Build rows [6, 16] and `sharp` -> scores [6, 8], energies [6, 1] of one of three experts.
 
     The mean of the rows chooses the first expert or the others, between which `sharp`, an input,
     chooses. All branches read values of the graphs around them.
@@ -73,7 +73,7 @@ def _other_experts(net: Net, parts: tuple[str, str, str], sharp: str) -> Net:
 
 
 def _results(branch: Net, result: str, energy: str) -> None:
-    """Return the two outputs that every branch has."""
+    """Add the two outputs that every branch has."""
     branch.output(f"{branch.name}_result", result, np.float32, [ROWS, RESULTS])
     branch.output(f"{branch.name}_energy", energy, np.float32, [ROWS, 1])
 

@@ -69,7 +69,7 @@ class Net:
         return self.const(list(values), np.int64)
 
     def weights(self, *shape: int, scale: float | None = None) -> str:
-        """Random weights; by default their products keep the spread of what they multiply.
+        """Return random weights; by default products keep the spread of what they multiply.
 
         That holds for [out, in, ...]; matrices that stand on the right of a product give a scale.
         """
@@ -117,7 +117,7 @@ class Net:
         return self.op("Squeeze", x, self.longs(*axes))
 
     def extent(self, x: str, axis: int) -> str:
-        """One extent of x as a vector of one int64, the way that PyTorch's `x.size` exports."""
+        """Return one extent of x as a vector of one int64, as PyTorch's `x.size` exports."""
         shape = self.op("Shape", x)
         return self.unsqueeze(self.op("Gather", shape, self.const(axis, np.int64), axis=0), 0)
 
@@ -133,7 +133,7 @@ class Net:
         return self.op("Add", product, self.weights(out, scale=0.1))
 
     def layer_norm(self, x: str, width: int) -> str:
-        """LayerNormalization of the last axis, in the parts of which it consisted before 17."""
+        """Return LayerNormalization of the last axis, in the parts it had before opset 17."""
         centered = self.op("Sub", x, self.op("ReduceMean", x, axes=[-1]))
         squares = self.op("Pow", centered, self.const(2.0))
         variance = self.op("ReduceMean", squares, axes=[-1])
@@ -160,7 +160,7 @@ class Net:
     # The whole --------------------------------------------------------------------------------
 
     def graph(self) -> onnx.GraphProto:
-        """The whole, to be asked for once; an output that is not made here gets an Identity."""
+        """Return the whole, to be asked for once; an output not made here gets an Identity."""
         for name, value in self._final.items():
             if not self._rename(value, name):
                 copy = helper.make_node("Identity", [value], [name], name=f"out_{name}")

@@ -24,7 +24,7 @@ INT32, BOOL, FLOAT = 6, 9, 1
 
 
 def build_masked_transformer(opset: int = 13, seed: int = 5) -> onnx.ModelProto:
-    """Ids and attention mask [2, 12] -> states [2, 12, 32], pooled [2, 32], logits and class.
+    """Build ids, mask [2, 12] -> states [2, 12, 32], pooled [2, 32], logits and class.
 
     Two layers see the whole sentence, two more no later word than their own. Padding is at the
     end. The logits are those of the last word.
@@ -89,7 +89,7 @@ def _axes(net: Net, axis: int) -> dict[str, Any]:
 
 
 def _layer(net: Net, x: str, masked: Any) -> str:
-    """Attention and a feed-forward part, each with a residual sum and normalization behind."""
+    """Return attention and a feed-forward part, each with a residual sum and normalization."""
     heads = []
     for order in ((0, 2, 1, 3), (0, 2, 3, 1), (0, 2, 1, 3)):
         part = net.linear(x, WIDTH, WIDTH)
