@@ -37,7 +37,7 @@ def softmax_chain(nodes: int) -> onnx.ModelProto:
 
 
 def fan_out(nodes: int) -> onnx.ModelProto:
-    """Return a value that half of the nodes read, each with its own constant; one node joins them."""
+    """Return a value that half of the nodes read, each with a constant; one node joins them."""
     model = _Model(EXTENTS)
     head = model.add("Softmax", axis=-1)
     parts = [

@@ -54,7 +54,7 @@ def _count(name: str, count: int, ground: Ground) -> Change:
 
 @boundary(ScalesPositive, VALUE_OUT_OF_RANGE)
 def scales_positive(rule: ScalesPositive, ground: Ground) -> Iterator[Side]:
-    """Yield the least positive factor that the device reads, zero, negative, infinite and fed ones."""
+    """Yield the least positive factor that the device reads, zero, negative, infinite, fed ones."""
     yield inside(f"{rule.tensor} fed", Change(values={rule.tensor: None}))
     start = ground.values(rule.tensor)
     assert start

@@ -46,7 +46,7 @@ SINGLE = FloatFormat(24, -126, 127)
 def step(
     kind: FloatFormat, operation: Callable[[Fraction, Fraction], Fraction], one: float, two: float
 ) -> float:
-    """Return `operation` on two numbers of the format, rounded; infinities and NaN as in IEEE 754."""
+    """Return `operation` on two numbers of the format, rounded; infinities, NaN as in IEEE 754."""
     if math.isfinite(one) and math.isfinite(two):
         return kind.round(operation(Fraction(one), Fraction(two)))
     # Of what is not finite, only which one it is counts: powers of two stand for the rest.

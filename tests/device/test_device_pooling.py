@@ -34,7 +34,7 @@ class Pool:
     seed: int
 
     def fitted(self) -> Pool:
-        """Return pads smaller than the window, as onnxruntime wants them, and room for a window."""
+        """Return a copy with pads smaller than the window, as onnxruntime wants, and room for one."""
         pads = [pad % self.kernel[index // 2] for index, pad in enumerate(self.pads)]
         reaches = [d * (k - 1) + 1 for d, k in zip(self.dilations, self.kernel, strict=True)]
         height = max(self.extents[0], reaches[0] - pads[0] - pads[1])

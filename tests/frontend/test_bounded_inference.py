@@ -24,7 +24,7 @@ COUNT = 40
 
 @pytest.fixture
 def runs(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Number of nodes of each inference with data propagation on a whole graph."""
+    """Return the number of nodes of each inference with data propagation on a whole graph."""
     sizes: list[int] = []
     original = shape_inference.infer_shapes
 

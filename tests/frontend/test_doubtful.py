@@ -75,7 +75,7 @@ def test_slice_behind_a_window_too_large_in_a_branch_is_refused(tmp_path: Path) 
 
 @pytest.fixture
 def inferences(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Number of nodes that each inference on a whole graph is given, those for types alone left out."""
+    """Return the number of nodes in each inference on a whole graph, except those for types."""
     sizes: list[int] = []
     original = shape_inference.infer_shapes
 

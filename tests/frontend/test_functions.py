@@ -21,7 +21,7 @@ node = helper.make_node
 
 
 def calling(*bodies: list[str]) -> onnx.ModelProto:
-    """Return a model that calls function 0; bodies are chains of operators, digits call functions."""
+    """Return a model that calls function 0; bodies are chains of operators, digits are calls."""
     proto = model(
         [node("0", ["x"], ["y"], domain="own")],
         {"x": (FLOAT, [2])},

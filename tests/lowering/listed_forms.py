@@ -63,7 +63,7 @@ def values(
     *,
     special: bool = True,
 ) -> Array:
-    """Return an array: floats between bounds, some special; integers small or of the whole range.
+    """Return an array: floats between bounds, some special; integers small or of any size.
 
     Args:
         draw: hypothesis's.

@@ -116,7 +116,7 @@ def feeds_for(path: Path, count: int, seed: int) -> list[dict[str, Array]]:
 
 
 def prepared(source: Path, target: Path, *, even: bool = False) -> None:
-    """Return a float network at opset 13, its normalizations folded, ready for quantization.
+    """Write a float network at opset 13, its normalizations folded, ready for quantization.
 
     With `even` each convolution's weights are scaled so that its results have a deviation of 1:
     weights that nobody trained can let the data die away below what float16 holds.

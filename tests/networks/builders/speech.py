@@ -52,7 +52,7 @@ def build_speech_model(opset: int = 12, seed: int = 1) -> onnx.ModelProto:
 
 
 def _front_end(net: Net, features: str) -> str:
-    """Return normalized features, two convolutions of stride 2, one linear layer: [steps, 2, 24]."""
+    """Return normalized features, two convolutions of stride 2, a linear layer: [steps, 2, 24]."""
     mean, deviation = net.weights(BANDS, scale=0.5), net.const(net.random.uniform(1, 2, BANDS))
     x = net.op("Div", net.op("Sub", features, mean), deviation)
     x = net.unsqueeze(x, 1)
@@ -103,7 +103,7 @@ def _gru(net: Net, x: str, state: str) -> tuple[str, str]:
 
 
 def utterances(lengths: tuple[int, int], seed: int) -> dict[str, Array]:
-    """Return two utterances of so many frames, silence after them, with an earlier part's states."""
+    """Return two utterances of so many frames, then silence, with states of an earlier part."""
     random = np.random.default_rng(seed)
     # Speech is slow: neighboring frames are alike.
     steps = random.standard_normal((BATCH, FRAMES, BANDS)) * 1.5
