@@ -20,6 +20,7 @@ from onnx.reference import ReferenceEvaluator
 
 import atc_py
 from atc_py.check.findings import Standing
+from atc_py.diag.codes import ATTR_OUT_OF_RANGE, NOT_LOWERED
 from atc_py.spec import find_spec
 from atc_py.target import find_operator
 from tests.end_to_end import one_node_model
@@ -181,11 +182,13 @@ def test_kernel_stub_is_complete_and_agrees_with_the_simulator(tree: Path, mode:
     assert line.split()[-1] == "equal"
 
 
-def test_specification_alone_is_enough_to_check(tree: Path, tmp_path: Path) -> None:
+def test_rules_of_a_specification_without_a_lowering_are_checked(
+    tree: Path, tmp_path: Path
+) -> None:
     x = np.zeros((2, 3), np.float32)
-    for least, standing in ((0.0, Standing.SUPPORTED), (-0.5, Standing.ERROR)):
+    for least, code in ((0.0, NOT_LOWERED), (-0.5, ATTR_OUT_OF_RANGE)):
         path = onnx_files.save(one_node_model("Shrink", {"x": x}, 13, lambd=least), tmp_path)
         (check,) = atc_py.check_models(path, op_specs=tree / "my_specs").models
-        assert check.standing is standing
+        assert [found.code for found in check.findings] == [code]
         (without,) = atc_py.check_models(path).models
         assert without.standing is Standing.ERROR

@@ -101,3 +101,23 @@ def test_fault_of_size_is_found(text: str, fault: str | None) -> None:
 @pytest.mark.parametrize("path", MACHINE_PATHS)
 def test_machine_path_is_found(path: str) -> None:
     assert machine_paths(f"a\nsee {path}x\nb") == [f"see {path}x"]
+
+
+RELATIVE = {"What", "Whether", "Who", "Where", "How", "Why", "When", "Which"}
+
+
+def relative_docstrings(text: str) -> list[str]:
+    """Return the functions whose docstring begins with a relative word."""
+    kinds = ast.FunctionDef | ast.AsyncFunctionDef
+    nodes = (node for node in ast.walk(ast.parse(text)) if isinstance(node, kinds))
+    return [node.name for node in nodes if (ast.get_docstring(node) or ".").split()[0] in RELATIVE]
+
+
+def test_docstrings_name_what_they_document() -> None:
+    found = {shown(path): relative_docstrings(path.read_text(encoding="utf-8")) for path in MODULES}
+    assert {name: names for name, names in found.items() if names} == {}
+
+
+def test_relative_docstring_is_found() -> None:
+    text = 'def f():\n    """Whether it is."""\nclass A:\n    """Answer."""\n'
+    assert relative_docstrings(text) == ["f"]

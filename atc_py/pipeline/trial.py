@@ -121,7 +121,7 @@ class Trial:
         return self.mode is not PrecisionMode.FORCE_FP16 or self.controls.concern_nodes
 
     def _context(self, view: SourceModel) -> PassContext:
-        """What passes may know."""
+        """Return the context of passes."""
         return PassContext(
             self.soc,
             self.mode,
@@ -131,7 +131,7 @@ class Trial:
         )
 
     def _of_whole(self, survey: Survey, checked: Checked, *, rehearsed: bool) -> list[Finding]:
-        """What keeps the whole model from compiling up to the choice of dtypes.
+        """Return what keeps the whole model from compiling up to the choice of dtypes.
 
         It takes about as long as the check, so it is left out where it is not needed.
 
@@ -167,7 +167,7 @@ class _Compiled:
 
 
 def _told(refused: Iterable[Diagnostic], view: SourceModel) -> list[Finding]:
-    """What the compiler says of source nodes as findings about them."""
+    """Return the compiler's refusals of source nodes as findings."""
     scopes = {(each.index, each.name, each.op_type): each.scope for each in view.all_nodes}
     found = []
     for each in refused:

@@ -51,7 +51,7 @@ def test_window_that_leaves_no_row_is_refused(op_type: str, mode: str, tmp_path:
     model = one_node_model(op_type, {"x": X[:, :, :2]}, 13, kernel_shape=(3, 3))
     (found,) = refusals(model, tmp_path, precision_mode=mode)
     assert found.code.id == "ATC4013"
-    assert found.message.endswith("a window of 3 does not fit in 2")
+    assert found.message.endswith("a window that reaches over 3 elements, its axis H has 2")
 
 
 @pytest.mark.parametrize(

@@ -48,8 +48,8 @@ def test_verdict_names_the_dims_that_decide(
 def test_proposal_says_whether_it_was_found_to_fit(form: str) -> None:
     fits = model_check(UNDECIDED, shape_hint="x:1,3,64,64", hint_fits=True, hint_tries=2)
     text = render_check(form, check_document(report(fits)), Standing.ERROR)
-    assert "The model takes these, which are a proposal" in text
-    assert text.count("proposal") == 1
+    assert "The model accepts these proposed dims" in text
+    assert text.count("propose") == 1
     none = model_check(UNDECIDED, shape_hint="x:1,3,height,width", hint_tries=32)
     text = render_check(form, check_document(report(none)), Standing.ERROR)
     assert "None of the 32 choices that were tried fits the model" in text
