@@ -107,8 +107,8 @@ RELATIVE = {"What", "Whether", "Who", "Where", "How", "Why", "When", "Which"}
 
 
 def relative_docstrings(text: str) -> list[str]:
-    """Return the functions whose docstring begins with a relative word."""
-    kinds = ast.FunctionDef | ast.AsyncFunctionDef
+    """Return the functions and classes whose docstring begins with a relative word."""
+    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
     nodes = (node for node in ast.walk(ast.parse(text)) if isinstance(node, kinds))
     return [node.name for node in nodes if (ast.get_docstring(node) or ".").split()[0] in RELATIVE]
 

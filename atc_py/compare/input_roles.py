@@ -26,7 +26,7 @@ _LENGTHS_AT = 4
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """How an input is read.
+    """Role of an input: data, indices, lengths and the like.
 
     Attributes:
         ids: rows of the smallest table that it selects from; None where it selects nothing.

@@ -341,7 +341,7 @@ def open_reference(path: Path) -> ReferenceModel:
 
 @dataclass(frozen=True, slots=True)
 class _Engine:
-    """What runs a piece."""
+    """Runner of one piece of the original."""
 
     name: str
     call: Callable[[Mapping[str, NDArray[Any]]], Sequence[object]]

@@ -25,7 +25,7 @@ __all__ = ["Compilation", "Trial", "Trials"]
 
 @dataclass(frozen=True, slots=True)
 class Compilation:
-    """How a model is compiled, but for the nodes to keep.
+    """Options of a compilation, except the nodes to keep.
 
     Attributes:
         model: the ONNX file.

@@ -54,7 +54,7 @@ _KIB = 1024
 
 @dataclass(frozen=True, slots=True)
 class OperatorError:
-    """How far estimates of an operator were off: root mean square of the logarithm's error."""
+    """Error of an operator's estimates: root mean square of the logarithm's error."""
 
     op: str
     count: int
@@ -64,7 +64,7 @@ class OperatorError:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """What a fit gave.
+    """Result of a fit.
 
     Attributes:
         fit: the factors, and what error they leave.

@@ -42,7 +42,7 @@ class Fit:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a kernel costs; times are seconds.
+    """Cost of a kernel; times are seconds.
 
     Attributes:
         low: no faster than the physical limits and the quickest launch.

@@ -13,7 +13,7 @@ __all__ = ["CASES", "EXPECTED", "HIGH", "LOW", "Cache", "Case", "Factors", "rang
 
 
 class Cache(Enum):
-    """What is found in the L2 cache rather than in device memory.
+    """Share of the data found in the L2 cache rather than in device memory.
 
     ALL: everything where a kernel's data fit, and else what kernels of the same run computed:
         cut into slices that go through several kernels, they need not leave the cache.

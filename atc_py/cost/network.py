@@ -101,7 +101,7 @@ class Footprint:
 
 @dataclass(frozen=True, slots=True)
 class NetworkCost:
-    """What a model costs on the SoC that it was compiled for.
+    """Cost of a model on the SoC that it was compiled for.
 
     Attributes:
         model: its name.

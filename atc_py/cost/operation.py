@@ -18,14 +18,14 @@ __all__ = ["Engine", "Launch", "Operation", "Source", "Tensor", "Transfer"]
 
 
 class Engine(Enum):
-    """What executes a kernel."""
+    """Engine of a kernel."""
 
     AICORE = "aicore"
     AICPU = "aicpu"
 
 
 class Source(Enum):
-    """Where the data of a transfer come from or go to.
+    """Source or destination of a transfer's data.
 
     WEIGHTS: constants. FED: inputs and outputs of the model. RESULT: what kernels hand on.
     """

@@ -66,7 +66,7 @@ def _present(node: OmNode) -> list[int]:
 
 
 class _Reader:
-    """What is looked up in a model for each launch."""
+    """Look-ups in a model that each launch needs."""
 
     def __init__(self, model: OmModel) -> None:
         self._model = model

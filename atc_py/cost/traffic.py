@@ -23,7 +23,7 @@ _KIB = 1024
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What a kernel moves, and how long device memory needs for it.
+    """Bytes that a kernel moves, and the time device memory needs for them.
 
     Attributes:
         read: bytes that the kernel reads once, at least.

@@ -60,7 +60,7 @@ class Product:
 
 @dataclass(frozen=True, slots=True)
 class Passes:
-    """What the vector unit does: instructions over elements.
+    """Work of the vector unit: instructions over elements.
 
     Attributes:
         elements: of the largest operand or result, with the padding of its blocks.

@@ -9,7 +9,7 @@ __all__ = ["AtcError", "Code", "Diagnostic", "ExitCode", "Place", "Severity"]
 
 
 class Severity(Enum):
-    """How much a finding matters."""
+    """Weight of a finding."""
 
     ERROR = "error"
     WARNING = "warning"

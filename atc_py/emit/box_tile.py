@@ -40,7 +40,7 @@ _OFFSET = 4
 
 
 class Way(Enum):
-    """How the tiles of a box go through the buffer."""
+    """Way of a box's tiles through the buffer."""
 
     STRAIGHT = 0
     ORDERED = 1

@@ -115,7 +115,7 @@ class Sides:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """What limits the sides of a tile.
+    """Bounds of a tile's sides.
 
     Attributes:
         area: elements of the result that there is room for.

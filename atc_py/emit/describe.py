@@ -110,7 +110,7 @@ def _linked_attributes(link: Link) -> list[dict[str, Any]]:
 
 
 def _param_type(operand: Operand) -> str:
-    """Return cANN's word for how often an operand occurs."""
+    """Return CANN's word for how often an operand occurs."""
     if operand.variadic:
         return "dynamic"
     return "optional" if operand.optional else "required"

@@ -42,7 +42,7 @@ _DIGEST_LENGTHS = (8, 16, 64)
 
 
 class PortKey(NamedTuple):
-    """What a kernel depends on of an operand.
+    """Facts about an operand that a kernel depends on.
 
     Attributes:
         dtype: element type.
@@ -61,7 +61,7 @@ class PortKey(NamedTuple):
 
 
 class Reach(Enum):
-    """What of an operand belongs to an element of the result."""
+    """Part of an operand that belongs to an element of the result."""
 
     ONE = "one"
     """The same single value for all."""
@@ -79,7 +79,7 @@ class Reach(Enum):
 
 
 class LinkInput(NamedTuple):
-    """What a kernel depends on of an operand of a link.
+    """Facts about an operand of a link that a kernel depends on.
 
     Attributes:
         format: what the axes mean.
@@ -99,7 +99,7 @@ class LinkInput(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LinkKey:
-    """What a kernel depends on of a function that it applies.
+    """Facts about an applied function that a kernel depends on.
 
     Attributes:
         op: target operator.

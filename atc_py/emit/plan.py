@@ -148,7 +148,7 @@ class Buffer:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How a kernel works on one set of shapes.
+    """Plan of a kernel for one set of shapes.
 
     Attributes:
         tiling: a frozen dataclass whose fields are made by `wide`, `narrow` and `numbers`; it

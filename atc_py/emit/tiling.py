@@ -62,7 +62,7 @@ class ShardTiling:
 
 @dataclass(frozen=True, slots=True)
 class Footprint:
-    """What one element takes of the unified buffer.
+    """Unified buffer bytes of one element.
 
     Attributes:
         align: elements in the smallest run that is whole blocks in every operand.

@@ -15,7 +15,7 @@ __all__ = ["Home", "MemoryPlan", "Spot"]
 
 
 class Home(Enum):
-    """Where a value lies that is not in the arena.
+    """Location of a value outside the arena.
 
     WEIGHTS: among the constants, which are loaded once with the model.
     INPUT: in the buffer that the caller feeds; nothing writes to it.
@@ -37,7 +37,7 @@ Spot: TypeAlias = int | Home
 
 @dataclass(frozen=True, slots=True)
 class MemoryPlan:
-    """Where the values of a graph lie.
+    """Memory plan of a graph: the location of each value.
 
     The arena is one piece of device memory in which values share addresses when they are not
     needed at the same time. Sizes in it are rounded up to `alignment`.

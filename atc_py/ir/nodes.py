@@ -28,7 +28,7 @@ AttrValue: TypeAlias = bool | int | float | str | DType | tuple[int, ...] | tupl
 
 
 class Engine(Enum):
-    """What executes a node; LOCAL nodes (Reshape, Unsqueeze ...) launch no kernel."""
+    """Engine of a node; LOCAL nodes (Reshape, Unsqueeze ...) launch no kernel."""
 
     AICORE = "aicore"
     AICPU = "aicpu"

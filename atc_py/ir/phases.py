@@ -8,7 +8,7 @@ __all__ = ["Phase"]
 
 
 class Phase(IntEnum):
-    """How far a graph has come; a later phase keeps what the earlier ones promise.
+    """Progress of a graph; a later phase keeps what the earlier ones promise.
 
     LOWERED: every node is a target operator with its inputs and attributes.
     TYPED: every node has an engine and its dtypes are one of that engine's columns.

@@ -89,7 +89,7 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What the proof found.
+    """Result of the proof.
 
     Attributes:
         faults: (position of a tensor or None, sentence) of everything that is wrong.

@@ -59,7 +59,7 @@ def _any_places(_graph: Graph) -> tuple[Finding, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What the verifier must be told about the target.
+    """Facts about the target that the verifier needs.
 
     Attributes:
         rows: the row of the operator with a name, or None where there is no such operator.

@@ -25,7 +25,7 @@ _FLOAT16 = (2.0**-14, 2.0**-10)
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How far a result is from the expected one.
+    """Distance of a result from the expected one.
 
     What stands out of a sum that cancels is no smaller than float32 leaves it: where the size of
     what is added up is known, NOISE of it is taken from each difference first.

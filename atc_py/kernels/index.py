@@ -36,7 +36,7 @@ class StorageEntry(TypedDict):
 
 
 class _PortEntry(TypedDict):
-    """What every list says of an operand or result."""
+    """Entry of an operand or result, as every list has it."""
 
     name: _Text
     dtype: _Text
@@ -79,7 +79,7 @@ class RowEntry(TypedDict):
 
 
 class _KernelEntry(TypedDict):
-    """What every list says of a kernel."""
+    """Entry of a kernel, as every list has it."""
 
     name: _Name
     op: _Text

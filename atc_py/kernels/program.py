@@ -44,7 +44,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a job.
+    """Outcome of a job.
 
     Attributes:
         results: what the kernel wrote; empty where it stopped at a fault.

@@ -38,7 +38,7 @@ _BATCH = 12
 
 
 class Verdict(Enum):
-    """What became of one kernel on one set of shapes."""
+    """Verdict on one kernel for one set of shapes."""
 
     EQUAL = "equal"
     CLOSE = "close"
@@ -116,7 +116,7 @@ def verify_kernels(
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """What every batch needs."""
+    """Inputs that every batch needs."""
 
     listed: KernelList
     program: Program

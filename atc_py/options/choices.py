@@ -63,7 +63,7 @@ class PrecisionChoice(PrecisionSettings, total=False):
 
 
 class ConvertChoice(PrecisionChoice, total=False):
-    """What `convert` takes beside files and the SoC: the passes and what refines the precision.
+    """Options of `convert` besides files and the SoC: passes and controls of precision.
 
     Attributes:
         disable_pass: names of optional passes that do not run.

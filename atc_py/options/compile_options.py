@@ -28,7 +28,7 @@ AUTO = "auto"
 
 
 class PrecisionMode(Enum):
-    """How the compiler may change the dtypes of a model; names are ATC's."""
+    """Rule by which the compiler may change a model's dtypes; names are ATC's."""
 
     FORCE_FP16 = "force_fp16"
     FORCE_FP32 = "force_fp32"
@@ -139,7 +139,7 @@ def _said(value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CheckOptions:
-    """What the user chose for a check.
+    """The user's options for a check.
 
     Attributes:
         soc: name of a row of the SoC table; `sim` is the generic device.
@@ -158,7 +158,7 @@ class CheckOptions:
 
 @dataclass(frozen=True, slots=True)
 class CompileOptions:
-    """What the user chose for one compilation.
+    """The user's options for one compilation.
 
     Attributes:
         soc: name of a row of the SoC table; `sim` is the generic device.

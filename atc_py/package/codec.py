@@ -24,7 +24,7 @@ _T = TypeVar("_T")
 
 
 class _Probe(msgspec.Struct):
-    """What every version of the description has."""
+    """Fields that every version of the description has."""
 
     format: str
     format_version: int

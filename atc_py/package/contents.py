@@ -13,7 +13,7 @@ __all__ = ["PackageContents"]
 
 @dataclass(frozen=True, slots=True)
 class PackageContents:
-    """What the writer is told beside the graph.
+    """Contents of the offline model besides the graph.
 
     Attributes:
         producer: name and version of the program that writes.

@@ -30,7 +30,7 @@ __all__ = ["Verified", "verify"]
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """What a sound file holds.
+    """Contents of a sound file.
 
     Attributes:
         entries: the members by name, in the file's order.

@@ -33,7 +33,7 @@ __all__ = ["PackageContents", "WrittenModel", "write_model"]
 
 @dataclass(frozen=True, slots=True)
 class WrittenModel:
-    """What was written.
+    """Record of a written model.
 
     Attributes:
         path: the file.

@@ -50,7 +50,7 @@ _REFUSED = Words("", "无法编译：")
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What models are compiled for.
+    """Trial compilation for one SoC and precision mode.
 
     Attributes:
         soc: the SoC that the model is for.
@@ -155,7 +155,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class _Compiled:
-    """What compiling some nodes of a model came to.
+    """Result of compiling some nodes of a model.
 
     Attributes:
         refused: why they do not compile.

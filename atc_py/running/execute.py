@@ -37,7 +37,7 @@ __all__ = ["RunOptions", "execute", "mismatches"]
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """What the user chose for one run.
+    """The user's options for one run.
 
     Attributes:
         inputs: `name=file` texts, or `file` alone.

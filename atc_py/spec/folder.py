@@ -44,7 +44,7 @@ class SpecFile:
 
 @dataclass(frozen=True, slots=True)
 class FolderContents:
-    """What the files of a folder say.
+    """Contents of a folder's files.
 
     Attributes:
         count: number of files, also of those that cannot be read.

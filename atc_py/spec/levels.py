@@ -20,7 +20,7 @@ _KNOWN = f"rewrites: {', '.join(REWRITES)}"
 
 
 class _Row(NamedTuple):
-    """Where a level stands, under which key, and the rewrite that is named beside it."""
+    """Place of a level: its line, its key, and the rewrite named beside it."""
 
     path: DataPath
     key: str

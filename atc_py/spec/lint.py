@@ -65,7 +65,7 @@ class Definitions(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LintResult:
-    """What linting found.
+    """Result of linting.
 
     Attributes:
         count: number of files looked at.

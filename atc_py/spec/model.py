@@ -76,14 +76,14 @@ class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
 
 class Summary(_Part, frozen=True, kw_only=True):
-    """What the operator does, in English and Chinese."""
+    """Summary of the operator, in English and Chinese."""
 
     en: _Words
     zh: _Words
 
 
 class Notes(_Part, frozen=True, kw_only=True):
-    """How silent, odd or contradictory lines of the list are read, and why."""
+    """Notes on how silent, odd or contradictory lines of the list are read, and why."""
 
     en: _Words
     zh: _Words | None = None

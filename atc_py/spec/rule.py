@@ -31,7 +31,7 @@ DimName: TypeAlias = Annotated[str, msgspec.Meta(pattern=r"^[A-Z]\Z")]
 
 
 class Level(Enum):
-    """What follows when a rule does not hold.
+    """Consequence of a rule that does not hold.
 
     ERROR: the node is not supported. REWRITE: the list forbids it and atc-py rewrites it into
     what the list allows. AICPU: it runs on the slow engine. ACCURACY: it runs, results may differ.
@@ -63,7 +63,7 @@ class DimIs(_Struct, frozen=True, kw_only=True):
 
 
 class Deviation(_Struct, frozen=True, kw_only=True):
-    """What CANN computes, and since when, where a rule does not hold; atc-py follows ONNX."""
+    """Deviation of CANN where a rule does not hold, and since when; atc-py follows ONNX."""
 
     en: Text
     zh: Text
@@ -90,7 +90,7 @@ class When(_Struct, frozen=True, kw_only=True):
 
 
 class Rule(_Struct, frozen=True, kw_only=True, tag_field="rule", tag=stem_of):
-    """What every rule has beside its arguments.
+    """Facts that every rule has besides its arguments.
 
     Attributes:
         level: what follows when it does not hold.

@@ -35,7 +35,7 @@ _INVALID = re.compile(r"^Invalid (?:enum )?value '?(.*?)'?$", re.DOTALL)
 
 
 class _Message(NamedTuple):
-    """What msgspec says: the fault, the path where it lies, and whether that path's key is it."""
+    """Message of msgspec: the fault, its path, and whether it is about that path's key."""
 
     what: str
     where: str = ""

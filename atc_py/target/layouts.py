@@ -8,7 +8,7 @@ __all__ = ["Layout", "layout_of_family"]
 
 
 class Layout(Enum):
-    """What an AI Core kernel asks of the storage of its operands and results.
+    """Storage that an AI Core kernel asks of its operands and results.
 
     Kernels of the AI CPU and tensors of open extents lie row by row whatever is said here, and so
     do operands that are not images or matrices where an image or a matrix is asked for.

@@ -36,7 +36,7 @@ class Unit(Enum):
 
 
 class Resource(Enum):
-    """What a SoC must have for a dtype column to be there; a flag of the SoC's row."""
+    """Resource that a SoC must have for a dtype column; a flag of the SoC's row."""
 
     CUBE_FLOAT32 = "cube_float32"
     BFLOAT16 = "bfloat16"

@@ -113,7 +113,7 @@ def _wanted(spec: OpSpec, opset: int, model: onnx.ModelProto) -> str:
 
 
 def _versions(spec: OpSpec) -> list[OperatorSchema]:
-    """Return oNNX's definitions at the listed opsets, each once."""
+    """Return ONNX's definitions at the listed opsets, each once."""
     found = (history().at(spec.op, opset) for opset in spec.opsets)
     return list({each.since_version: each for each in found if each is not None}.values())
 

@@ -60,7 +60,7 @@ def deploy(producer: str = "pytorch", **metadata: str) -> onnx.ModelProto:
 
 @pytest.fixture
 def layer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return aMCT's file, in the current folder."""
+    """Return AMCT's file, in the current folder."""
     monkeypatch.chdir(tmp_path)
     onnx.save(deploy(), "layer.onnx")
     return Path("layer.onnx")

@@ -219,7 +219,7 @@ class RestampedBackend(AtcBackend):
 
 
 def runner_tests(backend: type[AtcBackend]) -> type[unittest.TestCase]:
-    """Return oNNX's test class of all node cases for a back end; test `NAME_cpu` runs case NAME."""
+    """Return ONNX's test class of all node cases for a back end; test `NAME_cpu` runs case NAME."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return Runner(backend, __name__).test_cases["OnnxBackendNodeModelTest"]

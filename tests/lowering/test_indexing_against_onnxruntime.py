@@ -126,7 +126,7 @@ def test_scatter_nd_keeps_the_last_of_equal_tuples() -> None:
 
 
 def _one_hot(indices: Array, depth: int, values: Array, axis: int) -> Array:
-    """Return oNNX's definition: whole numbers count, from either end."""
+    """Return ONNX's definition: whole numbers count, from either end."""
     whole = indices.astype(np.int64) if indices.dtype.kind == "f" else indices.astype(object)
     counted = np.where((whole < 0) & (whole >= -depth), whole + depth, whole)
     axis = axis % (indices.ndim + 1)

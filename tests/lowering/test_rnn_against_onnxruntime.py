@@ -241,7 +241,7 @@ def sigmoid(x: Array) -> Array:
 
 
 def lstm_in_float64(o: dict[str, Array], *, reverse: bool) -> tuple[Array, ...]:
-    """Return oNNX's definition for one direction without options: Y, Y_h and Y_c."""
+    """Return ONNX's definition for one direction without options: Y, Y_h and Y_c."""
     w, r, b = o["w"][0], o["r"][0], o["b"][0]
     h, c = o["h"][0], o["c"][0]
     y = np.zeros((len(o["x"]), *h.shape))
@@ -254,7 +254,7 @@ def lstm_in_float64(o: dict[str, Array], *, reverse: bool) -> tuple[Array, ...]:
 
 
 def gru_in_float64(o: dict[str, Array], *, reverse: bool) -> tuple[Array, ...]:
-    """Return oNNX's definition for one direction without options: Y and Y_h."""
+    """Return ONNX's definition for one direction without options: Y and Y_h."""
     (wz, wr, wh), (rz, rr, rh) = np.split(o["w"][0], 3), np.split(o["r"][0], 3)
     bz, br, bh, cz, cr, ch = np.split(o["b"][0], 6)
     h = o["h"][0]

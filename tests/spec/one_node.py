@@ -254,7 +254,7 @@ def _present(rows: Sequence[Operand], opset: int) -> list[Operand]:
 
 
 def _formal(spec: OpSpec, opset: int) -> dict[str, Any]:
-    """Return oNNX's inputs by name; none where it does not define the operator."""
+    """Return ONNX's inputs by name; none where it does not define the operator."""
     if spec.custom or not onnx.defs.has(spec.op, opset):
         return {}
     return {formal.name: formal for formal in onnx.defs.get_schema(spec.op, opset).inputs}
@@ -274,7 +274,7 @@ def _typed(name: str, element: int, shape: Sequence[int | str | None]) -> onnx.V
 
 
 def _number(dtype: DType | str) -> int:
-    """Return oNNX's number of a dtype."""
+    """Return ONNX's number of a dtype."""
     name = dtype.value if isinstance(dtype, DType) else dtype
     return int(TensorProto.DataType.Value(_ONNX_NAMES.get(name, name).upper()))
 

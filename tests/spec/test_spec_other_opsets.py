@@ -23,7 +23,7 @@ MEANINGS = {
 
 
 def _later(spec: OpSpec) -> Iterator[Any]:
-    """Yield oNNX's definitions of an operator after the last listed opset."""
+    """Yield ONNX's definitions of an operator after the last listed opset."""
     opset = max(spec.opsets)
     for later in range(opset + 1, onnx.defs.onnx_opset_version() + 1):
         schema = onnx.defs.get_schema(spec.op, later)

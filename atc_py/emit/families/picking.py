@@ -32,7 +32,7 @@ _MOST_RUNS = 4095
 
 @dataclass(frozen=True, slots=True)
 class _Picked:
-    """Which rows of x make the result, in its order.
+    """Rows of x that make the result, in its order.
 
     Attributes:
         images: how often the picking is repeated, each time in another part of x.

@@ -190,7 +190,7 @@ class Tool(_Part, frozen=True, kw_only=True):
 
 
 class BaselineCount(_Part, frozen=True, kw_only=True):
-    """How many findings the baseline has, how many it has not, and how many of its own are gone."""
+    """Counts of findings: in the baseline, not in it, and gone from it."""
 
     known: int
     new: int
