@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from atc_py.target.layouts import Layout
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from atc_py.target.row import AttributeValue
     from atc_py.target.socs import Soc
     from atc_py.target.stored_nodes import StoredNode, StoredType
+    from atc_py.tensor.dtypes import DType
 
 __all__ = ["ROWS", "StorageChoice", "chosen_storages", "storage_choices"]
 
@@ -63,15 +65,26 @@ _Choices: TypeAlias = tuple[StorageChoice, ...]
 def storage_choices(node: StoredNode, soc: Soc) -> tuple[StorageChoice, ...]:
     """Return the storages with which the kernel of `node` may work on `soc`, at least one choice.
 
-    Kernels of the AI CPU and whatever has open dims are stored row by row.
+    Kernels of the AI CPU and whatever has open dims are stored row by row, and so is whatever has
+    a dtype that the SoC's TransData could not bring back to rows.
     """
     row = find_operator(node.op)
     if row is None or node.on_aicpu:
         return (ROWS,)
     rule = _RULES.get(row.layout)
-    if rule is None or any(kind.is_open for kind in _types(node)):
+    kinds, stuck = _types(node), _unconvertible(soc)
+    if rule is None or any(kind.is_open or kind.dtype in stuck for kind in kinds):
         return (ROWS,)
     return rule(node, soc)
+
+
+@cache
+def _unconvertible(soc: Soc) -> frozenset[DType]:
+    """Return the dtypes whose TransData columns all need a resource that the SoC lacks."""
+    row = find_operator("TransData")
+    columns = () if row is None else row.columns
+    served = {column.inputs[0] for column in columns if soc.has(column.needs)}
+    return frozenset(column.inputs[0] for column in columns) - served
 
 
 def chosen_storages(node: StoredNode, soc: Soc) -> StorageChoice | None:

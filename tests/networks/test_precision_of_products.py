@@ -105,3 +105,27 @@ def test_sums_of_float16_operands_are_not_those_of_float32(mode: str, tmp_path: 
         with atc_py.load(tmp_path / "conv.om") as model:
             results.append(model.run({"x": x})["y"])
     assert np.abs(results[0] - results[1]).max() > TERMS * 2.0**-20
+
+
+def test_file_in_bfloat16_compiles_for_a_soc_without_it(tmp_path: Path) -> None:
+    """Keep in rows what is bfloat16: such a SoC has no TransData for it."""
+    graph = helper.make_graph(
+        [helper.make_node("Conv", ["x", "w"], ["y"], name="conv")],
+        "bfloat16",
+        [
+            helper.make_tensor_value_info("x", TensorProto.BFLOAT16, X),
+            helper.make_tensor_value_info("w", TensorProto.BFLOAT16, W),
+        ],
+        [helper.make_tensor_value_info("y", TensorProto.BFLOAT16, [1, 8, 7, 7])],
+    )
+    opsets = [helper.make_opsetid("", 13)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), tmp_path / "m.onnx")
+    rng = np.random.default_rng(0)
+    feeds = {name: rng.integers(-3, 4, shape).astype(BF16) for name, shape in (("x", X), ("w", W))}
+    atc_py.convert(tmp_path / "m.onnx", tmp_path / "m.om", precision_mode="allow_fp32_to_fp16")
+    with atc_py.load(tmp_path / "m.om") as model:
+        (found,) = model.run(feeds).values()
+    x, w = (feeds[name].astype(np.float64) for name in ("x", "w"))
+    windows = np.lib.stride_tricks.sliding_window_view(x, (3, 3), (2, 3))
+    wanted = np.einsum("nchwij,ocij->nohw", windows, w)
+    np.testing.assert_array_equal(found, wanted.astype(BF16))
