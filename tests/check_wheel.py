@@ -33,10 +33,10 @@ def main() -> None:
         run(python, "-m", "pip", "install", "--quiet", str(wheel), cwd=folder)
         light = Path(run(python, "-c", LIGHT, cwd=folder))
         command = python.with_name("atc-py")
-        model = light / "light_squeezenet.onnx"
-        mode = "--precision-mode=must_keep_origin_dtype"  # the made-up weights overflow float16
+        model = light / "light_shufflenet.onnx"
+        mode = "--precision-mode=must_keep_origin_dtype"  # made-up weights overflow float16
         run(command, "convert", model, mode, "-o", "model.om", cwd=folder)
-        expected = light / "light_squeezenet_output_0.pb"
+        expected = light / "light_shufflenet_output_0.pb"
         run(command, "run", "model.om", "--input", "image.npy", "--expect", expected, cwd=folder)
         run(command, "ops", "show", "Conv", cwd=folder)
         run(command, "check", model, mode, "--format", "html", "-o", "check.html", cwd=folder)
