@@ -28,7 +28,7 @@ from tests.fuzz.random_nodes import random_node
 from tests.fuzz.verdict_pairs import Pair, Verdict, verdicts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from multiprocessing.connection import Connection
 
     import onnx
@@ -147,8 +147,13 @@ def agreement(seed: int, numbers: Iterable[int]) -> Tally:
     return tally
 
 
-def guarded_agreement(seed: int, numbers: range) -> Tally:
-    """Return the same in processes of their own: a case that ends one is a contradiction, too."""
+def guarded_agreement(
+    seed: int, numbers: range, report: Callable[[Tally], None] | None = None
+) -> Tally:
+    """Return the same in processes of their own: a case that ends one is a contradiction, too.
+
+    `report` is called with the tally so far whenever a process has ended.
+    """
     tally, left = Tally(), numbers
     while left:
         ours, theirs = multiprocessing.Pipe(duplex=False)
@@ -169,6 +174,8 @@ def guarded_agreement(seed: int, numbers: range) -> Tally:
             tally.take([Asked(f"#{seed}:{left[done]}", Pair(crash, crash), 0.0)])
             done += 1
         left = left[done:]
+        if report:
+            report(tally)
     return tally
 
 
@@ -234,9 +241,16 @@ def main(args: Sequence[str] | None = None) -> int:
     parser.add_argument("--first", type=int, default=0)
     found = parser.parse_args(args)
     numbers = range(found.first, found.first + found.count)
-    tally = guarded_agreement(found.seed, numbers)
+    tally = guarded_agreement(found.seed, numbers, _show_progress)
     print("\n".join(tally.lines))  # noqa: T201
     return bool(tally.kinds)
+
+
+def _show_progress(tally: Tally) -> None:
+    """Write a line of progress, so that a round that is stopped has left its figures."""
+    contradictions = sum(tally.kinds.values())
+    line = f"{tally.models} models, {tally.pairs} pairs, {contradictions} contradictions"
+    print(line, dict(tally.kinds), file=sys.stderr, flush=True)  # noqa: T201
 
 
 if __name__ == "__main__":
