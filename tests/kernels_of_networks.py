@@ -25,7 +25,7 @@ from tests.bench.models import LIGHT, randomised_light
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from atc_py.kernels.verify import Checked
+    from atc_py.kernels.verify import KernelVerdict
 
 _FOLDER = "ATC_PY_MODELS"
 
@@ -61,7 +61,7 @@ def networks(folder: Path) -> Iterator[Path]:
         yield path
 
 
-def line(path: Path, checked: list[Checked], seconds: float) -> str:
+def line(path: Path, checked: list[KernelVerdict], seconds: float) -> str:
     """Return `resnet50: 12 equal, 3 close (4.1 s)`."""
     counts = Counter(each.verdict.value for each in checked)
     listed = ", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items()))

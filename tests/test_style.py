@@ -121,3 +121,26 @@ def test_docstrings_name_what_they_document() -> None:
 def test_relative_docstring_is_found() -> None:
     text = 'def f():\n    """Whether it is."""\nclass A:\n    """Answer."""\n'
     assert relative_docstrings(text) == ["f"]
+
+
+def classes_defined_twice(texts: dict[str, str]) -> dict[str, list[str]]:
+    """Return the public classes that more than one of the modules defines, with those modules."""
+    found: dict[str, list[str]] = {}
+    for name, text in texts.items():
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                found.setdefault(node.name, []).append(name)
+    return {name: places for name, places in found.items() if len(places) > 1}
+
+
+def test_class_names_are_unique() -> None:
+    texts = {shown(path): path.read_text(encoding="utf-8") for path in MODULES}
+    assert classes_defined_twice(texts) == {}
+
+
+def test_class_defined_twice_is_found() -> None:
+    texts = {
+        "a": "class X: ...\nclass _P: ...\n",
+        "b": "class X: ...\nclass Y: ...\nclass _P: ...\n",
+    }
+    assert classes_defined_twice(texts) == {"X": ["a", "b"]}

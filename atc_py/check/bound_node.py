@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from atc_py.options.compile_options import PrecisionMode
     from atc_py.source import SourceNode, SourceTensor
-    from atc_py.spec import Operand, OpSpec
+    from atc_py.spec import OperandSpec, OpSpec
     from atc_py.target import Soc
 
 __all__ = ["BoundNode", "Conditions"]
@@ -62,7 +62,7 @@ class BoundNode:
         return {**inputs, **{name: each for name, each in outputs.items() if name not in taken}}
 
     def _by_row(
-        self, rows: Sequence[Operand], tensors: Sequence[SourceTensor | None]
+        self, rows: Sequence[OperandSpec], tensors: Sequence[SourceTensor | None]
     ) -> dict[str, list[SourceTensor]]:
         """Return the tensors that are there by the rows of the node's opset that they belong to."""
         found: dict[str, list[SourceTensor]] = {}
@@ -91,7 +91,7 @@ class BoundNode:
         found = self.tensors(name)
         return found[0] if found else None
 
-    def operand(self, name: str) -> Operand:
+    def operand(self, name: str) -> OperandSpec:
         """Return the row of the specification for operand `name`."""
         row = self.spec.operand(name)
         if row is None:
@@ -145,7 +145,7 @@ class BoundNode:
         return tensor.dims[axis] if fits else None
 
 
-def _row_at(rows: Sequence[Operand], position: int, count: int) -> Operand | None:
+def _row_at(rows: Sequence[OperandSpec], position: int, count: int) -> OperandSpec | None:
     """Return the row for the tensor at `position` of `count`; a variadic one takes the rest."""
     variadic = next((at for at, row in enumerate(rows) if row.variadic), len(rows))
     if position < variadic or variadic == len(rows):

@@ -15,7 +15,7 @@ from atc_py.check.findings import ModelCheck, NodeCount, NodeRow, Standing, wors
 from atc_py.check.findings_builder import Conclusions, operator_label
 from atc_py.check.open_dims import MAY_FOLD, doubted, not_yet, of_vanishing_node, open_help
 from atc_py.check.quantized import QuantizedModel
-from atc_py.check.restating import Placement, place_node
+from atc_py.check.restating import OpsetPlacement, place_node
 from atc_py.check.sentences import predicate_of
 from atc_py.source import INTERNAL_PREFIX
 from atc_py.spec.implied import rules_of
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from atc_py.check.findings import Finding
     from atc_py.check.predicate import Predicate
-    from atc_py.check.restating import Refusal
+    from atc_py.check.restating import OpsetRefusal
     from atc_py.diag import Diagnostic
     from atc_py.source import SchemaHistory, SourceModel, SourceNode
     from atc_py.spec import Library, OpSpec, Rule
@@ -43,7 +43,7 @@ class Checked:
     """
 
     check: ModelCheck
-    placements: tuple[Placement | None, ...]
+    placements: tuple[OpsetPlacement | None, ...]
 
 
 def check_view(
@@ -83,7 +83,7 @@ class _Checker:
     def run(self) -> Checked:
         """Return the findings of all nodes."""
         findings: list[Finding] = []
-        placements: list[Placement | None] = []
+        placements: list[OpsetPlacement | None] = []
         rows: list[NodeRow] = []
         for view in self._model.all_nodes:
             found, placement = self._node(view)
@@ -130,17 +130,17 @@ class _Checker:
         found = [NodeCount(op, listed[op], dict(each)) for op, each in counts.items()]
         return tuple(sorted(found, key=_by_standing))
 
-    def _node(self, view: SourceNode) -> tuple[list[Finding], Placement | None]:
+    def _node(self, view: SourceNode) -> tuple[list[Finding], OpsetPlacement | None]:
         """Return the findings of one node, and where it stands; nodes like a sound one are sound."""
         kind = likeness(view, weights=True)
         if kind in self._sound:
-            return [], Placement(self._sound[kind], view, view)
+            return [], OpsetPlacement(self._sound[kind], view, view)
         found, placement = self._judged(view)
         if not found and placement is not None:
             self._sound[kind] = placement.opset
         return found, placement
 
-    def _judged(self, view: SourceNode) -> tuple[list[Finding], Placement | None]:
+    def _judged(self, view: SourceNode) -> tuple[list[Finding], OpsetPlacement | None]:
         """Return the findings of one node, rule by rule, and where it stands."""
         spec = self._spec(view)
         if spec is None and not view.op_type:
@@ -148,7 +148,7 @@ class _Checker:
         if spec is None:
             return [self._conclude.not_listed(view, self._history, self._library)], None
         placement = place_node(view, spec, self._history)
-        if not isinstance(placement, Placement):
+        if not isinstance(placement, OpsetPlacement):
             return [self._not_placed(view, spec, placement)], None
         found = [self._conclude.restated(view, spec, placement)] if placement.restated else []
         waits = self._waits(view)
@@ -160,7 +160,7 @@ class _Checker:
                 found.append(self._conclude.broken(node, rule, predicate, answer))
         return found, placement
 
-    def _not_placed(self, view: SourceNode, spec: OpSpec, refusal: Refusal) -> Finding:
+    def _not_placed(self, view: SourceNode, spec: OpSpec, refusal: OpsetRefusal) -> Finding:
         """Tell that a node stands at no listed opset, for all that is known of it."""
         finding = self._conclude.not_placed(view, spec, refusal)
         settles = any(tensor is not None and tensor.settles for tensor in view.inputs)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from atc_py.check.answers import Answer
     from atc_py.check.bound_node import BoundNode
     from atc_py.check.predicate import Predicate
-    from atc_py.check.restating import Placement, Refusal
+    from atc_py.check.restating import OpsetPlacement, OpsetRefusal
     from atc_py.diag import Code
     from atc_py.source import SchemaHistory, SourceModel, SourceNode
     from atc_py.spec import Library, OpSpec, Rule
@@ -88,7 +88,7 @@ class Conclusions:
             help=way_out(view.op_type, view.domain, history, library),
         )
 
-    def not_placed(self, view: SourceNode, spec: OpSpec, refusal: Refusal) -> Finding:
+    def not_placed(self, view: SourceNode, spec: OpSpec, refusal: OpsetRefusal) -> Finding:
         """Return an operator at a version that the list does not have."""
         newest = max(self._common, default=max(spec.opsets))
         if newest in self._common:
@@ -104,7 +104,7 @@ class Conclusions:
             )
         return self._of_opset(view, spec, UNSUPPORTED_OPSET, Standing.ERROR, refusal.reason, help_)
 
-    def restated(self, view: SourceNode, spec: OpSpec, placement: Placement) -> Finding:
+    def restated(self, view: SourceNode, spec: OpSpec, placement: OpsetPlacement) -> Finding:
         """Report an operator at an unlisted version that means the same as a listed one."""
         help_ = Words(
             f"nothing has to be done: the node is restated at opset {placement.opset}, where it "

@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     )
     from atc_py.spec import OpSpec
 
-__all__ = ["Placement", "Refusal", "place_node"]
+__all__ = ["OpsetPlacement", "OpsetRefusal", "place_node"]
 
 _NO_VERSION = Words("ONNX defines it at none of the listed opsets", "清单所列 opset 均无 ONNX 定义")
 
 
 @dataclass(frozen=True, slots=True)
-class Placement:
+class OpsetPlacement:
     """The listed opset at which a node stands.
 
     Attributes:
@@ -56,7 +56,7 @@ class Placement:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class OpsetRefusal:
     """Reason why a node fits no listed opset."""
 
     reason: Words
@@ -65,24 +65,26 @@ class Refusal:
 _Changed: TypeAlias = "SourceNode | Words"
 
 
-def place_node(view: SourceNode, spec: OpSpec, history: SchemaHistory) -> Placement | Refusal:
+def place_node(
+    view: SourceNode, spec: OpSpec, history: SchemaHistory
+) -> OpsetPlacement | OpsetRefusal:
     """Return the place of `view` among the opsets that `spec` lists."""
     if spec.custom or view.opset in spec.opsets:
-        return Placement(view.opset, view, view)
+        return OpsetPlacement(view.opset, view, view)
     own = _definition(view, spec, history)
     if isinstance(own, Words):
-        return Refusal(own)
+        return OpsetRefusal(own)
     versions = list(_listed(spec, view.opset, history))
     for opset, listed in versions:
         if listed.since_version == own.since_version:
-            return Placement(opset, view, view)
+            return OpsetPlacement(opset, view, view)
     refusals: list[Words] = []
     for opset, listed in versions:
         found = _Restating(view, spec, own, listed).at(opset)
         if not isinstance(found, Words):
-            return Placement(opset, view, found)
+            return OpsetPlacement(opset, view, found)
         refusals.append(found)
-    return Refusal(refusals[0] if refusals else _NO_VERSION)
+    return OpsetRefusal(refusals[0] if refusals else _NO_VERSION)
 
 
 def _definition(view: SourceNode, spec: OpSpec, history: SchemaHistory) -> OperatorSchema | Words:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from atc_py.check.findings import Standing
     from atc_py.options.choices import PrecisionChoice
-    from atc_py.report.check.document import Document
+    from atc_py.report.check.document import CheckDocument
 
 __all__ = ["check"]
 
@@ -128,7 +128,7 @@ def _files(output: str | None, check_report: str | None, models: list[Path]) -> 
 
 
 def _write(
-    document: Document, files: dict[str, Path], form: str, limit: Standing, *, verbose: bool
+    document: CheckDocument, files: dict[str, Path], form: str, limit: Standing, *, verbose: bool
 ) -> None:
     """Write the files, none of them where one cannot be begun."""
     from atc_py.report.check.atc_lines import check_atc
@@ -146,7 +146,7 @@ def _write(
             file.write(text.encode("utf-8"))
 
 
-def _print_lines(document: Document, path: Path) -> None:
+def _print_lines(document: CheckDocument, path: Path) -> None:
     """Print what was found, in a few lines, and where the report is."""
     from atc_py.report.check.text import verdict_lines
     from atc_py.report.escape import visible
@@ -155,7 +155,7 @@ def _print_lines(document: Document, path: Path) -> None:
         print_line(line)
 
 
-def _print(document: Document, form: str, limit: Standing, *, verbose: bool) -> None:
+def _print(document: CheckDocument, form: str, limit: Standing, *, verbose: bool) -> None:
     """Print the report to standard output."""
     from atc_py.report.check.formats import render_check
     from atc_py.report.check.text import check_blocks

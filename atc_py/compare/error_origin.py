@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from atc_py.compare.matching import Matching, SourceLike
     from atc_py.package.schema import OmModel, OmNode
-    from atc_py.results.judgment import Grid
+    from atc_py.results.judgment import QuantizedGrid
     from atc_py.results.layer import Figures
 
 __all__ = ["trace_births"]
@@ -39,7 +39,7 @@ def trace_births(
     matching: Matching,
     figures: Mapping[int, Figures],
     sources: Sequence[SourceLike],
-    grids: Mapping[int, Grid],
+    grids: Mapping[int, QuantizedGrid],
 ) -> tuple[Layer, ...]:
     """Return the layers in the order of execution, each with the origin of its error.
 

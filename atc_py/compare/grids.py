@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atc_py.frontend.rewriting.qdq.opening import result_scale_at
-from atc_py.results.judgment import Grid
+from atc_py.results.judgment import QuantizedGrid
 from atc_py.target import find_operator
 from atc_py.tensor.dtypes import DType
 
@@ -32,7 +32,7 @@ UNSIGNED_SHIFT = 128
 
 def grids_of(
     model: OmModel, values: Mapping[int, str], reference: ReferenceModel
-) -> dict[int, Grid]:
+) -> dict[int, QuantizedGrid]:
     """Find the tensors that hold quantized values; by position.
 
     Args:
@@ -40,7 +40,7 @@ def grids_of(
         values: names of the original's values that tensors stand for, by position.
         reference: the original.
     """
-    found: dict[int, Grid] = {}
+    found: dict[int, QuantizedGrid] = {}
     computed = {port.tensor for port in model.inputs}
     for node in model.nodes:
         for tensor in node.outputs:
@@ -52,17 +52,19 @@ def grids_of(
     return found
 
 
-def _made(model: OmModel, tensor: int, value: str | None, reference: ReferenceModel) -> Grid | None:
+def _made(
+    model: OmModel, tensor: int, value: str | None, reference: ReferenceModel
+) -> QuantizedGrid | None:
     """Return the grid of a value that its maker in the original quantizes or dequantizes."""
     maker = reference.makers.get(value or "")
     if maker is None:
         return None
     if maker.op_type == "DequantizeLinear" and _is_float(model, tensor):
-        return Grid(*_parameters(reference, maker.input[1:3]), codes=False)
+        return QuantizedGrid(*_parameters(reference, maker.input[1:3]), codes=False)
     at = result_scale_at(maker.domain, maker.op_type)
     if at is None or DType(model.tensors[tensor].dtype) is not DType.INT8:
         return None
-    return Grid(*_parameters(reference, maker.input[at : at + 2]), codes=True)
+    return QuantizedGrid(*_parameters(reference, maker.input[at : at + 2]), codes=True)
 
 
 def _parameters(reference: ReferenceModel, names: Sequence[str]) -> tuple[float | None, int]:
@@ -82,8 +84,8 @@ def _zero(zero: npt.NDArray[np.generic] | None) -> int:
 
 
 def _handed_on(
-    model: OmModel, node: OmNode, known: Mapping[int, Grid], computed: set[int]
-) -> Grid | None:
+    model: OmModel, node: OmNode, known: Mapping[int, QuantizedGrid], computed: set[int]
+) -> QuantizedGrid | None:
     """Return the grid of all floats that a node reads, where it only moves or selects them."""
     row = find_operator(node.op)
     if row is None or (row.rounds and node.op != "Cast"):

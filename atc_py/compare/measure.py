@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from atc_py.results.judgment import Beyond
+from atc_py.results.judgment import ErrorsBeyondFloor
 from atc_py.results.layer import Figures, Lost
 
 if TYPE_CHECKING:
@@ -117,10 +117,10 @@ class Measure:
             beyond=self._beyond() if self._floor else None,
         )
 
-    def _beyond(self) -> Beyond:
+    def _beyond(self) -> ErrorsBeyondFloor:
         """Return the figures of what is left of the errors when the floor is taken off."""
         found2 = self._wanted2 + 2 * self._beyond_dot + self._beyond2
-        return Beyond(
+        return ErrorsBeyondFloor(
             floor=self._floor,
             cosine=self._cosine(self._wanted2 + self._beyond_dot, found2),
             distance=_ratio(math.sqrt(self._beyond2), math.sqrt(self._wanted2)),

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from atc_py.cost.factors import Case
-    from atc_py.cost.operation import Launch
+    from atc_py.cost.operation import LaunchGroup
     from atc_py.cost.traffic import Memory
-    from atc_py.cost.work import Passes, Product
+    from atc_py.cost.work import MatrixProduct, Passes
     from atc_py.target import Soc
     from atc_py.tensor.dtypes import DType
 
@@ -54,14 +54,14 @@ def vector_cores(soc: Soc) -> int:
     return soc.vector_cores if rates_of(soc).split else soc.aicores
 
 
-def pipes_of(launch: Launch, soc: Soc, case: Case, memory: Memory) -> Pipes:
+def pipes_of(launch: LaunchGroup, soc: Soc, case: Case, memory: Memory) -> Pipes:
     """Return busy times of the pipes in one case, with the split over cores that takes least."""
     return min(
         ways_of(launch, soc, case, memory), key=lambda pipes: elapsed(pipes, soc, case, memory)
     )
 
 
-def ways_of(launch: Launch, soc: Soc, case: Case, memory: Memory) -> Iterator[Pipes]:
+def ways_of(launch: LaunchGroup, soc: Soc, case: Case, memory: Memory) -> Iterator[Pipes]:
     """Yield busy times of the pipes for each way of cutting the work."""
     product = head_product(launch)
     if case.ideal:
@@ -92,7 +92,7 @@ def elapsed(pipes: Pipes, soc: Soc, case: Case, memory: Memory) -> float:
     return min(pipes.total, pipes.longest + piece / memory.port_in + piece / memory.port_out)
 
 
-def _least(launch: Launch, soc: Soc, case: Case, memory: Memory) -> Pipes:
+def _least(launch: LaunchGroup, soc: Soc, case: Case, memory: Memory) -> Pipes:
     """Return the least work at the peak rates, spread evenly."""
     hertz = soc.mhz * 1e6
     cube = vector = 0.0
@@ -113,7 +113,7 @@ def _least(launch: Launch, soc: Soc, case: Case, memory: Memory) -> Pipes:
     )
 
 
-def _vector_pipes(launch: Launch, soc: Soc, case: Case, memory: Memory) -> Pipes:
+def _vector_pipes(launch: LaunchGroup, soc: Soc, case: Case, memory: Memory) -> Pipes:
     """Return a kernel without a product: its tensors in even parts, rows of a reduction whole."""
     hertz, cores = soc.mhz * 1e6, vector_cores(soc)
     cycles = 0.0
@@ -150,12 +150,12 @@ def _repeats(passes: Passes, cores: int) -> int:
 class _Kernel:
     """A kernel around a product, in one case."""
 
-    launch: Launch
+    launch: LaunchGroup
     soc: Soc
     case: Case
     memory: Memory
 
-    def pipes(self, product: Product, split: tuple[int, int, int]) -> Iterator[Pipes]:
+    def pipes(self, product: MatrixProduct, split: tuple[int, int, int]) -> Iterator[Pipes]:
         """Yield the pipes with the result cut in `split` (batch, rows, columns), for some tiles."""
         hertz, factors = self.soc.mhz * 1e6, self.case.factors
         batch = ceil(product.batch / split[0])
@@ -177,7 +177,7 @@ class _Kernel:
             mte1 = loads * self._to_l0(product, (rows, columns), tile) / hertz
             yield Pipes(cube, vector, mte1, mte2, mte3, fixp)
 
-    def _depth(self, product: Product) -> int:
+    def _depth(self, product: MatrixProduct) -> int:
         """Return blocks along the extent summed over; channels of a convolution are padded."""
         block = cube_depth(product.dtype)
         if product.window is None:
@@ -187,7 +187,9 @@ class _Kernel:
             return ceil(kernel * _FEW_CHANNELS / block)
         return kernel * ceil(channels / block)
 
-    def _to_l0(self, product: Product, blocks: tuple[int, int], tile: tuple[int, int]) -> float:
+    def _to_l0(
+        self, product: MatrixProduct, blocks: tuple[int, int], tile: tuple[int, int]
+    ) -> float:
         """Return cycles that load the operands of one step in depth of all tiles of a core."""
         rates = rates_of(self.soc)
         share = self.case.l0_share if rates.split else 1.0
@@ -197,7 +199,9 @@ class _Kernel:
         right = columns * ceil(rows / tile[0]) * block / rates.l1_l0b
         return (left + right) / share
 
-    def _into(self, product: Product, share: tuple[int, int, int], tiles: tuple[int, int]) -> float:
+    def _into(
+        self, product: MatrixProduct, share: tuple[int, int, int], tiles: tuple[int, int]
+    ) -> float:
         """Return bytes into the busiest core; what does not fit half of L1 is read again.
 
         One operand is read once for each part of the other one that fits, or both are read for
@@ -215,7 +219,7 @@ class _Kernel:
             again = left * product.steps + right * (product.steps if right > room else 1)
         return max(batch * again, self.memory.read / self.soc.aicores)
 
-    def _behind(self, product: Product, elements: int) -> tuple[float, float, float]:
+    def _behind(self, product: MatrixProduct, elements: int) -> tuple[float, float, float]:
         """Return seconds of vector unit and of FIXP behind the cube, and bytes out of the core."""
         rates, hertz = rates_of(self.soc), self.soc.mhz * 1e6
         cycles = 0.0
@@ -231,7 +235,7 @@ class _Kernel:
         return vector, fixp, max(elements * result, self.memory.written / self.soc.aicores)
 
 
-def _passes_part(passes: Passes, elements: int, product: Product) -> float:
+def _passes_part(passes: Passes, elements: int, product: MatrixProduct) -> float:
     """Return elements of the busiest core, in the proportion of its part of the product."""
     whole = product.steps * product.batch * product.m * product.n
     return max(elements, passes.elements * elements / max(1, whole))

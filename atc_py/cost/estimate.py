@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from atc_py.cost.cores import elapsed, pipes_of, vector_cores
 from atc_py.cost.factors import Case, Factors, ranged
-from atc_py.cost.operation import Engine
+from atc_py.cost.operation import KernelEngine
 from atc_py.cost.pipes import Pipes
 from atc_py.cost.traffic import memory_of
 from atc_py.cost.work import work_of
 
 if TYPE_CHECKING:
-    from atc_py.cost.operation import Launch
+    from atc_py.cost.operation import LaunchGroup
     from atc_py.target import Soc
 
 __all__ = ["Estimate", "Fit", "case_seconds", "estimate", "physical_limit"]
@@ -88,13 +88,13 @@ class Estimate:
         return self.limiter in {"cube", "vector", "aicpu"}
 
 
-def estimate(launch: Launch, soc: Soc, fit: Fit | None = None) -> Estimate:
+def estimate(launch: LaunchGroup, soc: Soc, fit: Fit | None = None) -> Estimate:
     """Return the estimate of a kernel on a SoC."""
     return _estimate(launch, soc, fit)
 
 
 @lru_cache(maxsize=8192)
-def _estimate(launch: Launch, soc: Soc, fit: Fit | None) -> Estimate:
+def _estimate(launch: LaunchGroup, soc: Soc, fit: Fit | None) -> Estimate:
     """Return the estimate of one kernel, computed once for equal kernels."""
     low, expected, high = ranged(None if fit is None else fit.factors)
     fastest, likely, slowest = (case_seconds(launch, soc, each) for each in (low, expected, high))
@@ -105,7 +105,7 @@ def _estimate(launch: Launch, soc: Soc, fit: Fit | None) -> Estimate:
     factors = expected.factors
     pipes = Pipes()
     overhead, bound, cores = factors.aicpu_launch, "aicpu", 0
-    if launch.engine is Engine.AICORE:
+    if launch.engine is KernelEngine.AICORE:
         pipes = pipes_of(launch, soc, expected, memory)
         overhead, cores = factors.launch, _cores(launch, soc)
         bound = _bound(pipes, overhead)
@@ -117,28 +117,28 @@ def _estimate(launch: Launch, soc: Soc, fit: Fit | None) -> Estimate:
     )  # fmt: skip
 
 
-def case_seconds(launch: Launch, soc: Soc, case: Case) -> float:
+def case_seconds(launch: LaunchGroup, soc: Soc, case: Case) -> float:
     """Return the time of a kernel in one case, with its launch."""
-    if launch.engine is Engine.AICPU:
+    if launch.engine is KernelEngine.AICPU:
         return _aicpu_seconds(launch, soc, case)
     memory = memory_of(launch, soc, case)
     pipes = pipes_of(launch, soc, case, memory)
     return case.factors.launch + elapsed(pipes, soc, case, memory)
 
 
-def physical_limit(launch: Launch, soc: Soc) -> float:
+def physical_limit(launch: LaunchGroup, soc: Soc) -> float:
     """Return the time at the peak rates of arithmetic and of memory, with what fits in L2.
 
     Kernels of the AI CPU have that of memory alone: the rate of its arithmetic is not published.
     """
     low = ranged(None)[0]
     memory = memory_of(launch, soc, low)
-    if launch.engine is Engine.AICPU:
+    if launch.engine is KernelEngine.AICPU:
         return max(memory.gm_read, memory.gm_write)
     return pipes_of(launch, soc, low, memory).longest
 
 
-def _aicpu_seconds(launch: Launch, soc: Soc, case: Case) -> float:
+def _aicpu_seconds(launch: LaunchGroup, soc: Soc, case: Case) -> float:
     """Return seconds for elements and multiplications in turn, on one core or ideally on all."""
     count = 0.0
     for operation in launch.operations:
@@ -162,7 +162,7 @@ def _busiest(pipes: Pipes) -> str:
     return _BOUNDS[max(busy, key=lambda name: busy[name])]
 
 
-def _cores(launch: Launch, soc: Soc) -> int:
+def _cores(launch: LaunchGroup, soc: Soc) -> int:
     """Return cores that have work."""
     for operation in launch.operations:
         product = work_of(operation).product
@@ -173,13 +173,13 @@ def _cores(launch: Launch, soc: Soc) -> int:
     return max(1, min(vector_cores(soc), -(-largest // 512)))
 
 
-def _macs(launch: Launch) -> int:
+def _macs(launch: LaunchGroup) -> int:
     """Return multiplications of the cube."""
     products = (work_of(operation).product for operation in launch.operations)
     return sum(product.macs for product in products if product is not None)
 
 
-def _vector_elements(launch: Launch) -> int:
+def _vector_elements(launch: LaunchGroup) -> int:
     """Return elements that the vector unit computes."""
     passes = (work_of(operation).passes for operation in launch.operations)
     return sum(each.elements for each in passes if each is not None)

@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
-from atc_py.cost.operation import Engine, Launch, Operation, Source, Tensor, Transfer
+from atc_py.cost.operation import KernelEngine, LaunchGroup, Operation, Source, Tensor, Transfer
 from atc_py.cost.work import bytes_read, work_of
 from atc_py.diag import AtcError, Place
 from atc_py.diag.codes import BAD_MEASUREMENTS
@@ -67,7 +67,7 @@ class Measurement:
     shapes: str
     dtype: str
     seconds: float
-    launch: Launch
+    launch: LaunchGroup
     line: int
 
 
@@ -222,7 +222,7 @@ def _pair(*shapes: Shape) -> str:
     return " and ".join(format_shape(shape) for shape in shapes)
 
 
-def _launch(row: TargetOp, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> Launch:
+def _launch(row: TargetOp, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> LaunchGroup:
     """Return a kernel alone; second operands of products are weights.
 
     Raises:
@@ -245,7 +245,7 @@ def _launch(row: TargetOp, inputs: Sequence[Tensor], outputs: Sequence[Tensor]) 
         for position, tensor in enumerate(inputs)
     ]
     writes = [Transfer(tensor.nbytes, Source.RESULT) for tensor in outputs]
-    return Launch((operation,), Engine.AICORE, tuple(reads), tuple(writes))
+    return LaunchGroup((operation,), KernelEngine.AICORE, tuple(reads), tuple(writes))
 
 
 def _strides(data: Tensor, out: Tensor) -> tuple[int, ...]:

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from atc_py.package.schema import OmModel, OmNode
     from atc_py.target import Soc
 
-__all__ = ["Footprint", "Kernel", "NetworkCost", "Span", "network_cost"]
+__all__ = ["Footprint", "KernelCost", "NetworkCost", "TimeRange", "network_cost"]
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class TimeRange:
     """A range of time in seconds."""
 
     low: float
@@ -38,7 +38,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Kernel:
+class KernelCost:
     """A kernel of a model.
 
     Attributes:
@@ -114,16 +114,16 @@ class NetworkCost:
 
     model: str
     soc: Soc
-    kernels: tuple[Kernel, ...]
+    kernels: tuple[KernelCost, ...]
     footprint: Footprint
     fit: Fit | None
     nodes: int
 
     @property
-    def time(self) -> Span:
+    def time(self) -> TimeRange:
         """Time of a run: the sums of the kernels' ends, as though all erred to one side."""
         costs = [kernel.cost for kernel in self.kernels]
-        return Span(
+        return TimeRange(
             sum(cost.low for cost in costs),
             sum(cost.expected for cost in costs),
             sum(cost.high for cost in costs),
@@ -149,9 +149,9 @@ class NetworkCost:
         """True if extents are unknown, so that the true time is longer."""
         return any(kernel.has_open for kernel in self.kernels)
 
-    def by_operator(self) -> dict[str, list[Kernel]]:
+    def by_operator(self) -> dict[str, list[KernelCost]]:
         """Return kernels by their operators, those that take longest together first."""
-        found: dict[str, list[Kernel]] = defaultdict(list)
+        found: dict[str, list[KernelCost]] = defaultdict(list)
         for kernel in self.kernels:
             found[kernel.op].append(kernel)
 
@@ -200,7 +200,7 @@ def network_cost(model: OmModel, fit: Fit | None = None) -> NetworkCost:
 
 def _kernel(
     model: OmModel, placed: PlacedLaunch, cost: Estimate, start: float, makers: dict[int, int]
-) -> Kernel:
+) -> KernelCost:
     """Return a kernel as reports show it."""
     nodes = [model.nodes[position] for position in placed.nodes]
     head, last = placed.launch.operations[0], placed.launch.operations[-1]
@@ -209,7 +209,7 @@ def _kernel(
     into = ";".join(",".join(map(str, shape)) for shape in shapes)
     out = ";".join(",".join(map(str, tensor.shape)) for tensor in last.outputs)
     after = dict.fromkeys(makers[tensor] for tensor in placed.reads if tensor in makers)
-    return Kernel(
+    return KernelCost(
         name=nodes[0].name,
         op="+".join(names),
         engine=placed.launch.engine.value,

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from atc_py.tensor.dtypes import DType
     from atc_py.tensor.shapes import Shape
 
-__all__ = ["Engine", "Launch", "Operation", "Source", "Tensor", "Transfer"]
+__all__ = ["KernelEngine", "LaunchGroup", "Operation", "Source", "Tensor", "Transfer"]
 
 
-class Engine(Enum):
+class KernelEngine(Enum):
     """Engine of a kernel."""
 
     AICORE = "aicore"
@@ -115,7 +115,7 @@ class Transfer:
 
 
 @dataclass(frozen=True)
-class Launch:
+class LaunchGroup:
     """A kernel: operators that are launched together, the first of them the head.
 
     What the operators hand on among themselves stays in the buffers of the cores.
@@ -128,6 +128,6 @@ class Launch:
     """
 
     operations: tuple[Operation, ...]
-    engine: Engine
+    engine: KernelEngine
     reads: tuple[Transfer, ...]
     writes: tuple[Transfer, ...]

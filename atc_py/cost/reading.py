@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from atc_py.cost.operation import Engine, Launch, Operation, Source, Tensor, Transfer
+from atc_py.cost.operation import KernelEngine, LaunchGroup, Operation, Source, Tensor, Transfer
 from atc_py.cost.work import bytes_read
 from atc_py.ir.launches import launch_positions
 from atc_py.package.stored import stored_dims
@@ -34,7 +34,7 @@ class PlacedLaunch:
         has_open: whether an extent is known to the run alone; it counts as 1 here.
     """
 
-    launch: Launch
+    launch: LaunchGroup
     nodes: tuple[int, ...]
     reads: tuple[int, ...]
     writes: tuple[int, ...]
@@ -100,9 +100,11 @@ class _Reader:
                 reads.append((tensor, Transfer(read, self._source(tensor))))
         writes = [tensor for tensor in dict.fromkeys(made) if self._leaves(tensor, inside)]
         return PlacedLaunch(
-            Launch(
+            LaunchGroup(
                 tuple(operations),
-                Engine.AICPU if nodes[0].engine == Engine.AICPU.value else Engine.AICORE,
+                KernelEngine.AICPU
+                if nodes[0].engine == KernelEngine.AICPU.value
+                else KernelEngine.AICORE,
                 tuple(transfer for _, transfer in reads),
                 tuple(Transfer(self._tensor(t).nbytes, self._source(t)) for t in writes),
             ),

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from atc_py.cost.factors import Case
-    from atc_py.cost.operation import Launch, Transfer
+    from atc_py.cost.operation import LaunchGroup, Transfer
     from atc_py.target import Soc
 
 __all__ = ["Memory", "memory_of"]
@@ -42,7 +42,7 @@ class Memory:
     port_out: float
 
 
-def memory_of(launch: Launch, soc: Soc, case: Case) -> Memory:
+def memory_of(launch: LaunchGroup, soc: Soc, case: Case) -> Memory:
     """Return the transfers of a kernel in one case."""
     rates, hertz = rates_of(soc), soc.mhz * 1e6 * case.factors.bandwidth
     everything = sum(each.nbytes for each in (*launch.reads, *launch.writes))

@@ -13,10 +13,10 @@ from atc_py.tensor.shapes import element_count
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from atc_py.cost.operation import Launch, Operation, Tensor
+    from atc_py.cost.operation import LaunchGroup, Operation, Tensor
     from atc_py.tensor.dtypes import DType
 
-__all__ = ["Passes", "Product", "Work", "bytes_read", "head_product", "work_of"]
+__all__ = ["MatrixProduct", "Passes", "Work", "bytes_read", "head_product", "work_of"]
 
 _BLOCK = 16
 """Rows and columns of what the cube multiplies in one cycle."""
@@ -28,7 +28,7 @@ _GATES = {"CommonGRU": 3, "CommonLSTM": 4, "DynamicGRUV2": 3, "DynamicRNN": 4}
 
 
 @dataclass(frozen=True, slots=True)
-class Product:
+class MatrixProduct:
     """`batch` products of [m, k] x [k, n], computed `steps` times one after another.
 
     Attributes:
@@ -79,7 +79,7 @@ class Passes:
 class Work:
     """The work of one operator; what it only moves is no work."""
 
-    product: Product | None = None
+    product: MatrixProduct | None = None
     passes: Passes | None = None
 
 
@@ -138,7 +138,7 @@ def _gates(operation: Operation) -> Passes | None:
     return Passes(out.elements * gates, out.dtype.itemsize, count, max(1, out.elements))
 
 
-def _matmul(operation: Operation) -> Product:
+def _matmul(operation: Operation) -> MatrixProduct:
     """Return stacked matrices; a right operand without a stack is one for all rows."""
     left, right, out = operation.inputs[0], operation.inputs[1], operation.outputs[0]
     if left is None or right is None:
@@ -151,10 +151,10 @@ def _matmul(operation: Operation) -> Product:
     total = out.elements // max(1, columns)
     stacks = element_count(right.shape[:-_STACK])
     m = total // max(1, stacks)
-    return Product(max(1, stacks), m, k, columns, left.dtype, k * left.dtype.itemsize)
+    return MatrixProduct(max(1, stacks), m, k, columns, left.dtype, k * left.dtype.itemsize)
 
 
-def _conv(operation: Operation) -> Product:
+def _conv(operation: Operation) -> MatrixProduct:
     """Return a convolution: pixels of the result, the window's elements, output channels."""
     data, filters, out = operation.inputs[0], operation.inputs[1], operation.outputs[0]
     if data is None or filters is None:
@@ -167,23 +167,23 @@ def _conv(operation: Operation) -> Product:
     groups = max(1, groups)
     kernel, channels = prod(filters.shape[2:]), filters.shape[1]
     step = prod(operation.numbers("strides")[-2:])
-    return Product(
+    return MatrixProduct(
         groups, out.elements // max(1, out.shape[1]), kernel * channels, out.shape[1] // groups,
         data.dtype, channels * step * data.dtype.itemsize, window=(kernel, channels),
     )  # fmt: skip
 
 
-def _transposed(operation: Operation, data: Tensor, filters: Tensor) -> Product:
+def _transposed(operation: Operation, data: Tensor, filters: Tensor) -> MatrixProduct:
     """Return a transposed convolution: each pixel of the data times each element of the filter."""
     groups = max(1, operation.number("groups", 1))
     channels = data.shape[1] // groups
-    return Product(
+    return MatrixProduct(
         groups, data.elements // max(1, data.shape[1]), channels, prod(filters.shape[1:]),
         data.dtype, channels * data.dtype.itemsize,
     )  # fmt: skip
 
 
-def _recurrent(operation: Operation) -> Product | None:
+def _recurrent(operation: Operation) -> MatrixProduct | None:
     """Return a recurrent layer: in each step the input and the state times the gates' weights."""
     data, out = operation.inputs[0], operation.outputs[0]
     if data is None:
@@ -194,7 +194,7 @@ def _recurrent(operation: Operation) -> Product | None:
     steps, batch = data.shape[0], data.shape[1]
     directions = max(1, matrices[0].shape[0]) if operation.row.name in _LAYERS else 1
     k = data.shape[2] + hidden
-    return Product(
+    return MatrixProduct(
         directions, batch, k, _GATES[operation.row.name] * hidden, data.dtype,
         k * data.dtype.itemsize, steps=steps,
     )  # fmt: skip
@@ -203,14 +203,14 @@ def _recurrent(operation: Operation) -> Product | None:
 _LAYERS = frozenset({"CommonGRU", "CommonLSTM"})
 """Layers whose weights have the directions as first extent."""
 
-_PRODUCTS: dict[str, Callable[[Operation], Product | None]] = {
+_PRODUCTS: dict[str, Callable[[Operation], MatrixProduct | None]] = {
     "conv": _conv,
     "matmul": _matmul,
     "recurrent": _recurrent,
 }
 
 
-def head_product(launch: Launch) -> Product | None:
+def head_product(launch: LaunchGroup) -> MatrixProduct | None:
     """Return the product that a kernel is built around, or None."""
     products = (work_of(operation).product for operation in launch.operations)
     return next((product for product in products if product is not None), None)

@@ -11,7 +11,7 @@ from atc_py.emit.cpp import C_TYPES, HOST_TYPES, identifier
 from atc_py.emit.joining import stored_operands, with_link
 from atc_py.emit.keys import KernelKey, PortKey, kernel_key, kernel_name
 from atc_py.emit.plan import KernelFacts, Launch
-from atc_py.emit.ports import Port
+from atc_py.emit.ports import KernelPort
 from atc_py.emit.registry import family_of
 from atc_py.ir import Engine
 from atc_py.target import find_operator
@@ -131,7 +131,7 @@ def _broken(node: Node, message: str) -> AtcError:
 
 def _ports(
     ports: tuple[PortKey | None, ...], operand_at: Callable[[int], Operand | None]
-) -> tuple[Port, ...]:
+) -> tuple[KernelPort, ...]:
     """Return the operands that are there; those of a variadic one are numbered from 0."""
     listed = []
     first: dict[str, int] = {}
@@ -144,5 +144,7 @@ def _ports(
             continue
         name = f"{operand.name}{number}" if operand.variadic else identifier(operand.name)
         types = C_TYPES[port.dtype], HOST_TYPES[port.dtype]
-        listed.append(Port(name, position, port.dtype, port.format.value, *types, port.storage))
+        listed.append(
+            KernelPort(name, position, port.dtype, port.format.value, *types, port.storage)
+        )
     return tuple(listed)

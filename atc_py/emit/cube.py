@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from atc_py.emit.family import Sample
+    from atc_py.emit.family import InputSample
     from atc_py.emit.plan import KernelFacts
-    from atc_py.emit.ports import Port
+    from atc_py.emit.ports import KernelPort
     from atc_py.emit.scratch import Scratch
     from atc_py.target import Soc
 
@@ -36,11 +36,11 @@ __all__ = [
     "ACCUMULATOR",
     "BIAS",
     "OFFSET",
-    "Product",
+    "CubeProduct",
     "ProductFamily",
     "ProductTiling",
-    "Room",
     "Sides",
+    "TileBounds",
     "Walk",
     "applies_links",
     "blocked_buffers",
@@ -95,7 +95,7 @@ class ProductTiling:
 
 
 @dataclass(frozen=True, slots=True)
-class Product:
+class CubeProduct:
     """`batch` products of [m, k] x [k, n] with operands of `itemsize` bytes an element."""
 
     batch: int
@@ -114,7 +114,7 @@ class Sides:
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class TileBounds:
     """Bounds of a tile's sides.
 
     Attributes:
@@ -147,7 +147,7 @@ def whole(value: int, square: int) -> int:
     return max(1, -(-value // square)) * square
 
 
-def sides_of(product: Product, room: Room, soc: Soc) -> Sides:
+def sides_of(product: CubeProduct, room: TileBounds, soc: Soc) -> Sides:
     """Return a tile's sides: as square as space allows, halved until every core has a tile."""
     square = square_of(product.itemsize)
     deepest = soc.l0a_kib * 1024 // DEPTH // (square * product.itemsize) // square
@@ -162,7 +162,7 @@ def sides_of(product: Product, room: Room, soc: Soc) -> Sides:
     return Sides(m * square, n * square)
 
 
-def walk_of(product: Product, sides: Sides, soc: Soc, kept: int = 0) -> Walk:
+def walk_of(product: CubeProduct, sides: Sides, soc: Soc, kept: int = 0) -> Walk:
     """Return steps along the summed dim in what is left of L0 and of L1 less `kept` bytes."""
     square, size = square_of(product.itemsize), product.itemsize
     extent = whole(product.k, square)
@@ -174,7 +174,7 @@ def walk_of(product: Product, sides: Sides, soc: Soc, kept: int = 0) -> Walk:
 
 
 def product_tiling(
-    product: Product, sides: Sides, walk: Walk, counts: tuple[int, int], soc: Soc
+    product: CubeProduct, sides: Sides, walk: Walk, counts: tuple[int, int], soc: Soc
 ) -> ProductTiling:
     """Return the numbers of a product that is cut into `counts` tiles along m and n."""
     tiles = product.batch * counts[0] * counts[1]
@@ -196,7 +196,7 @@ def product_tiling(
 
 
 def product_buffers(
-    product: Product, sides: Sides, walk: Walk, result: int | None
+    product: CubeProduct, sides: Sides, walk: Walk, result: int | None
 ) -> tuple[Buffer, ...]:
     """Return queues of the operands and of the result.
 
@@ -246,7 +246,7 @@ def applies_links(kernel: KernelFacts, soc: Soc) -> bool:
     return soc.vector_cores <= soc.aicores and lies_row_by_row(kernel)
 
 
-def optional_input(kernel: KernelFacts, position: int) -> Port | None:
+def optional_input(kernel: KernelFacts, position: int) -> KernelPort | None:
     """Return the input at `position`, if it is there."""
     return next((port for port in kernel.inputs if port.position == position), None)
 
@@ -345,7 +345,7 @@ class ProductFamily(Family):
         """Return True for floats."""
         return kernel.inputs[0].dtype.is_float
 
-    def draw(self, sample: Sample, generator: np.random.Generator) -> NDArray[Any] | None:
+    def draw(self, sample: InputSample, generator: np.random.Generator) -> NDArray[Any] | None:
         """Draw int8 and int32 of their whole range, so that sums wrap around; None for floats."""
         if sample.dtype not in {DType.INT8, DType.INT32}:
             return None

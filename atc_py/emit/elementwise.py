@@ -13,7 +13,7 @@ from atc_py.emit.plan import Buffer, KernelFacts, Launch, Plan
 from atc_py.emit.plane_kernels import fits_planes, keeps_zeros, plane_facts
 from atc_py.emit.planes import PATTERN, PlaneTiling, Seen, lanes_of, plane_tiling
 from atc_py.emit.scratch import CTYPE_SIZES, Scratch
-from atc_py.emit.tiling import BLOCK, DEPTH, Footprint
+from atc_py.emit.tiling import BLOCK, DEPTH, ElementFootprint
 from atc_py.tensor.scale_words import channel_axis
 from atc_py.tensor.shapes import Shape, element_count
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from atc_py.emit.family import Sample
+    from atc_py.emit.family import InputSample
     from atc_py.target import Soc
 
 __all__ = ["ElementwiseFamily", "rows_and_planes"]
@@ -121,7 +121,7 @@ class _InPlanes(Family):
         """Return what holds for rows."""
         return self._rows.fuses(kernel, soc)
 
-    def draw(self, sample: Sample, generator: np.random.Generator) -> NDArray[Any] | None:
+    def draw(self, sample: InputSample, generator: np.random.Generator) -> NDArray[Any] | None:
         """Draw what is drawn for rows."""
         return self._rows.draw(sample, generator)
 
@@ -173,12 +173,12 @@ def _queued(kernel: KernelFacts, how: Formula) -> list[tuple[str, int]]:
     return queued + [(port.name, port.dtype.itemsize) for port in kernel.outputs]
 
 
-def _footprint(kernel: KernelFacts, how: Formula) -> Footprint:
+def _footprint(kernel: KernelFacts, how: Formula) -> ElementFootprint:
     """Return what an element takes of the unified buffer."""
     queued = _queued(kernel, how)
     bits = sum(each.bits for each in _scratch(kernel, how))
     bits += DEPTH * 8 * sum(size for _, size in queued)
-    return Footprint(BLOCK // min(size for _, size in queued), -(-bits // 8))
+    return ElementFootprint(BLOCK // min(size for _, size in queued), -(-bits // 8))
 
 
 def _buffers(kernel: KernelFacts, how: Formula, length: int) -> list[Buffer]:

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from atc_py.tensor.dtypes import DType
     from atc_py.tensor.shapes import Shape
 
-__all__ = ["Family", "Sample"]
+__all__ = ["Family", "InputSample"]
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class InputSample:
     """An input that random data are drawn for.
 
     Attributes:
@@ -95,7 +95,7 @@ class Family(ABC):
         """Return True if its template applies the links of a kernel, which all fit `formulas.j2`."""
         return False
 
-    def draw(self, sample: Sample, generator: np.random.Generator) -> NDArray[Any] | None:
+    def draw(self, sample: InputSample, generator: np.random.Generator) -> NDArray[Any] | None:
         """Draw data for an input that plain random numbers do not fit: indices, words.
 
         Returns:

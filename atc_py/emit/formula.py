@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from atc_py.emit.ports import Port
+    from atc_py.emit.ports import KernelPort
     from atc_py.emit.scratch import Scratch
 
 __all__ = ["Formula", "Loaded", "loaded"]
@@ -26,7 +26,7 @@ class Loaded:
     """
 
     name: str
-    port: Port
+    port: KernelPort
     ctype: str
     load: str | None = None
 
@@ -52,6 +52,6 @@ class Formula:
     context: tuple[tuple[str, Any], ...] = ()
 
 
-def loaded(ports: Sequence[Port]) -> tuple[Loaded, ...]:
+def loaded(ports: Sequence[KernelPort]) -> tuple[Loaded, ...]:
     """Return operands that are loaded as they are."""
     return tuple(Loaded(port.name, port, port.ctype) for port in ports)

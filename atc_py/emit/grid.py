@@ -17,7 +17,7 @@ from atc_py.emit.tiling import vector_cores
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from atc_py.emit.tiling import Footprint
+    from atc_py.emit.tiling import ElementFootprint
     from atc_py.target import Soc
     from atc_py.tensor.shapes import Shape
 
@@ -75,7 +75,7 @@ def grid_of(result: Shape, operands: Sequence[Shape]) -> Grid:
     return Grid(extents, tuple(zip(*(moving for _, moving in merged), strict=True)))
 
 
-def grid_tiling(grid: Grid, footprint: Footprint, soc: Soc) -> GridTiling:
+def grid_tiling(grid: Grid, footprint: ElementFootprint, soc: Soc) -> GridTiling:
     """Cut a grid over cores and tiles so that a tile's buffers fit the unified buffer.
 
     A row that fits stays whole where there are rows for every core; then a tile is as many rows

@@ -9,7 +9,7 @@ from atc_py.emit.cpp import C_TYPES, HOST_TYPES
 from atc_py.emit.keys import LinkInput, LinkKey, PortKey, attributes_of
 from atc_py.emit.links import linked, reach_of
 from atc_py.emit.plan import KernelFacts, Launch
-from atc_py.emit.ports import Port
+from atc_py.emit.ports import KernelPort
 from atc_py.emit.registry import family_of
 from atc_py.target import find_operator
 from atc_py.target.storage_choices import StorageChoice, chosen_storages
@@ -127,9 +127,9 @@ def _link_key(
 
 def _ports(
     node: Node, row: TargetOp, value: Value, number: int, stored: StorageChoice
-) -> tuple[Port | None, ...]:
+) -> tuple[KernelPort | None, ...]:
     """Return operands of the function besides the result so far: `then1_x2` is the first link's `x2`."""
-    found: list[Port | None] = []
+    found: list[KernelPort | None] = []
     for position, each in enumerate(node.present_inputs):
         operand = row.input_at(position)
         if _behind_views(each) is value or operand is None:
@@ -139,5 +139,5 @@ def _ports(
         types = C_TYPES[dtype], HOST_TYPES[dtype]
         name = f"then{number}_{operand.name}"
         storage = stored.input(position)
-        found.append(Port(name, position, dtype, each.type.format.value, *types, storage))
+        found.append(KernelPort(name, position, dtype, each.type.format.value, *types, storage))
     return tuple(found)

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from atc_py.emit.family import Family
     from atc_py.emit.links import Link
     from atc_py.emit.plan import KernelFacts, Plan
-    from atc_py.emit.ports import Port
-    from atc_py.emit.table import Shapes, Table
+    from atc_py.emit.ports import KernelPort
+    from atc_py.emit.table import KernelTable, Shapes
     from atc_py.ir import Graph, Node
     from atc_py.target import Soc
 
@@ -126,7 +126,7 @@ class _Written:
         return self.kernel.facts
 
     @property
-    def table(self) -> Table:
+    def table(self) -> KernelTable:
         """The tiling table."""
         names = [port.name for port in (*self.facts.operands, *self.facts.outputs)]
         return table_of(self.groups, self.plans, names)
@@ -210,7 +210,7 @@ def _entry(written: _Written, source: str) -> dict[str, Any]:
     }
 
 
-def _port_entry(port: Port) -> dict[str, Any]:
+def _port_entry(port: KernelPort) -> dict[str, Any]:
     """Return an operand in the list of kernels."""
     storage = port.storage
     return {

@@ -14,7 +14,7 @@ from atc_py.tensor.shapes import element_count
 
 if TYPE_CHECKING:
     from atc_py.emit.keys import LinkKey
-    from atc_py.emit.ports import Port
+    from atc_py.emit.ports import KernelPort
     from atc_py.ir import AttrValue
     from atc_py.target import TargetOp
     from atc_py.target.vector import VectorFunction
@@ -35,7 +35,7 @@ class LinkOperand:
         single: whether the formula reads it as one value, without a tensor.
     """
 
-    port: Port
+    port: KernelPort
     reach: Reach
     single: bool
 
@@ -123,7 +123,9 @@ class Link:
         )
 
 
-def linked(key: LinkKey, number: int, ports: tuple[Port | None, ...], row: TargetOp) -> Link | None:
+def linked(
+    key: LinkKey, number: int, ports: tuple[KernelPort | None, ...], row: TargetOp
+) -> Link | None:
     """Return the link of `key` whose operands are `ports`, by position.
 
     Args:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from atc_py.emit.keys import KernelKey
     from atc_py.emit.links import Link
-    from atc_py.emit.ports import Port
+    from atc_py.emit.ports import KernelPort
     from atc_py.ir import AttrValue, Node, TensorType
     from atc_py.target import Soc, TargetOp
 
@@ -33,8 +33,8 @@ class KernelFacts:
 
     key: KernelKey
     row: TargetOp
-    inputs: tuple[Port, ...]
-    outputs: tuple[Port, ...]
+    inputs: tuple[KernelPort, ...]
+    outputs: tuple[KernelPort, ...]
     links: tuple[Link, ...] = ()
 
     @property
@@ -43,7 +43,7 @@ class KernelFacts:
         return self.key.op
 
     @property
-    def operands(self) -> tuple[Port, ...]:
+    def operands(self) -> tuple[KernelPort, ...]:
         """All that the kernel reads: the operator's inputs, then what its links read."""
         read = (each.port for link in self.links for each in link.operands if each is not None)
         return (*self.inputs, *read)

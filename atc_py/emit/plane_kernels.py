@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from atc_py.emit.formula import Loaded
     from atc_py.emit.plan import KernelFacts
-    from atc_py.emit.ports import Port
+    from atc_py.emit.ports import KernelPort
 
 __all__ = ["fits_planes", "keeps_zeros", "plane_facts"]
 
@@ -37,12 +37,12 @@ def fits_planes(kernel: KernelFacts) -> bool:
     )
 
 
-def _is_whole(port: Port) -> bool:
+def _is_whole(port: KernelPort) -> bool:
     """Return True if a block of the operand is whole blocks of the unified buffer."""
     return c0_of(port.dtype) * port.dtype.itemsize % BLOCK == 0
 
 
-def _parts(port: Port, lanes: int) -> int:
+def _parts(port: KernelPort, lanes: int) -> int:
     """Return blocks of an operand that stand side by side in one of `lanes`."""
     return 1 if port.storage is None else lanes // c0_of(port.dtype)
 

@@ -22,8 +22,8 @@ from atc_py.tensor.storage import FRACTAL_ROWS, c0_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from atc_py.emit.ports import Port
-    from atc_py.emit.tiling import Footprint
+    from atc_py.emit.ports import KernelPort
+    from atc_py.emit.tiling import ElementFootprint
     from atc_py.target import Soc
     from atc_py.tensor.shapes import Shape
 
@@ -79,7 +79,7 @@ class Seen(NamedTuple):
         by_channel: whether it has one element for each channel, wherever the channels are.
     """
 
-    port: Port
+    port: KernelPort
     shape: Shape
     by_channel: bool = False
 
@@ -98,12 +98,12 @@ class _Steps(NamedTuple):
     plane: int = 0
 
 
-def lanes_of(ports: Sequence[Port]) -> int:
+def lanes_of(ports: Sequence[KernelPort]) -> int:
     """Return the largest C0 of the operands that lie in blocks."""
     return max(c0_of(port.dtype) for port in ports if port.storage is not None)
 
 
-def planes_of(port: Port, shape: Shape, lanes: int) -> Planes:
+def planes_of(port: KernelPort, shape: Shape, lanes: int) -> Planes:
     """Return a tensor of `shape` in blocks of `lanes`."""
     if port.storage is not None and port.storage.format is Format.NC1HWC0:
         images, channels, height, width = shape
@@ -116,7 +116,7 @@ def planes_of(port: Port, shape: Shape, lanes: int) -> Planes:
 
 def plane_tiling(
     result: Seen, operands: Sequence[Seen], outputs: Sequence[Seen], lanes: int,
-    footprint: Footprint, soc: Soc,
+    footprint: ElementFootprint, soc: Soc,
 ) -> PlaneTiling | None:  # fmt: skip
     """Return the tiling of pixel rows; None where an operand repeats within a block.
 

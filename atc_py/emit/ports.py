@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from atc_py.tensor.dtypes import DType
     from atc_py.tensor.storage import Storage
 
-__all__ = ["Port"]
+__all__ = ["KernelPort"]
 
 
 @dataclass(frozen=True, slots=True)
-class Port:
+class KernelPort:
     """An operand of a kernel that is there.
 
     Attributes:

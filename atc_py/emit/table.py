@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from atc_py.emit.plan import KernelFacts, Plan
     from atc_py.ir import Node, Value
 
-__all__ = ["Row", "Table", "served", "table_of"]
+__all__ = ["KernelTable", "Row", "served", "table_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class KernelTable:
     """The table as templates see it.
 
     Attributes:
@@ -85,7 +85,7 @@ def _linked(kernel: KernelFacts, followers: Sequence[Node]) -> Iterator[Value]:
 
 def table_of(
     groups: dict[Shapes, list[tuple[Node, ...]]], plans: dict[Shapes, Plan], names: Sequence[str]
-) -> Table:
+) -> KernelTable:
     """Return the table of a kernel whose operands are called `names`."""
     rank = max(1, *(len(shape) for shapes in groups for shape in shapes))
     tilings = [plan.tiling for plan in plans.values()]
@@ -106,7 +106,7 @@ def table_of(
         for shapes, launches in groups.items()
     )
     listed = tuple(_field(each, getattr(tilings[0], each.name)) for each in members)
-    return Table(listed, rows, rank, axes)
+    return KernelTable(listed, rows, rank, axes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BLOCK",
     "DEPTH",
-    "Footprint",
+    "ElementFootprint",
     "ShardTiling",
     "VectorTiling",
     "shard_tiling",
@@ -61,7 +61,7 @@ class ShardTiling:
 
 
 @dataclass(frozen=True, slots=True)
-class Footprint:
+class ElementFootprint:
     """Unified buffer bytes of one element.
 
     Attributes:
@@ -73,7 +73,7 @@ class Footprint:
     nbytes: int
 
     @classmethod
-    def of(cls, queued: Iterable[DType], scratch: int = 0) -> Footprint:
+    def of(cls, queued: Iterable[DType], scratch: int = 0) -> ElementFootprint:
         """Return the footprint of queues of these dtypes plus `scratch` bytes an element.
 
         nbytes = DEPTH x sum(itemsize) + scratch; align = 32 / min(itemsize), which is whole
@@ -87,7 +87,7 @@ class Footprint:
         return max(self.align, soc.ub_kib * 1024 // self.nbytes // self.align * self.align)
 
 
-def vector_tiling(total: int, footprint: Footprint, soc: Soc) -> VectorTiling:
+def vector_tiling(total: int, footprint: ElementFootprint, soc: Soc) -> VectorTiling:
     """Cut `total` elements over cores by whole blocks, then into tiles that fill the buffer.
 
     cores = min(vector cores, blocks); core_length = ceil(blocks / cores) blocks, after which

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from atc_py.kernels.samples import Case, Part
+    from atc_py.kernels.samples import SampledLaunch, SampledNode
 
 __all__ = ["expected_of"]
 
 Arrays = tuple["NDArray[Any]", ...]
 
 
-def expected_of(case: Case) -> tuple[Arrays, tuple[NDArray[np.float64] | None, ...]]:
+def expected_of(case: SampledLaunch) -> tuple[Arrays, tuple[NDArray[np.float64] | None, ...]]:
     """Return results in true dtypes and the allowance for each; None for nothing.
 
     Sums that may cancel are no better than float32 leaves them: NOISE of what is summed up. What
@@ -52,7 +52,7 @@ def expected_of(case: Case) -> tuple[Arrays, tuple[NDArray[np.float64] | None, .
     return results, noise
 
 
-def _fed(link: Part, before: NDArray[Any]) -> Sequence[NDArray[Any] | None]:
+def _fed(link: SampledNode, before: NDArray[Any]) -> Sequence[NDArray[Any] | None]:
     """Return the inputs of a link with the result so far in its places."""
     shapes = [None if facts is None else facts.shape for facts in link.step.node.inputs]
     return [
@@ -62,7 +62,7 @@ def _fed(link: Part, before: NDArray[Any]) -> Sequence[NDArray[Any] | None]:
 
 
 def _moved(
-    link: Part, before: NDArray[Any], off: NDArray[np.float64], result: NDArray[Any]
+    link: SampledNode, before: NDArray[Any], off: NDArray[np.float64], result: NDArray[Any]
 ) -> NDArray[np.float64]:
     """Return how far a link's result moves when its input moves by `off`."""
     middle = result.astype(np.float64)
@@ -76,7 +76,7 @@ def _moved(
 
 
 def _noise(
-    part: Part, inputs: Sequence[NDArray[Any] | None]
+    part: SampledNode, inputs: Sequence[NDArray[Any] | None]
 ) -> tuple[NDArray[np.float64] | None, ...]:
     """Return NOISE times the results of the inputs' magnitudes."""
     node = part.step.node
@@ -89,7 +89,7 @@ def _noise(
     return tuple(NOISE * np.abs(each.astype(np.float64)) for each in _results(part, magnitudes))
 
 
-def _results(part: Part, inputs: Sequence[NDArray[Any] | None]) -> Arrays:
+def _results(part: SampledNode, inputs: Sequence[NDArray[Any] | None]) -> Arrays:
     """Return the simulator's results for the inputs, in true dtypes."""
     kernel, node = part.step.kernel, part.step.node
     carriers = tuple(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from atc_py.device.sim.node import TensorFacts
 
-__all__ = ["Job", "Outcome", "run_jobs"]
+__all__ = ["Job", "JobOutcome", "run_jobs"]
 
 _SECONDS = 300
 
@@ -43,7 +43,7 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class JobOutcome:
     """Outcome of a job.
 
     Attributes:
@@ -55,7 +55,7 @@ class Outcome:
     faults: tuple[str, ...] = ()
 
 
-def run_jobs(program: Path, jobs: Sequence[Job], folder: Path) -> list[Outcome]:
+def run_jobs(program: Path, jobs: Sequence[Job], folder: Path) -> list[JobOutcome]:
     """Run jobs one after the other in one process.
 
     A job that stops the process is one with a fault; the jobs behind it run in another process.
@@ -65,13 +65,13 @@ def run_jobs(program: Path, jobs: Sequence[Job], folder: Path) -> list[Outcome]:
         jobs: what to run.
         folder: for operands; it must exist.
     """
-    outcomes: list[Outcome] = []
+    outcomes: list[JobOutcome] = []
     while len(outcomes) < len(jobs):
         outcomes += _run(program, jobs[len(outcomes) :], folder)
     return outcomes
 
 
-def _run(program: Path, jobs: Sequence[Job], folder: Path) -> list[Outcome]:
+def _run(program: Path, jobs: Sequence[Job], folder: Path) -> list[JobOutcome]:
     """Return the outcomes of jobs up to the first that stops the process; at least one."""
     lines: list[str] = []
     for number, job in enumerate(jobs):
@@ -98,7 +98,7 @@ def _run(program: Path, jobs: Sequence[Job], folder: Path) -> list[Outcome]:
 
 def _read(
     program: Path, jobs: Sequence[Job], folder: Path, said: str, stopped: str
-) -> list[Outcome]:
+) -> list[JobOutcome]:
     """Return the outcomes that a program told, and of the job that stopped it."""
     faults: dict[int, list[str]] = {}
     finished: set[int] = set()
@@ -112,11 +112,11 @@ def _read(
     outcomes = []
     for at, job in enumerate(jobs):
         if at in finished:
-            outcomes.append(Outcome(_results(program, at, job, folder)))
+            outcomes.append(JobOutcome(_results(program, at, job, folder)))
         elif at in faults:
-            outcomes.append(Outcome(faults=tuple(faults[at])))
+            outcomes.append(JobOutcome(faults=tuple(faults[at])))
         else:
-            outcomes.append(Outcome(faults=(stopped,)))
+            outcomes.append(JobOutcome(faults=(stopped,)))
             break
     return outcomes
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from atc_py.emit.family import Sample
+from atc_py.emit.family import InputSample
 from atc_py.emit.registry import families_of
 from atc_py.tensor.dtypes import DType
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from atc_py.device.sim.execution.program import Step
     from atc_py.device.sim.node import TensorFacts
 
-__all__ = ["Case", "Part", "case_of"]
+__all__ = ["SampledLaunch", "SampledNode", "case_of"]
 
 _SPAN = 16
 """Integers are drawn from [-16, 16), unsigned ones from [0, 16)."""
@@ -30,7 +30,7 @@ _ZEROS = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SampledNode:
     """One node of a launch.
 
     Attributes:
@@ -48,10 +48,10 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class SampledLaunch:
     """One launch of a kernel: its operator, then its links."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[SampledNode, ...]
 
     @property
     def inputs(self) -> tuple[NDArray[Any], ...]:
@@ -69,7 +69,7 @@ def case_of(
     steps: Sequence[Step],
     constants: Mapping[int, NDArray[Any]],
     seed: int,
-) -> Case:
+) -> SampledLaunch:
     """Return inputs for one launch: constants as they are, random data for the rest.
 
     The same seed gives a node the same data everywhere.
@@ -97,8 +97,8 @@ def case_of(
                 inputs.append(np.asarray(constants[tensor], order="C"))
             else:
                 inputs.append(_drawn(step, position, generator))
-        parts.append(Part(step, tuple(inputs), chained, numbers))
-    return Case(tuple(parts))
+        parts.append(SampledNode(step, tuple(inputs), chained, numbers))
+    return SampledLaunch(tuple(parts))
 
 
 def _drawn(step: Step, position: int, generator: np.random.Generator) -> NDArray[Any]:
@@ -107,7 +107,7 @@ def _drawn(step: Step, position: int, generator: np.random.Generator) -> NDArray
     facts = node.required(position)
     shapes = tuple(None if each is None else each.shape for each in node.inputs)
     for family in families_of(node.op)[:1]:  # those of one operator draw alike
-        sample = Sample(node.op, node.attributes, shapes, position, facts.dtype)
+        sample = InputSample(node.op, node.attributes, shapes, position, facts.dtype)
         found = family.draw(sample, generator)
         if found is not None:
             return np.asarray(found, facts.dtype.numpy, order="C")

@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from atc_py.device.sim.execution.program import Program, Step
     from atc_py.kernels.index import KernelEntry
     from atc_py.kernels.listing import KernelList
-    from atc_py.kernels.program import Outcome
-    from atc_py.kernels.samples import Case
+    from atc_py.kernels.program import JobOutcome
+    from atc_py.kernels.samples import SampledLaunch
     from atc_py.kernels.toolchain import Compiler
     from atc_py.package.reader import OfflineModel
 
-__all__ = ["Checked", "Verdict", "verify_kernels"]
+__all__ = ["KernelVerdict", "Verdict", "verify_kernels"]
 
 _BATCH = 12
 """Kernels built together: enough to share the headers' cost, few enough for several cores."""
@@ -55,7 +55,7 @@ class Verdict(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class KernelVerdict:
     """One kernel on one set of shapes.
 
     Attributes:
@@ -78,7 +78,7 @@ def verify_kernels(
     compiler: Compiler,
     seed: int = 0,
     on_done: Callable[[int, int], None] = lambda _done, _total: None,
-) -> list[Checked]:
+) -> list[KernelVerdict]:
     """Build the model's kernels, run the complete ones, and compare; in the list's order.
 
     Args:
@@ -102,7 +102,7 @@ def verify_kernels(
             for start in range(0, len(listed.kernels), _BATCH)
         ]
         work = _Work(listed, program, compiler, folder, seed)
-        done: list[Checked] = []
+        done: list[KernelVerdict] = []
         with ThreadPoolExecutor(cpu_count()) as pool:
             counted = 0
             for batch, checked in zip(
@@ -124,7 +124,7 @@ class _Work:
     folder: Path
     seed: int
 
-    def batch(self, number: int, kernels: Sequence[KernelEntry]) -> list[Checked]:
+    def batch(self, number: int, kernels: Sequence[KernelEntry]) -> list[KernelVerdict]:
         """Build and run some kernels; where they do not build together, one by one."""
         name = f"batch{number}"
         refused = self.compiler.build(self.folder, kernels, self.listed.buffers, name)
@@ -132,14 +132,14 @@ class _Work:
             return self._run(kernels, self.folder / name)
         if len(kernels) == 1:
             text = refused.replace(f"{self.folder}/", "")
-            return [Checked(kernels[0], 0, Verdict.NOT_BUILT, text=text)]
+            return [KernelVerdict(kernels[0], 0, Verdict.NOT_BUILT, text=text)]
         return [
             checked
             for at, kernel in enumerate(kernels)
             for checked in self.batch(1000 * (number + 1) + at, [kernel])
         ]
 
-    def _run(self, kernels: Sequence[KernelEntry], program: Path) -> list[Checked]:
+    def _run(self, kernels: Sequence[KernelEntry], program: Path) -> list[KernelVerdict]:
         """Run what can be run of the kernels of one program."""
         steps = {step.node.name: step for step in self.program.steps}
         rows = [(kernel, at, row) for kernel in kernels for at, row in enumerate(kernel["rows"])]
@@ -165,7 +165,7 @@ class _Work:
         for out, case, (kernel, at, _) in zip(left, cases, rows, strict=True):
             if case is None:
                 verdict = Verdict.SKELETON if out == "skeleton" else Verdict.SKIPPED
-                checked.append(Checked(kernel, at, verdict, text=out))
+                checked.append(KernelVerdict(kernel, at, verdict, text=out))
             else:
                 checked.append(_held(kernel, at, next(outcomes), case))
         return checked
@@ -180,10 +180,10 @@ def _left_out(kernel: KernelEntry, step: Step) -> str:
     return ""
 
 
-def _held(kernel: KernelEntry, row: int, outcome: Outcome, case: Case) -> Checked:
+def _held(kernel: KernelEntry, row: int, outcome: JobOutcome, case: SampledLaunch) -> KernelVerdict:
     """Return the comparison of a kernel's results with the simulator's."""
     if outcome.faults:
-        return Checked(kernel, row, Verdict.FAULT, text=outcome.faults[0])
+        return KernelVerdict(kernel, row, Verdict.FAULT, text=outcome.faults[0])
     exact = all(part.numbers == "exact" for part in case.parts)
     expected, noise = expected_of(case)
     ulps, differing = 0.0, 0
@@ -193,7 +193,7 @@ def _held(kernel: KernelEntry, row: int, outcome: Outcome, case: Case) -> Checke
         found, stray = unpacked_result(kernel, port, stored, facts)
         if stray:
             text = f"{stray} elements of the padding of {port['name']} are not zero"
-            return Checked(kernel, row, Verdict.DIFFERS, text=text)
+            return KernelVerdict(kernel, row, Verdict.DIFFERS, text=text)
         found_agreement = agreement(found, wanted, off)
         differing += found_agreement.differing
         ulps = max(ulps, found_agreement.ulps)
@@ -203,5 +203,5 @@ def _held(kernel: KernelEntry, row: int, outcome: Outcome, case: Case) -> Checke
                 f"{port['name']}[{at}] is {found.reshape(-1)[at]}, the simulator has "
                 f"{wanted.reshape(-1)[at]}; {found_agreement.differing} of {wanted.size} differ"
             )
-            return Checked(kernel, row, Verdict.DIFFERS, ulps, text)
-    return Checked(kernel, row, Verdict.CLOSE if differing else Verdict.EQUAL, ulps)
+            return KernelVerdict(kernel, row, Verdict.DIFFERS, ulps, text)
+    return KernelVerdict(kernel, row, Verdict.CLOSE if differing else Verdict.EQUAL, ulps)

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from atc_py.source import SourceNode, SourceTensor
     from atc_py.tensor.shapes import Dims, Shape
 
-__all__ = ["Builder", "Work"]
+__all__ = ["Builder", "LoweringWork"]
 
 
-class Work(Protocol):
+class LoweringWork(Protocol):
     """The lowering of one model, as far as builders need it."""
 
     @property
@@ -49,7 +49,7 @@ class Builder:
         node: the source node that is being lowered.
     """
 
-    def __init__(self, work: Work, scope: Scope, node: SourceNode) -> None:
+    def __init__(self, work: LoweringWork, scope: Scope, node: SourceNode) -> None:
         self.graph = work.graph
         self.scope = scope
         self.node = node

@@ -10,14 +10,14 @@ from atc_py.spec.rewrites import performs
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from atc_py.check.restating import Placement
+    from atc_py.check.restating import OpsetPlacement
     from atc_py.source import SourceModel, SourceNode
 
 __all__ = ["restated"]
 
 
 @performs("restate")
-def restated(model: SourceModel, placements: Sequence[Placement | None]) -> SourceModel:
+def restated(model: SourceModel, placements: Sequence[OpsetPlacement | None]) -> SourceModel:
     """Return `model` with every node that was restated in its new form.
 
     Args:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from atc_py.ir import Value
     from atc_py.lowering.builder import Builder
     from atc_py.source import SourceNode
-    from atc_py.spec import Operand, OpSpec
+    from atc_py.spec import OperandSpec, OpSpec
     from atc_py.tensor.dtypes import DType
 
 __all__ = ["lower_beyond", "lower_carried"]
@@ -77,8 +77,8 @@ def _carried(value: SourceTensor, carrier: DType) -> SourceTensor:
 
 
 def _operands(
-    rows: Sequence[Operand], node: SourceNode, values: Sequence[SourceTensor | None]
-) -> Iterator[tuple[SourceTensor, Operand]]:
+    rows: Sequence[OperandSpec], node: SourceNode, values: Sequence[SourceTensor | None]
+) -> Iterator[tuple[SourceTensor, OperandSpec]]:
     """Yield the operands present with their rows; the last row is for all further ones."""
     there = [row for row in rows if row.exists_at(node.opset)]
     for position, value in enumerate(values if there else ()):

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["AUTO_PADS", "SAME_PADS", "Window", "cann_pads", "forward_pads", "transposed_pads"]
+__all__ = ["AUTO_PADS", "SAME_PADS", "AxisWindow", "cann_pads", "forward_pads", "transposed_pads"]
 
 SAME_PADS = ("SAME_UPPER", "SAME_LOWER")
 AUTO_PADS = ("NOTSET", *SAME_PADS, "VALID")
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class AxisWindow:
     """Extent, stride and dilation of a window along one axis."""
 
     kernel: int
@@ -28,7 +28,7 @@ class Window:
         return (self.kernel - 1) * self.dilation + 1
 
 
-def forward_pads(extent: int, window: Window, auto_pad: str) -> tuple[int, int]:
+def forward_pads(extent: int, window: AxisWindow, auto_pad: str) -> tuple[int, int]:
     """Return (begin, end) padding that SAME_UPPER, SAME_LOWER or VALID ask for.
 
     SAME gives ceil(extent / stride) windows; the odd element of padding goes to the end for
@@ -42,7 +42,7 @@ def forward_pads(extent: int, window: Window, auto_pad: str) -> tuple[int, int]:
 
 
 def transposed_pads(
-    extent: int, window: Window, output_padding: int, auto_pad: str, output: int | None
+    extent: int, window: AxisWindow, output_padding: int, auto_pad: str, output: int | None
 ) -> tuple[int, int]:
     """Return (begin, end) padding of a transposed convolution from auto_pad or a wanted dim.
 

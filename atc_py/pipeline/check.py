@@ -21,7 +21,7 @@ from atc_py.pipeline.proposal.judging import Judge
 from atc_py.pipeline.proposal.misfit import find_misfit
 from atc_py.pipeline.proposal.open_check import open_check
 from atc_py.pipeline.proposal.search import Search
-from atc_py.pipeline.trial import Trial
+from atc_py.pipeline.trial import TrialCompilation
 from atc_py.spec import specifications
 from atc_py.target import find_soc
 
@@ -72,7 +72,7 @@ def check_files(models: Sequence[Path], options: CheckOptions) -> CheckReport:
         suggest = partial(advise, file, shapes, judge)
         survey = surveyed(file, shapes, quant_bias=options.precision.quant_bias, suggest=suggest)
         controls = _controls(options, file, survey.model, strangers)
-        trial = Trial(soc, options.precision_mode, controls, specs)
+        trial = TrialCompilation(soc, options.precision_mode, controls, specs)
         checks.append(_checked(trial, file, shapes, judge, survey))
     if all(check.opsets for check in checks):  # a file that cannot be read may have the names
         strangers.refuse()
@@ -91,7 +91,11 @@ def _controls(
 
 
 def _checked(
-    trial: Trial, file: OnnxFile, shapes: Mapping[str, Shape], judge: Judge, survey: Survey
+    trial: TrialCompilation,
+    file: OnnxFile,
+    shapes: Mapping[str, Shape],
+    judge: Judge,
+    survey: Survey,
 ) -> ModelCheck:
     """Apply the rules; where none is broken, find what else keeps the model from compiling."""
     view = survey.model

@@ -42,14 +42,14 @@ if TYPE_CHECKING:
     from atc_py.spec import Library
     from atc_py.target import Soc
 
-__all__ = ["Trial"]
+__all__ = ["TrialCompilation"]
 
 _REFUSED = Words("", "无法编译：")
 """What stands before a sentence of the compiler, which speaks English."""
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class TrialCompilation:
     """Trial compilation for one SoC and precision mode.
 
     Attributes:

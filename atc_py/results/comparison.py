@@ -35,7 +35,7 @@ FLOAT16_CAP = 1e-2
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class FloatGrid:
     """The numbers of a 16-bit float type.
 
     Attributes:
@@ -58,7 +58,7 @@ class Grid:
         return math.ldexp(self.unit / 2, exponent)
 
 
-GRIDS = {"float16": Grid(2.0**-11, -13), "bfloat16": Grid(2.0**-8, -125)}
+GRIDS = {"float16": FloatGrid(2.0**-11, -13), "bfloat16": FloatGrid(2.0**-8, -125)}
 """float16 has 11 bits of significand and bfloat16 8, the leading one included."""
 
 FEWEST_FOR_A_RANGE = 7
@@ -178,12 +178,12 @@ def explained_share(description: OmModel, name: str, expected: Array) -> float:
     return allowed / unit
 
 
-def _roundings(description: OmModel) -> tuple[float, Grid | None]:
+def _roundings(description: OmModel) -> tuple[float, FloatGrid | None]:
     """Return the largest sum of squared roundings on a path to an output, and the coarsest grid.
 
     Of the chain it is the sum of the squares of the units.
     """
-    sums: dict[int, tuple[float, Grid | None]] = {}
+    sums: dict[int, tuple[float, FloatGrid | None]] = {}
     for node in description.nodes:
         before = _most(sums[index] for index in node.inputs if index in sums)
         row = find_operator(node.op)
@@ -195,14 +195,14 @@ def _roundings(description: OmModel) -> tuple[float, Grid | None]:
     return _most(sums[port.tensor] for port in description.outputs if port.tensor in sums)
 
 
-def _most(found: Iterable[tuple[float, Grid | None]]) -> tuple[float, Grid | None]:
+def _most(found: Iterable[tuple[float, FloatGrid | None]]) -> tuple[float, FloatGrid | None]:
     """Return the largest sum and the coarsest grid, each for itself."""
     pairs = list(found)
     coarsest = max((grid for _, grid in pairs if grid), key=_unit_of, default=None)
     return max((total for total, _ in pairs), default=0.0), coarsest
 
 
-def _held_in(description: OmModel, name: str) -> Grid | None:
+def _held_in(description: OmModel, name: str) -> FloatGrid | None:
     """Return the grid of the last computing kernel before an output, or None."""
     kinds = (GRIDS.get(tensor.dtype) for tensor in description.tensors)
     held = {at: grid for at, grid in enumerate(kinds) if grid is not None}
@@ -219,7 +219,7 @@ def _held_in(description: OmModel, name: str) -> Grid | None:
     return next((held[at] for at in tensors if at in held), None)
 
 
-def _unit_of(grid: Grid) -> float:
+def _unit_of(grid: FloatGrid) -> float:
     """Return the unit of a grid, by which grids are compared."""
     return grid.unit
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from atc_py.check.findings import ModelCheck
-    from atc_py.cost.network import Span
+    from atc_py.cost.network import TimeRange
     from atc_py.diag import Diagnostic
     from atc_py.results.fusions import FusionEffect
     from atc_py.results.memory_facts import MemoryFacts
@@ -124,7 +124,7 @@ class Conversion:
     file_bytes: int
     warnings: tuple[Diagnostic, ...] = ()
     memory: MemoryFacts | None = None
-    time: Span | None = None
+    time: TimeRange | None = None
 
     def as_json(self) -> dict[str, object]:
         """Return everything, as JSON values; seconds are floats."""

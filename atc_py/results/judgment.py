@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-__all__ = ["Beyond", "Grid", "Judged", "Ranking"]
+__all__ = ["ErrorsBeyondFloor", "Judged", "QuantizedGrid", "Ranking"]
 
 
 class Judged(NamedTuple):
@@ -17,7 +17,7 @@ class Judged(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Beyond:
+class ErrorsBeyondFloor:
     """Figures of what is left of the errors when an absolute floor is taken off each.
 
     Attributes:
@@ -34,7 +34,7 @@ class Beyond:
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class QuantizedGrid:
     """The quantized values that a layer holds.
 
     Attributes:

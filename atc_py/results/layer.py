@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from atc_py.results.judgment import Judged
 
 if TYPE_CHECKING:
-    from atc_py.results.judgment import Beyond, Grid
+    from atc_py.results.judgment import ErrorsBeyondFloor, QuantizedGrid
 
 __all__ = [
     "BAD_DISTANCE",
@@ -105,7 +105,7 @@ class Figures:
     limit: float
     overflow: Lost
     underflow: Lost
-    beyond: Beyond | None = None
+    beyond: ErrorsBeyondFloor | None = None
 
     @property
     def lost_share(self) -> float:
@@ -181,7 +181,7 @@ class Layer:
     steps: int = 0
     summed: float | None = None
     before: int | None = None
-    grid: Grid | None = None
+    grid: QuantizedGrid | None = None
     own: OwnError | None = None
 
     @property

@@ -19,8 +19,8 @@ __all__ = [
     "Excluded",
     "KeptNode",
     "LayerComparison",
-    "Miss",
     "Suggestion",
+    "TargetMiss",
     "least_text",
     "missed_figures",
     "misses_of",
@@ -199,7 +199,7 @@ class LayerComparison:
 
 
 @dataclass(frozen=True, slots=True)
-class Miss:
+class TargetMiss:
     """An output that misses a target.
 
     Attributes:
@@ -251,17 +251,17 @@ def missed_figures(layer: Layer, targets: Mapping[str, float]) -> dict[str, floa
     }
 
 
-def misses_of(done: LayerComparison, targets: Mapping[str, float]) -> list[Miss]:
+def misses_of(done: LayerComparison, targets: Mapping[str, float]) -> list[TargetMiss]:
     """Return the missed targets, output by output; none without targets."""
     if not targets:
         return []
-    found = [Miss(name, "", None, None, reason=why) for name, why in done.uncompared.items()]
+    found = [TargetMiss(name, "", None, None, reason=why) for name, why in done.uncompared.items()]
     for name, at in done.outputs.items():
         if name in done.uncompared:
             continue
         layer = done.layers[at]
         found += [
-            Miss(name, figure, value, targets[figure], layer.figures.lost_share)
+            TargetMiss(name, figure, value, targets[figure], layer.figures.lost_share)
             for figure, value in missed_figures(layer, targets).items()
         ]
     return found

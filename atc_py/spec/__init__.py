@@ -11,19 +11,19 @@ from atc_py.spec.library import (
     specifications,
 )
 from atc_py.spec.loader import load_spec, parse_spec
-from atc_py.spec.model import Attribute, AttributeType, Operand, OpSpec, Target, compressed
+from atc_py.spec.model import AttributeSpec, AttributeType, OperandSpec, OpSpec, Target, compressed
 from atc_py.spec.names import stem_of
 from atc_py.spec.rules import Level, Rule, When
 
 __all__ = [
     "ONNX_DOMAINS",
-    "Attribute",
+    "AttributeSpec",
     "AttributeType",
     "IndexEntry",
     "Level",
     "Library",
     "OpSpec",
-    "Operand",
+    "OperandSpec",
     "Rule",
     "Target",
     "When",

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from atc_py.spec.document import DataPath
-    from atc_py.spec.model import Attribute, Operand, OpSpec, Value
+    from atc_py.spec.model import AttributeSpec, OperandSpec, OpSpec, Value
 
 __all__ = ["find_problems"]
 
@@ -72,7 +72,7 @@ def _operands(spec: OpSpec) -> Iterator[Problem]:
             yield Problem(("quantized", name), message, f"operands are {names}", key=True)
 
 
-def _variadic(path: DataPath, row: Operand, rows: Sequence[Operand]) -> Iterator[Problem]:
+def _variadic(path: DataPath, row: OperandSpec, rows: Sequence[OperandSpec]) -> Iterator[Problem]:
     """Yield a variadic operand takes what the others leave, so they must be certain."""
     if not row.variadic:
         return
@@ -84,7 +84,7 @@ def _variadic(path: DataPath, row: Operand, rows: Sequence[Operand]) -> Iterator
         yield Problem(path, message, "move the variadic one to the end")
 
 
-def _operand(path: DataPath, row: Operand) -> Iterator[Problem]:
+def _operand(path: DataPath, row: OperandSpec) -> Iterator[Problem]:
     """Yield one operand by itself."""
     if row.layout is not None and len(row.layout) != row.rank:
         message = f"layout {row.layout} has {len(row.layout)} letters, rank is {row.rank}"
@@ -121,7 +121,7 @@ def _attributes(spec: OpSpec) -> Iterator[Problem]:
             yield Problem((*path, "default"), message, "delete one of the two", key=True)
 
 
-def _values(path: DataPath, row: Attribute) -> Iterator[Problem]:
+def _values(path: DataPath, row: AttributeSpec) -> Iterator[Problem]:
     """Yield defaults and allowed values have the attribute's type."""
     given: list[tuple[DataPath, Value | None, AttributeType]] = [
         ((*path, "default"), row.default, row.type),
@@ -145,7 +145,7 @@ def _fits(value: Value, type_: AttributeType) -> bool:
     return isinstance(value, allowed) and isinstance(value, bool) == (type_ is AttributeType.BOOL)
 
 
-def _bounds(path: DataPath, row: Attribute) -> Iterator[Problem]:
+def _bounds(path: DataPath, row: AttributeSpec) -> Iterator[Problem]:
     """Yield `range` bounds numbers, `each` elements of lists; the lower bound comes first."""
     numeric = row.type.element in {AttributeType.INT, AttributeType.FLOAT}
     for key, bounds, takes in (
@@ -162,7 +162,7 @@ def _bounds(path: DataPath, row: Attribute) -> Iterator[Problem]:
             yield Problem((*path, key), message, "write [lower, upper]")
 
 
-def _span(path: DataPath, row: Attribute | Operand) -> Iterator[Problem]:
+def _span(path: DataPath, row: AttributeSpec | OperandSpec) -> Iterator[Problem]:
     """Yield `since` is not after `until`."""
     if row.since is not None and row.until is not None and row.since > row.until:
         message = f"since {row.since} is after until {row.until}"

@@ -7,7 +7,7 @@ both become rules, so that everything after this looks at rules alone.
 # Annotations are not postponed here: msgspec reads them when the structs are made.
 from collections.abc import Iterator
 
-from atc_py.spec.model import Attribute, Operand, OpSpec, Value
+from atc_py.spec.model import AttributeSpec, OperandSpec, OpSpec, Value
 from atc_py.spec.rules import AttrEachInRange, AttrOneOf, DtypeExcluded, Level, Number, Rule, Scalar
 from atc_py.tensor.dtypes import DType
 
@@ -104,7 +104,7 @@ def rules_of(spec: OpSpec) -> tuple[Rule, ...]:
     return (*rules, *spec.constraints)
 
 
-def _operand_rules(spec: OpSpec, row: Operand, *, is_input: bool) -> Iterator[Rule]:
+def _operand_rules(spec: OpSpec, row: OperandSpec, *, is_input: bool) -> Iterator[Rule]:
     """Return the rules that one input or output implies.
 
     The dtype of an output that shares an input's is that input's affair.
@@ -133,14 +133,14 @@ def _operand_rules(spec: OpSpec, row: Operand, *, is_input: bool) -> Iterator[Ru
         yield RankIs(tensor=row.name, rank=row.rank, line=row.line)
 
 
-def _rewritten(row: Operand, dtypes: tuple[DType, ...], rewrite: str) -> Rule:
+def _rewritten(row: OperandSpec, dtypes: tuple[DType, ...], rewrite: str) -> Rule:
     """Return the rule that some dtypes are rewritten."""
     return DtypeExcluded(
         tensor=row.name, dtypes=dtypes, level=Level.REWRITE, rewrite=rewrite, line=row.line
     )
 
 
-def _attribute_rules(row: Attribute) -> Iterator[Rule]:
+def _attribute_rules(row: AttributeSpec) -> Iterator[Rule]:
     """Return the rules that one attribute implies."""
     name, line = row.name, row.line
     if row.required:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from atc_py.diag import Diagnostic
     from atc_py.spec.folder import SpecFile
-    from atc_py.spec.model import Attribute, Operand, OpSpec
+    from atc_py.spec.model import AttributeSpec, OperandSpec, OpSpec
 
 __all__ = ["Definition", "Definitions", "LintResult", "lint"]
 
@@ -158,7 +158,7 @@ def _opsets(spec: OpSpec, versions: Sequence[Definition]) -> Iterator[Problem]:
 
 def _names(spec: OpSpec, versions: Sequence[Definition]) -> Iterator[Problem]:
     """Yield rows whose names ONNX's operator does not have at the opsets stated."""
-    sections: dict[str, Sequence[Operand | Attribute]] = {
+    sections: dict[str, Sequence[OperandSpec | AttributeSpec]] = {
         "inputs": spec.inputs,
         "outputs": spec.outputs,
         "attributes": spec.attributes,
@@ -176,7 +176,7 @@ def _names(spec: OpSpec, versions: Sequence[Definition]) -> Iterator[Problem]:
 
 
 def _versions_of(
-    spec: OpSpec, row: Operand | Attribute, versions: Sequence[Definition]
+    spec: OpSpec, row: OperandSpec | AttributeSpec, versions: Sequence[Definition]
 ) -> Sequence[Definition]:
     """Return the versions a row speaks of: at its listed opsets and at its first one.
 

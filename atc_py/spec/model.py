@@ -15,13 +15,13 @@ from atc_py.spec.rules import Constraint, Level, Number, RewriteName, Scalar
 from atc_py.tensor.dtypes import DType
 
 __all__ = [
-    "Attribute",
+    "AttributeSpec",
     "AttributeType",
     "Example",
     "Notes",
     "OlderDefault",
     "OpSpec",
-    "Operand",
+    "OperandSpec",
     "Summary",
     "Target",
     "Value",
@@ -101,7 +101,7 @@ class Beyond(_Part, frozen=True, kw_only=True):
     rewrite: RewriteName
 
 
-class Operand(_Part, frozen=True, kw_only=True):
+class OperandSpec(_Part, frozen=True, kw_only=True):
     """An input or output.
 
     Attributes:
@@ -159,7 +159,7 @@ class OlderDefault(_Part, frozen=True, kw_only=True):
     value: Value
 
 
-class Attribute(_Part, frozen=True, kw_only=True):
+class AttributeSpec(_Part, frozen=True, kw_only=True):
     """An attribute.
 
     Attributes:
@@ -270,9 +270,9 @@ class OpSpec(_Part, frozen=True, kw_only=True):
     restated_since: int = 1
     custom: bool = False
     summary: Summary
-    inputs: tuple[Operand, ...]
-    outputs: tuple[Operand, ...]
-    attributes: tuple[Attribute, ...] = ()
+    inputs: tuple[OperandSpec, ...]
+    outputs: tuple[OperandSpec, ...]
+    attributes: tuple[AttributeSpec, ...] = ()
     constraints: tuple[Constraint, ...] = ()
     quantized: dict[_Name, DType] = {}
     target: Target | None = None
@@ -302,19 +302,19 @@ class OpSpec(_Part, frozen=True, kw_only=True):
         """Return `op_specs/nn/conv.yaml:23`, where a rule or attribute of that line stands."""
         return f"{self.file_name}:{line}"
 
-    def attribute(self, name: str) -> Attribute | None:
+    def attribute(self, name: str) -> AttributeSpec | None:
         """Return the attribute called `name`, or None."""
         return next((row for row in self.attributes if row.name == name), None)
 
-    def is_unlisted(self, row: Attribute) -> bool:
+    def is_unlisted(self, row: AttributeSpec) -> bool:
         """Return True if no listed opset has the attribute: it came later, or went before."""
         return not any(row.exists_at(opset) for opset in self.opsets)
 
-    def operand(self, name: str) -> Operand | None:
+    def operand(self, name: str) -> OperandSpec | None:
         """Return the input or else output called `name`, or None."""
         return next((row for row in (*self.inputs, *self.outputs) if row.name == name), None)
 
-    def dtypes_of(self, operand: Operand) -> tuple[DType, ...] | None:
+    def dtypes_of(self, operand: OperandSpec) -> tuple[DType, ...] | None:
         """Return the dtypes that `operand` may have, `same_as` followed; None when any will do."""
         while isinstance(operand.dtypes, str):
             other = self.operand(operand.same_as or "")

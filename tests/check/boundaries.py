@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from atc_py.diag import Code
-    from atc_py.spec import Attribute, Operand, OpSpec, Rule
+    from atc_py.spec import AttributeSpec, OperandSpec, OpSpec, Rule
 
 __all__ = [
     "Boundary",
@@ -143,7 +143,11 @@ def opsets_of(spec: OpSpec, rule: Rule) -> tuple[int, ...]:
     if spec.custom:
         return (13,)
     ground = Ground(spec, rule, 0)
-    rows: list[Operand | Attribute] = [*ground.operands, *ground.attributes, *ground.conditions]
+    rows: list[OperandSpec | AttributeSpec] = [
+        *ground.operands,
+        *ground.attributes,
+        *ground.conditions,
+    ]
     known = [opset for opset in spec.opsets if onnx.defs.has(spec.op, opset)]
     listed = [opset for opset in known if all(row.exists_at(opset) for row in rows)]
     if listed:

@@ -18,7 +18,7 @@ from tests.spec.one_node import OPEN_RANK, build, is_stated
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from atc_py.spec import Attribute, Operand, OpSpec, Rule
+    from atc_py.spec import AttributeSpec, OperandSpec, OpSpec, Rule
     from atc_py.tensor.dtypes import DType
 
 __all__ = ["NONE", "Change", "Ground", "Shape", "reranked", "with_item"]
@@ -101,19 +101,19 @@ class Ground:
     setting: Change = NONE
 
     @cached_property
-    def operands(self) -> tuple[Operand, ...]:
+    def operands(self) -> tuple[OperandSpec, ...]:
         """The operands that the rule names."""
         found = (self.spec.operand(self._argument(name)) for name in _TENSORS)
         return tuple(row for row in found if row is not None)
 
     @cached_property
-    def attributes(self) -> tuple[Attribute, ...]:
+    def attributes(self) -> tuple[AttributeSpec, ...]:
         """The attributes that the rule names."""
         found = (self.spec.attribute(self._argument(name)) for name in _ATTRIBUTES)
         return tuple(row for row in found if row is not None)
 
     @cached_property
-    def conditions(self) -> tuple[Attribute, ...]:
+    def conditions(self) -> tuple[AttributeSpec, ...]:
         """The attributes that the rule is conditional on."""
         when = self.rule.when
         found = (self.spec.attribute(each.name) for each in (when.attributes if when else ()))
@@ -135,7 +135,7 @@ class Ground:
             outputs.clear()
         return Change(shapes=shapes, outputs=outputs).plus(self.setting)
 
-    def _default_shape(self, row: Operand) -> tuple[int, ...]:
+    def _default_shape(self, row: OperandSpec) -> tuple[int, ...]:
         """Return a shape of an input that the example leaves out; one that goes with the others."""
         for rule in self.spec.constraints:
             if isinstance(rule, CountPerAxis) and rule.tensor == row.name:

@@ -13,7 +13,7 @@ from tests.check.boundary_ground import NONE, Change
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from atc_py.spec import Attribute, When
+    from atc_py.spec import AttributeSpec, When
     from tests.check.boundary_ground import Ground
 
 __all__ = ["Setting", "settings"]
@@ -113,7 +113,7 @@ def _lifted(ground: Ground, when: When, met: Setting) -> Iterator[Setting]:
         yield replace(met, change=found, text=f"{each.dim} of {each.tensor} = {each.equals + 1}")
 
 
-def _other(row: Attribute, values: tuple[Any, ...]) -> Any:
+def _other(row: AttributeSpec, values: tuple[Any, ...]) -> Any:
     """Return a value of the attribute that is none of these."""
     known = (False, True) if row.type is AttributeType.BOOL else row.one_of
     return next(value for value in known if value not in values)

@@ -25,7 +25,7 @@ from tests.frontend import onnx_files
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from atc_py.check.restating import Placement
+    from atc_py.check.restating import OpsetPlacement
 
 
 def view(op_type: str = "Resize", *inputs: SourceTensor, **attributes: Any) -> SourceNode:
@@ -126,7 +126,7 @@ def test_rules_are_asked_once_of_sound_nodes_and_each_time_of_others(
     asked: list[str] = []
     original = place_node
 
-    def counted(node: SourceNode, *args: Any) -> Placement | object:
+    def counted(node: SourceNode, *args: Any) -> OpsetPlacement | object:
         asked.append(node.name)
         return original(node, *args)
 

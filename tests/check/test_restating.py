@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from atc_py.check.restating import Placement, Refusal, place_node
+from atc_py.check.restating import OpsetPlacement, OpsetRefusal, place_node
 from atc_py.frontend.reading.history import history
 from atc_py.ir import DenseConst
 from atc_py.source import SourceNode, SourceTensor
@@ -31,7 +31,7 @@ def placed(
     *inputs: SourceTensor | None,
     outputs: int = 1,
     **attributes: Any,
-) -> Placement | Refusal:
+) -> OpsetPlacement | OpsetRefusal:
     spec = find_spec(op_type)
     assert spec is not None
     schema = history().at(op_type, opset)
@@ -49,15 +49,15 @@ def placed(
     return place_node(view, spec, history())
 
 
-def restated(found: Placement | Refusal) -> SourceNode:
-    assert isinstance(found, Placement), found
+def restated(found: OpsetPlacement | OpsetRefusal) -> SourceNode:
+    assert isinstance(found, OpsetPlacement), found
     assert found.restated
     assert found.view.opset == found.opset
     return found.view
 
 
-def reason(found: Placement | Refusal) -> str:
-    assert isinstance(found, Refusal), found
+def reason(found: OpsetPlacement | OpsetRefusal) -> str:
+    assert isinstance(found, OpsetRefusal), found
     assert found.reason.zh
     return found.reason.en
 
@@ -75,7 +75,7 @@ def reason(found: Placement | Refusal) -> str:
 )
 def test_node_of_a_listed_version_stays_as_it_is(op_type: str, opset: int, listed: int) -> None:
     found = placed(op_type, opset, X)
-    assert isinstance(found, Placement)
+    assert isinstance(found, OpsetPlacement)
     assert (found.opset, found.restated) == (listed, False)
     assert found.view.opset == opset
 
@@ -86,7 +86,7 @@ def test_node_of_a_listed_version_stays_as_it_is(op_type: str, opset: int, liste
 )
 def test_newer_version_with_the_same_form_is_restated(op_type: str, opset: int, since: int) -> None:
     found = placed(op_type, opset, X, X) if op_type in {"Add", "Div"} else placed(op_type, opset, X)
-    assert isinstance(found, Placement)
+    assert isinstance(found, OpsetPlacement)
     assert (found.opset, found.view.since_version) == (13, since)
     assert found.restated is (opset > 13)
 
@@ -196,4 +196,4 @@ def test_listed_opset_and_custom_operators_are_never_restated() -> None:
     spec = find_spec("AscendQuant")
     assert spec is not None
     view = SourceNode(0, "n", "AscendQuant", "any", 7, 1, (X,), (tensor("y"),), {})
-    assert place_node(view, spec, history()) == Placement(7, view, view)
+    assert place_node(view, spec, history()) == OpsetPlacement(7, view, view)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from atc_py.cost.operation import Engine, Launch, Operation, Source, Tensor, Transfer
+from atc_py.cost.operation import KernelEngine, LaunchGroup, Operation, Source, Tensor, Transfer
 from atc_py.target import find_operator
 from atc_py.tensor.dtypes import DType
 
@@ -18,7 +18,9 @@ def operation(op: str, inputs: list[Tensor], output: Tensor, **attributes: objec
     return Operation(row, tuple(inputs), (output,), tuple(sorted(attributes.items())))
 
 
-def kernel(operations: list[Operation], weights: int = 0, engine: Engine = Engine.AICORE) -> Launch:
+def kernel(
+    operations: list[Operation], weights: int = 0, engine: KernelEngine = KernelEngine.AICORE
+) -> LaunchGroup:
     """Return a kernel that reads the head's inputs, `weights` constants from the second on."""
     head = operations[0]
     reads = [
@@ -27,10 +29,12 @@ def kernel(operations: list[Operation], weights: int = 0, engine: Engine = Engin
         if tensor is not None
     ]
     out = operations[-1].outputs[0]
-    return Launch(tuple(operations), engine, tuple(reads), (Transfer(out.nbytes, Source.RESULT),))
+    return LaunchGroup(
+        tuple(operations), engine, tuple(reads), (Transfer(out.nbytes, Source.RESULT),)
+    )
 
 
-def matmul(m: int, k: int, n: int, stack: int = 0, dtype: DType = F16) -> Launch:
+def matmul(m: int, k: int, n: int, stack: int = 0, dtype: DType = F16) -> LaunchGroup:
     """Return a product of matrices with weights, or `stack` products of two results."""
     stacks = (stack,) if stack else ()
     left, right = Tensor((*stacks, m, k), dtype), Tensor((*stacks, k, n), dtype)
@@ -39,7 +43,9 @@ def matmul(m: int, k: int, n: int, stack: int = 0, dtype: DType = F16) -> Launch
     return kernel([done], weights=0 if stack else 1)
 
 
-def convolution(data: tuple[int, ...], out: int, window: int, step: int, *behind: str) -> Launch:
+def convolution(
+    data: tuple[int, ...], out: int, window: int, step: int, *behind: str
+) -> LaunchGroup:
     """Return a convolution with functions of each element behind it."""
     batch, channels, height, width = data
     extents = tuple((extent - 1) // step + 1 for extent in (height, width))
@@ -54,13 +60,13 @@ def convolution(data: tuple[int, ...], out: int, window: int, step: int, *behind
     return replace(found, reads=(*found.reads, *added))
 
 
-def elementwise(op: str, *shape: int, operands: int = 1, **attributes: object) -> Launch:
+def elementwise(op: str, *shape: int, operands: int = 1, **attributes: object) -> LaunchGroup:
     """Return a vector kernel on float16."""
     tensor = Tensor(shape, F16)
     return kernel([operation(op, [tensor] * operands, tensor, **attributes)])
 
 
-def resnet50(batch: int) -> list[Launch]:
+def resnet50(batch: int) -> list[LaunchGroup]:
     """Return the kernels of ResNet-50 at 224 x 224 after fusion."""
     found = [convolution((batch, 3, 224, 224), 64, 7, 2, "Relu")]
     before, after = Tensor((batch, 64, 112, 112), F16), Tensor((batch, 64, 56, 56), F16)
@@ -83,7 +89,7 @@ def resnet50(batch: int) -> list[Launch]:
     return found
 
 
-def bert_base(batch: int, words: int) -> list[Launch]:
+def bert_base(batch: int, words: int) -> list[LaunchGroup]:
     """Return the kernels of BERT-base's twelve layers after fusion."""
     wide, heads, inner = 768, 12, 3072
     rows, scores = (batch, words, wide), (batch * heads, words, words)

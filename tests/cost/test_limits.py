@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from atc_py.cost.estimate import Fit, estimate
 from atc_py.cost.factors import EXPECTED
-from atc_py.cost.operation import Engine, Launch, Operation, Source, Tensor, Transfer
+from atc_py.cost.operation import KernelEngine, LaunchGroup, Operation, Source, Tensor, Transfer
 from atc_py.target import find_operator, find_soc, socs
 from atc_py.tensor.dtypes import DType
 from tests.cost.launches import convolution, elementwise, kernel, matmul, operation
@@ -36,7 +36,7 @@ def memory_limit(nbytes: int, soc: str) -> float:
     return nbytes / (found.gm_read * found.aicores * found.mhz * 1e6)
 
 
-def in_order(launch: Launch, soc: str, fit: Fit | None = None) -> tuple[float, float, float]:
+def in_order(launch: LaunchGroup, soc: str, fit: Fit | None = None) -> tuple[float, float, float]:
     """Return the range, which must be one."""
     cost = estimate(launch, find_soc(soc), fit)
     assert 0 < cost.low <= cost.expected <= cost.high
@@ -122,7 +122,7 @@ def test_function_behind_a_product_costs_less_than_a_launch_of_its_own() -> None
 
 
 def test_steps_of_a_recurrent_layer_wait_for_each_other() -> None:
-    def layer(steps: int, batch: int) -> Launch:
+    def layer(steps: int, batch: int) -> LaunchGroup:
         shapes = [(steps, batch, 256), (512, 1024), (1024,)]
         inputs = [Tensor(shape, DType.FLOAT16) for shape in shapes]
         out = Tensor((steps, batch, 256), DType.FLOAT16)
@@ -138,7 +138,7 @@ def test_steps_of_a_recurrent_layer_wait_for_each_other() -> None:
 def test_ai_cpu_is_slower_than_the_ai_core_and_known_by_its_bound() -> None:
     tensor = Tensor((512, 512), DType.FLOAT16)
     done = operation("Relu", [tensor], tensor)
-    slow = estimate(kernel([done], engine=Engine.AICPU), find_soc("sim"))
+    slow = estimate(kernel([done], engine=KernelEngine.AICPU), find_soc("sim"))
     fast = estimate(kernel([done]), find_soc("sim"))
     assert slow.bound == "aicpu"
     assert slow.low > fast.low
@@ -161,7 +161,7 @@ def test_depthwise_convolution_wastes_the_cube() -> None:
     data, filters = (Tensor(s, DType.FLOAT16) for s in ((1, 256, 56, 56), (256, 1, 3, 3)))
     done = Operation(row, (data, filters), (data,), (("strides", (1, 1, 1, 1)),))
     moved = tuple(Transfer(each.nbytes, Source.RESULT) for each in (data, filters))
-    cost = estimate(Launch((done,), Engine.AICORE, moved, moved[:1]), find_soc("sim"))
+    cost = estimate(LaunchGroup((done,), KernelEngine.AICORE, moved, moved[:1]), find_soc("sim"))
     assert cost.macs == 256 * 56 * 56 * 9
     assert cost.utilization < 0.25
 

@@ -18,12 +18,12 @@ from atc_py.tensor.dtypes import DType
 from tests.cost.launches import bert_base, elementwise, matmul, resnet50
 
 if TYPE_CHECKING:
-    from atc_py.cost.operation import Launch
+    from atc_py.cost.operation import LaunchGroup
 
 LARGE = 16384
 
 
-def rates(launches: list[Launch], soc: str, samples: float) -> tuple[float, float, float]:
+def rates(launches: list[LaunchGroup], soc: str, samples: float) -> tuple[float, float, float]:
     """Return samples in a second: least, expected, most."""
     costs = [estimate(launch, find_soc(soc)) for launch in launches]
     return (

@@ -12,10 +12,10 @@ from atc_py.device.sim.kernel import Workspace
 from tests.device.models import ModelBuilder
 
 if TYPE_CHECKING:
-    from atc_py.device.sim.execution.program import MemoryPlan
+    from atc_py.device.sim.execution.program import SlotPlan
 
 
-def plan(builder: ModelBuilder) -> MemoryPlan:
+def plan(builder: ModelBuilder) -> SlotPlan:
     """Return the plan of a finished model."""
     return build_program(builder.build()).memory
 

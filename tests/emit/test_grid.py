@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atc_py.emit.grid import REPEAT, Grid, grid_of, grid_tiling
-from atc_py.emit.tiling import Footprint
+from atc_py.emit.tiling import ElementFootprint
 from atc_py.target import find_soc, socs
 from tests.sampling import examples
 
@@ -55,7 +55,7 @@ def test_tiles_cover_the_result_once_within_the_buffer(
         tuple(extent for extent, _, _ in axes),
         (tuple(one for _, one, _ in axes), tuple(two for _, _, two in axes)),
     )
-    row = grid_tiling(grid, Footprint(32 // itemsize, nbytes), soc)
+    row = grid_tiling(grid, ElementFootprint(32 // itemsize, nbytes), soc)
     row_tiles = -(-row.rows // row.tile_rows)
     assert row.tile_count == row_tiles * row.chunk_count
     assert (
@@ -71,13 +71,13 @@ def test_tiles_cover_the_result_once_within_the_buffer(
 
 
 def test_a_long_row_is_shared_out_over_the_cores() -> None:
-    row = grid_tiling(Grid((10**6,), ((True,),)), Footprint(16, 8), find_soc("sim"))
+    row = grid_tiling(Grid((10**6,), ((True,),)), ElementFootprint(16, 8), find_soc("sim"))
     assert (row.rows, row.core_num, row.chunk_count) == (1, 8, 31)
 
 
 def test_strides_stand_still_where_an_operand_repeats() -> None:
     grid = grid_of((2, 3, 5, 7), [(2, 3, 5, 7), (1, 3, 1, 7)])
-    row = grid_tiling(grid, Footprint(16, 8), find_soc("sim"))
+    row = grid_tiling(grid, ElementFootprint(16, 8), find_soc("sim"))
     assert row.extents == (2, 3, 5)
     assert row.strides == ((105, 35, 7), (0, 7, 0))
     assert row.moves == (1, 1)

@@ -11,7 +11,7 @@ import pytest
 from atc_py.diag import AtcError
 from atc_py.diag.codes import BAD_TEMPLATE
 from atc_py.emit import rendering
-from atc_py.emit.ports import Port
+from atc_py.emit.ports import KernelPort
 from atc_py.emit.templating import render
 from atc_py.system.resources import templates_dir
 from atc_py.tensor.dtypes import DType
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 OWN = templates_dir() / "kernels"
-X = Port("x", 0, DType.FLOAT16, "ND", "half", "Eigen::half")
+X = KernelPort("x", 0, DType.FLOAT16, "ND", "half", "Eigen::half")
 
 
 def rendered(folder: Path, text: str, **context: object) -> str:
@@ -81,7 +81,7 @@ def test_scalars_of_numpy_that_write_files_are_out_of_reach(tmp_path: Path) -> N
 
 
 def test_classes_of_the_program_make_no_objects(tmp_path: Path) -> None:
-    refusal(tmp_path, "{{ kind('x', 0, none, '', '', '') }}", kind=Port)
+    refusal(tmp_path, "{{ kind('x', 0, none, '', '', '') }}", kind=KernelPort)
 
 
 @pytest.mark.parametrize(

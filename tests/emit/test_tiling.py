@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atc_py.emit.tiling import BLOCK, Footprint, shard_tiling, vector_tiling
+from atc_py.emit.tiling import BLOCK, ElementFootprint, shard_tiling, vector_tiling
 from atc_py.target import find_soc, socs
 from atc_py.tensor.dtypes import DType
 from tests.sampling import examples
@@ -21,7 +21,7 @@ SOCS = st.sampled_from(socs())
 DTYPES = st.lists(st.sampled_from(list(DType)), min_size=1, max_size=4)
 COUNTS = st.one_of(st.integers(0, 200), st.integers(0, 10**7), st.integers(0, 2**40))
 SIM = find_soc("sim")
-HALF = Footprint.of([DType.FLOAT16] * 2)
+HALF = ElementFootprint.of([DType.FLOAT16] * 2)
 
 
 @given(COUNTS, DTYPES, st.integers(0, 8), SOCS)
@@ -29,7 +29,7 @@ HALF = Footprint.of([DType.FLOAT16] * 2)
 def test_vector_tiles_cover_the_range_within_the_buffer(
     total: int, dtypes: list[DType], scratch: int, soc: Soc
 ) -> None:
-    footprint = Footprint.of(dtypes, scratch)
+    footprint = ElementFootprint.of(dtypes, scratch)
     row = vector_tiling(total, footprint, soc)
     assert 1 <= row.core_num <= max(soc.aicores, soc.vector_cores)
     assert _covered(row) == total
@@ -61,7 +61,7 @@ def test_shards_cover_the_range(total: int, soc: Soc) -> None:
 
 def test_vector_tiling_of_a_feature_map_is_worked_out_by_hand() -> None:
     # 200704 / 8 cores = 25088; 262144 B / (2 x (2 + 2 + 2) B) = 21845, whole blocks: 21840.
-    footprint = Footprint.of([DType.FLOAT16] * 3)
+    footprint = ElementFootprint.of([DType.FLOAT16] * 3)
     found = astuple(vector_tiling(64 * 56 * 56, footprint, SIM))
     assert found == (200704, 8, 25088, 21840, 2, 3248, 2, 3248)
 

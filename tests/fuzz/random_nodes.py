@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Sequence
 
-    from atc_py.spec import Attribute, OpSpec
+    from atc_py.spec import AttributeSpec, OpSpec
 
 __all__ = ["random_node"]
 
@@ -182,7 +182,7 @@ class _Changed:
         if value is not None:
             self.attributes[row.name] = value
 
-    def _value(self, row: Attribute) -> Any:
+    def _value(self, row: AttributeSpec) -> Any:
         """Return a value of an attribute; None for one that is no number or text."""
         rng, kind = self._rng, row.type.element
         if (self._spec.op, row.name) == ("GatherND", "batch_dims"):
@@ -200,7 +200,7 @@ class _Changed:
             return items
         return [self._one(row, kind) for _ in range(count)]
 
-    def _one(self, row: Attribute, kind: AttributeType) -> Any:
+    def _one(self, row: AttributeSpec, kind: AttributeType) -> Any:
         """Return a number or a word."""
         if kind is AttributeType.STRING:
             return self._word(row)
@@ -208,7 +208,7 @@ class _Changed:
             return self._rng.random() < 0.5
         return self._rng.choice(_INTS if kind is AttributeType.INT else _FLOATS)
 
-    def _word(self, row: Attribute) -> str:
+    def _word(self, row: AttributeSpec) -> str:
         """Return a word, mostly one that the list has."""
         listed = [each for each in row.one_of or () if isinstance(each, str)]
         return self._rng.choice(listed if listed and self._rng.random() < 0.8 else _WORDS)

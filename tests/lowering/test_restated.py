@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from atc_py.check.restating import Placement
+from atc_py.check.restating import OpsetPlacement
 from atc_py.diag import AtcError
 from atc_py.diag.codes import INTERNAL
 from atc_py.lowering.lower import lower_model
@@ -29,7 +29,9 @@ def model(*nodes: SourceNode) -> SourceModel:
 def test_only_the_node_that_was_placed_is_restated() -> None:
     one, other = relu(), relu()
     form = replace(one, opset=13, since_version=13)
-    source = restated(model(other, one), [Placement(14, other, other), Placement(13, one, form)])
+    source = restated(
+        model(other, one), [OpsetPlacement(14, other, other), OpsetPlacement(13, one, form)]
+    )
     assert source.nodes == (other, form)
 
 
@@ -40,13 +42,13 @@ def test_nodes_of_branches_are_restated_in_their_branches() -> None:
     branches["else_branch"] = SourceBranch((untouched,), (Y,))
     choice = replace(relu(), op_type="If", branches=branches)
     assert model(choice).all_nodes == (choice, inner, untouched)
-    source = restated(model(choice), [None, Placement(13, inner, form), None])
+    source = restated(model(choice), [None, OpsetPlacement(13, inner, form), None])
     assert source.all_nodes[1:] == (form, untouched)
 
 
 def test_model_in_which_nothing_is_restated_stays_the_same() -> None:
     source = model(relu())
-    assert restated(source, [Placement(14, source.nodes[0], source.nodes[0]), None]) is source
+    assert restated(source, [OpsetPlacement(14, source.nodes[0], source.nodes[0]), None]) is source
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from atc_py.tensor.dtypes import DType
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from atc_py.spec import Attribute, Operand, OpSpec
+    from atc_py.spec import AttributeSpec, OperandSpec, OpSpec
 
 __all__ = ["CUSTOM_DOMAIN", "OPEN_RANK", "build", "is_stated"]
 
@@ -132,7 +132,7 @@ class _Node:
             names.pop()
         return names
 
-    def _is_wanted(self, row: Operand) -> bool:
+    def _is_wanted(self, row: OperandSpec) -> bool:
         """Return True if an input with a shape is given; unsupported ones need not be."""
         if row.supported or row.name in self.asked_for:
             return True
@@ -248,7 +248,7 @@ def _must_exist(spec: OpSpec, name: str, row: object) -> None:
         raise KeyError(f"{spec.op} has no {name!r}")
 
 
-def _present(rows: Sequence[Operand], opset: int) -> list[Operand]:
+def _present(rows: Sequence[OperandSpec], opset: int) -> list[OperandSpec]:
     """Return the operands that the opset has."""
     return [row for row in rows if row.exists_at(opset)]
 
@@ -260,7 +260,7 @@ def _formal(spec: OpSpec, opset: int) -> dict[str, Any]:
     return {formal.name: formal for formal in onnx.defs.get_schema(spec.op, opset).inputs}
 
 
-def _tensor_names(row: Operand, taken: Sequence[str]) -> list[str]:
+def _tensor_names(row: OperandSpec, taken: Sequence[str]) -> list[str]:
     """Return names of the tensors of an operand."""
     name = f"{row.name}_out" if row.name in taken else row.name
     more = range(1, _VARIADIC if row.variadic else 1)
@@ -284,7 +284,7 @@ def _closed(shape: Sequence[int | str | None]) -> list[int]:
     return [int(extent) for extent in shape if extent is not None]
 
 
-def _attribute(row: Attribute, value: Any) -> onnx.AttributeProto:
+def _attribute(row: AttributeSpec, value: Any) -> onnx.AttributeProto:
     """Return a value as an attribute; booleans are integers in files."""
     if isinstance(value, bool):
         value = int(value)

@@ -19,7 +19,7 @@ from tests.failures import Failures
 from tests.spec.one_node import CUSTOM_DOMAIN, build
 
 if TYPE_CHECKING:
-    from atc_py.spec import Operand
+    from atc_py.spec import OperandSpec
 
 SPECS = [pytest.param(spec, id=spec.op) for spec in all_specs()]
 OF_ONNX = [
@@ -40,7 +40,7 @@ def _spec(op: str) -> OpSpec:
     return spec
 
 
-def _input(spec: OpSpec, name: str) -> Operand:
+def _input(spec: OpSpec, name: str) -> OperandSpec:
     return next(row for row in spec.inputs if row.name == name)
 
 

@@ -10,7 +10,15 @@ import onnx.helper
 import pytest
 
 from atc_py.options.compile_options import PrecisionMode
-from atc_py.spec import Attribute, AttributeType, Level, Operand, OpSpec, all_specs, find_spec
+from atc_py.spec import (
+    AttributeSpec,
+    AttributeType,
+    Level,
+    OperandSpec,
+    OpSpec,
+    all_specs,
+    find_spec,
+)
 from atc_py.spec.rules import Constraint, Rule
 from atc_py.target import find_operator
 from atc_py.tensor.dtypes import DType
@@ -59,7 +67,7 @@ def _spec(op: str) -> OpSpec:
     return spec
 
 
-def _attribute(op: str, name: str) -> Attribute:
+def _attribute(op: str, name: str) -> AttributeSpec:
     attribute = _spec(op).attribute(name)
     assert attribute is not None
     return attribute
@@ -98,7 +106,7 @@ def _same_operands(spec: OpSpec, schema: Any, opset: int) -> None:
             _same_option(row, parameter.option.name)
 
 
-def _same_option(row: Operand, option: str) -> None:
+def _same_option(row: OperandSpec, option: str) -> None:
     assert row.variadic == (option == "Variadic")
     if option == "Optional":
         assert row.optional
@@ -115,7 +123,7 @@ def _same_attributes(spec: OpSpec, schema: Any, opset: int) -> None:
         _same_default(row, formal, opset)
 
 
-def _same_default(row: Attribute, formal: Any, opset: int) -> None:
+def _same_default(row: AttributeSpec, formal: Any, opset: int) -> None:
     """Check defaults; ONNX has those of most lists in the words of its definitions alone."""
     default = row.default_at(opset)
     if not formal.default_value.name:
@@ -201,7 +209,7 @@ def test_large_windows_of_pools_run_on_the_slow_engine(op: str) -> None:
 def test_unsupported_marks_of_the_list_are_kept() -> None:
     marked = set()
     for spec in map(_spec, OPERATORS):
-        rows: tuple[Operand | Attribute, ...] = (*spec.inputs, *spec.attributes)
+        rows: tuple[OperandSpec | AttributeSpec, ...] = (*spec.inputs, *spec.attributes)
         marked |= {(spec.op, row.name) for row in rows if row.listed and not row.supported}
     assert marked == {
         ("AveragePool", "count_include_pad"),

@@ -9,7 +9,7 @@ import onnx.defs
 import onnx.helper
 import pytest
 
-from atc_py.spec import Attribute, OpSpec, all_specs, find_spec
+from atc_py.spec import AttributeSpec, OpSpec, all_specs, find_spec
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,7 +43,7 @@ def _cases() -> Iterator[Any]:
                 yield pytest.param(spec, name, schema, id=f"{spec.op}-{name}")
 
 
-def _rows() -> Iterator[tuple[OpSpec, Attribute]]:
+def _rows() -> Iterator[tuple[OpSpec, AttributeSpec]]:
     """Yield attributes that none of the listed opsets has."""
     for spec in all_specs():
         for row in spec.attributes:

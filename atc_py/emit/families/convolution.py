@@ -21,10 +21,10 @@ from atc_py.emit.convolutions import (
 from atc_py.emit.cube import (
     ACCUMULATOR,
     BIAS,
-    Product,
+    CubeProduct,
     ProductTiling,
-    Room,
     Sides,
+    TileBounds,
     Walk,
     channel_buffers,
     link_buffers,
@@ -100,10 +100,10 @@ class _Geometry(ConvGeometry):
             x, launch.outputs[0], weights[2:], strides, max(1, groups), kernel.op == TRANSPOSED
         )
 
-    def product(self, itemsize: int) -> Product:
+    def product(self, itemsize: int) -> CubeProduct:
         """Return the convolution as products of [m, k] x [k, n]."""
         channels = self.x[1] // self.groups
-        return Product(
+        return CubeProduct(
             self.y[0] * self.groups,
             self.y[1] // self.groups,
             prod(self.y[2:]),
@@ -133,7 +133,7 @@ class _Geometry(ConvGeometry):
 
 def _tiling(
     geometry: _Geometry,
-    product: Product,
+    product: CubeProduct,
     cut: tuple[Sides, Walk],
     rectangle: tuple[int, int],
     soc: Soc,
@@ -199,7 +199,7 @@ class _Convolutions(ConvolutionFamily):
         kernel, soc, geometry = launch.kernel, launch.soc, _Geometry.of(launch)
         size, width = kernel.inputs[0].dtype.itemsize, kernel.outputs[0].dtype.itemsize
         product, ub = geometry.product(size), soc.ub_kib * 1024
-        room = Room(ub * 3 // 8 // tile_bytes(kernel), _MOST_ROWS, _MOST_COLUMNS)
+        room = TileBounds(ub * 3 // 8 // tile_bytes(kernel), _MOST_ROWS, _MOST_COLUMNS)
         most = sides_of(product, room, soc)
         rows, columns = geometry.rectangle(most.n, BLOCK // size, ub // 8 // DEPTH // 2)
         sides = Sides(most.m, whole(rows * columns, square_of(size)))

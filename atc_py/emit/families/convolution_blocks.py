@@ -22,10 +22,10 @@ from atc_py.emit.cube import (
     ACCUMULATOR,
     BIAS,
     OFFSET,
-    Product,
+    CubeProduct,
     ProductTiling,
-    Room,
     Sides,
+    TileBounds,
     Walk,
     blocked_buffers,
     blocked_operands,
@@ -115,11 +115,11 @@ class _Geometry(ConvGeometry):
         rows *= FRACTAL_ROWS
         return cls(x, y, weights[2:], count, inputs, outputs, rows, planes, c0)
 
-    def product(self, itemsize: int) -> Product:
+    def product(self, itemsize: int) -> CubeProduct:
         """Return the convolution as products of [m, k] x [k, n]."""
         depth = self.inputs * prod(self.window) * self.c0
         batch = self.x[0] * self.products
-        return Product(batch, prod(self.y[2:]), self.outputs, depth, itemsize)
+        return CubeProduct(batch, prod(self.y[2:]), self.outputs, depth, itemsize)
 
     def rectangle(self, most: int) -> tuple[int, int]:
         """Return rows and columns of the result's map: at most `most` positions."""
@@ -142,7 +142,7 @@ def _constants(kernel: KernelFacts, tiling: ConvBlocksTiling) -> tuple[Buffer, .
 
 def _tiling(
     geometry: _Geometry,
-    product: Product,
+    product: CubeProduct,
     cut: tuple[Sides, Walk],
     rectangle: tuple[int, int],
     soc: Soc,
@@ -179,7 +179,7 @@ class _ConvolutionsOfBlocks(ConvolutionFamily):
         direct = soc.vector_cores > soc.aicores
         area = soc.ub_kib * 1024 * 3 // 8 // tile_bytes(kernel)
         area = soc.l0c_kib * 1024 // ACCUMULATOR if direct else area
-        most = sides_of(product, Room(area, _MOST_POSITIONS, _MOST_CHANNELS), soc)
+        most = sides_of(product, TileBounds(area, _MOST_POSITIONS, _MOST_CHANNELS), soc)
         rows, columns = geometry.rectangle(most.m)
         sides = Sides(whole(rows * columns, square_of(size)), most.n)
         channels = channel_buffers(kernel, sides.n, direct=direct)

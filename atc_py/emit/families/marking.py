@@ -10,13 +10,13 @@ from atc_py.emit.box_family import number
 from atc_py.emit.family import Family
 from atc_py.emit.fields import narrow, wide
 from atc_py.emit.plan import Buffer, Plan
-from atc_py.emit.tiling import DEPTH, Footprint, vector_tiling
+from atc_py.emit.tiling import DEPTH, ElementFootprint, vector_tiling
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from atc_py.emit.family import Sample
+    from atc_py.emit.family import InputSample
     from atc_py.emit.plan import Launch
 
 __all__ = ["FAMILIES", "MarkTiling"]
@@ -46,7 +46,7 @@ class _OneHot(Family):
     def plan(self, launch: Launch) -> Plan:
         """Cut the result as one range of elements."""
         x, result, port = launch.inputs[0], launch.outputs[0], launch.kernel.outputs[0]
-        flat = vector_tiling(prod(result), Footprint.of([port.dtype]), launch.soc)
+        flat = vector_tiling(prod(result), ElementFootprint.of([port.dtype]), launch.soc)
         axis = number(launch.kernel.attributes["axis"]) % len(result)
         tiles = -(-flat.total_length // flat.tile_length)
         tiling = MarkTiling(
@@ -62,7 +62,7 @@ class _OneHot(Family):
             tiling, tiling.core_num, (Buffer(f"{port.name}Queue", "ub", size),), launch.moved
         )
 
-    def draw(self, sample: Sample, generator: np.random.Generator) -> NDArray[Any] | None:
+    def draw(self, sample: InputSample, generator: np.random.Generator) -> NDArray[Any] | None:
         """Draw indices of the new axis, from both ends, and some beyond it."""
         if sample.position != 0:
             return None

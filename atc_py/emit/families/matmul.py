@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from atc_py.emit.cube import (
     ACCUMULATOR,
     BIAS,
-    Product,
+    CubeProduct,
     ProductFamily,
     ProductTiling,
-    Room,
+    TileBounds,
     applies_links,
     blocked_buffers,
     blocked_operands,
@@ -70,12 +70,12 @@ def _turned(kernel: KernelFacts) -> tuple[bool, bool]:
     return flags[0], not flags[1]
 
 
-def _room(kernel: KernelFacts, soc: Soc, *, direct: bool) -> Room:
+def _room(kernel: KernelFacts, soc: Soc, *, direct: bool) -> TileBounds:
     """Return the bounds of a tile; sums that leave L0C directly have a bias from the table alone."""
     if direct:
         columns = _BIAS_TABLE if optional_input(kernel, BIAS) else _MOST
-        return Room(soc.l0c_kib * 1024 // ACCUMULATOR, _MOST, columns)
-    return Room(soc.ub_kib * 1024 // 2 // tile_bytes(kernel), _MOST, _MOST)
+        return TileBounds(soc.l0c_kib * 1024 // ACCUMULATOR, _MOST, columns)
+    return TileBounds(soc.ub_kib * 1024 // 2 // tile_bytes(kernel), _MOST, _MOST)
 
 
 def _stacks(launch: Launch) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
@@ -111,7 +111,7 @@ class _Products(ProductFamily):
         *stack, m, n = launch.outputs[0]
         k = launch.inputs[0][-2 if _turned(kernel)[0] else -1]
         size, width = kernel.inputs[0].dtype.itemsize, kernel.outputs[0].dtype.itemsize
-        product = Product(prod(stack), m, n, k, size)
+        product = CubeProduct(prod(stack), m, n, k, size)
         direct = soc.vector_cores > soc.aicores
         sides = sides_of(product, _room(kernel, soc, direct=direct), soc)
         channels = channel_buffers(kernel, sides.n, direct=direct)

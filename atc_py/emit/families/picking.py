@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from atc_py.emit.family import Sample
+    from atc_py.emit.family import InputSample
     from atc_py.emit.plan import KernelFacts, Launch
     from atc_py.tensor.shapes import Shape
 
@@ -140,7 +140,7 @@ class _Picks(Family):
         """Return whether negative indices count from the end of their axis."""
         return {"negative": bool(kernel.attributes["negative_index_support"])}
 
-    def draw(self, sample: Sample, generator: np.random.Generator) -> NDArray[Any] | None:
+    def draw(self, sample: InputSample, generator: np.random.Generator) -> NDArray[Any] | None:
         """Draw indices inside their axes, some of them negative where that is allowed."""
         x, indices = sample.shapes[:2]
         if sample.position != 1 or x is None or indices is None:

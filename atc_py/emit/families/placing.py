@@ -17,7 +17,7 @@ from atc_py.emit.tiling import BLOCK, DEPTH, vector_cores
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from atc_py.emit.family import Sample
+    from atc_py.emit.family import InputSample
     from atc_py.emit.plan import Launch
 
 __all__ = ["FAMILIES", "PlaceTiling"]
@@ -69,7 +69,7 @@ class _Places(Family):
         through = Buffer("through", "ub", DEPTH * chunk * itemsize)
         return Plan(tiling, tiling.core_num, (through,), launch.moved)
 
-    def draw(self, sample: Sample, generator: np.random.Generator) -> NDArray[Any] | None:
+    def draw(self, sample: InputSample, generator: np.random.Generator) -> NDArray[Any] | None:
         """Draw tuples of indices into x, counted from both ends; some of them meet."""
         x, indices = sample.shapes[:2]
         if sample.position != 1 or x is None or indices is None:

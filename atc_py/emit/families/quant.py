@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from atc_py.emit.family import Sample
+    from atc_py.emit.family import InputSample
     from atc_py.emit.plan import KernelFacts
-    from atc_py.emit.ports import Port
+    from atc_py.emit.ports import KernelPort
 
 __all__ = ["FAMILIES"]
 
@@ -96,13 +96,13 @@ def _dequant_s16(kernel: KernelFacts) -> Formula:
     return Formula("scalar", operands, along_channels=True, context=_of_words(kernel, addend))
 
 
-def _of_words(kernel: KernelFacts, addend: list[Port]) -> tuple[tuple[str, object], ...]:
+def _of_words(kernel: KernelFacts, addend: list[KernelPort]) -> tuple[tuple[str, object], ...]:
     """Return the template facts of kernels whose second operand holds words."""
     name = kernel.inputs[-1].name if addend else None
     return (("words", True), ("relu", kernel.attributes["relu_flag"]), ("addend", name))
 
 
-def _factor(words: Port) -> Loaded:
+def _factor(words: KernelPort) -> Loaded:
     """Return the factors of words, as float32."""
     return Loaded("factor", words, "float", "LoadFactor")
 
@@ -128,7 +128,7 @@ class _Quantization(ElementwiseFamily):
         """Return True unless results are packed two in a byte."""
         return kernel.outputs[0].dtype is not DType.INT4
 
-    def draw(self, sample: Sample, generator: np.random.Generator) -> NDArray[Any] | None:
+    def draw(self, sample: InputSample, generator: np.random.Generator) -> NDArray[Any] | None:
         """Draw words of factors, shifts and offsets; sums of products that the factors bring in range.
 
         Some sums are so large that results saturate.

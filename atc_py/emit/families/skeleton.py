@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.emit.family import Family
 from atc_py.emit.plan import Buffer, Plan
-from atc_py.emit.tiling import DEPTH, Footprint, shard_tiling, vector_tiling
+from atc_py.emit.tiling import DEPTH, ElementFootprint, shard_tiling, vector_tiling
 from atc_py.tensor.shapes import element_count
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class _Flat(Family):
 
     def plan(self, launch: Launch) -> Plan:
         """Cut the elements of all results over cores and tiles."""
-        footprint = Footprint.of([launch.kernel.outputs[0].dtype])
+        footprint = ElementFootprint.of([launch.kernel.outputs[0].dtype])
         tiling = vector_tiling(_total(launch), footprint, launch.soc)
         size = DEPTH * tiling.tile_length * launch.kernel.outputs[0].dtype.itemsize
         queue = Buffer(f"{launch.kernel.outputs[0].name}Queue", "ub", size)
@@ -46,7 +46,7 @@ class _Framed(Family):
     def plan(self, launch: Launch) -> Plan:
         """Cut the elements of all results; buffers follow when the kernel is written."""
         dtypes = [launch.kernel.inputs[0].dtype, launch.kernel.outputs[0].dtype]
-        tiling = vector_tiling(_total(launch), Footprint.of(dtypes), launch.soc)
+        tiling = vector_tiling(_total(launch), ElementFootprint.of(dtypes), launch.soc)
         return Plan(tiling, tiling.core_num, moved=launch.moved)
 
 

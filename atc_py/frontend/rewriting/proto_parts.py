@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from atc_py.ir import ConstData
 
 __all__ = [
+    "ByteSink",
     "Data",
     "NodePart",
     "Part",
-    "Sink",
     "TensorPart",
     "new_tensor",
     "node_part",
@@ -41,7 +41,7 @@ _LOCATED = ("external_data", "data_location")
 """Fields of a tensor that say where else its data is."""
 
 
-class Sink(Protocol):
+class ByteSink(Protocol):
     """Target that bytes are written to."""
 
     def write(self, data: memoryview | bytes, /) -> object:
@@ -55,7 +55,7 @@ class Part(Protocol):
     def size(self) -> int:
         """Number of bytes that `write` will write."""
 
-    def write(self, out: Sink) -> None:
+    def write(self, out: ByteSink) -> None:
         """Write the message, without what stands before it in the message around it."""
 
 
@@ -66,7 +66,7 @@ class Data(Protocol):
     def size(self) -> int:
         """Number of bytes of the data."""
 
-    def write(self, out: Sink) -> None:
+    def write(self, out: ByteSink) -> None:
         """Write it."""
 
 
@@ -91,7 +91,7 @@ class TensorPart:
             return len(self.head)
         return len(self.head) + len(self._opening(self.data)) + self.data.size
 
-    def write(self, out: Sink) -> None:
+    def write(self, out: ByteSink) -> None:
         """Write the tensor, its data within it."""
         out.write(self.head)
         if self.data is not None:
@@ -122,7 +122,7 @@ class NodePart:
     place: Place
     size: int
 
-    def write(self, out: Sink) -> None:
+    def write(self, out: ByteSink) -> None:
         """Write the node, its tensors within it."""
         out.write(_whole(self.proto, self.tensors, self.place).SerializeToString())
 
@@ -138,7 +138,7 @@ class _Stored:
         """Number of bytes of the data."""
         return self.found.stretch.size
 
-    def write(self, out: Sink) -> None:
+    def write(self, out: ByteSink) -> None:
         """Write it, a piece at a time."""
         file, start, size = self.found.stretch
         view = memoryview(file.data)
@@ -159,7 +159,7 @@ class _Made:
         """Number of bytes of the data."""
         return element_count(self.const.shape) * self.const.dtype.itemsize
 
-    def write(self, out: Sink) -> None:
+    def write(self, out: ByteSink) -> None:
         """Write it; ONNX's order of bytes is the little-endian one."""
         array = np.asarray(self.const.numpy())
         array = array.astype(array.dtype.newbyteorder("<"), copy=False)

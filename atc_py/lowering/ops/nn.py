@@ -11,7 +11,7 @@ from atc_py.lowering.registry import lowering
 from atc_py.lowering.windows import (
     AUTO_PADS,
     SAME_PADS,
-    Window,
+    AxisWindow,
     cann_pads,
     forward_pads,
     transposed_pads,
@@ -245,17 +245,17 @@ def _kernel_shape(b: Builder, w: SourceTensor) -> tuple[int, ...]:
     return kernel
 
 
-def _windows(b: Builder, kernel: tuple[int, ...]) -> list[Window]:
+def _windows(b: Builder, kernel: tuple[int, ...]) -> list[AxisWindow]:
     """Return the window along each spatial axis."""
     strides = get_ints(b, "strides", (1,) * _AXES, _AXES)
     dilations = get_ints(b, "dilations", (1,) * _AXES, _AXES)
     for name, numbers in (("kernel_shape", kernel), ("strides", strides), ("dilations", dilations)):
         if min(numbers) < 1:
             raise b.bad(f"needs positive {name}, found {list(numbers)}", f"attribute {name}")
-    return [Window(*axis) for axis in zip(kernel, strides, dilations, strict=True)]
+    return [AxisWindow(*axis) for axis in zip(kernel, strides, dilations, strict=True)]
 
 
-def _pool_windows(b: Builder) -> list[Window]:
+def _pool_windows(b: Builder) -> list[AxisWindow]:
     """Return the windows of a pool, whose kernel_shape is required."""
     _need_rank_4(b, b.source(0), "X")
     kernel = get_ints(b, "kernel_shape", (), _AXES)
@@ -264,7 +264,7 @@ def _pool_windows(b: Builder) -> list[Window]:
     return _windows(b, kernel)
 
 
-def _pool_attributes(b: Builder, windows: list[Window]) -> dict[str, AttrValue]:
+def _pool_attributes(b: Builder, windows: list[AxisWindow]) -> dict[str, AttrValue]:
     """Return the attributes that both pools have; SAME fixes the output, so ceil_mode is moot."""
     ceil = _auto_pad(b) not in SAME_PADS and get_int(b, "ceil_mode", 0) != 0
     pads = _pads(b, b.source(0), windows)
@@ -278,7 +278,7 @@ def _pool_attributes(b: Builder, windows: list[Window]) -> dict[str, AttrValue]:
 
 
 def _check_room(
-    b: Builder, pads: list[tuple[int, int]], windows: list[Window], *, ceil: bool = False
+    b: Builder, pads: list[tuple[int, int]], windows: list[AxisWindow], *, ceil: bool = False
 ) -> None:
     """Refuse windows of which none fits into its axis, where the extent is known."""
     extents = b.source(0).required_dims[-_AXES:]
@@ -303,7 +303,7 @@ def _auto_pad(b: Builder) -> str:
 
 
 @performs("explicit-pads")
-def _pads(b: Builder, x: SourceTensor, windows: list[Window]) -> list[tuple[int, int]]:
+def _pads(b: Builder, x: SourceTensor, windows: list[AxisWindow]) -> list[tuple[int, int]]:
     """Return (begin, end) padding per spatial axis in whatever form the node gives it."""
     auto_pad = _auto_pad(b)
     if auto_pad == "NOTSET":
@@ -314,7 +314,7 @@ def _pads(b: Builder, x: SourceTensor, windows: list[Window]) -> list[tuple[int,
     ]
 
 
-def _padded_extent(x: SourceTensor, axis: int, window: Window, auto_pad: str) -> int:
+def _padded_extent(x: SourceTensor, axis: int, window: AxisWindow, auto_pad: str) -> int:
     """Return a dim to pad; any if only the run knows it and the pads are the same for all."""
     extent = x.required_dims[axis]
     if extent is not None:
@@ -340,7 +340,7 @@ def _explicit_pads(b: Builder) -> list[tuple[int, int]]:
 
 @performs("explicit-pads")
 def _transposed_pads(
-    b: Builder, x: SourceTensor, windows: list[Window], output_padding: tuple[int, ...]
+    b: Builder, x: SourceTensor, windows: list[AxisWindow], output_padding: tuple[int, ...]
 ) -> list[tuple[int, int]]:
     """Return (begin, end) padding per spatial axis of a transposed convolution."""
     auto_pad = _auto_pad(b)

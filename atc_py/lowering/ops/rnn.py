@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from atc_py.ir import DeferredConst, SplatConst, TensorType, Value
 from atc_py.lowering.attributes import get_int
-from atc_py.lowering.ops.rnn_layer import DIRECTIONS, Layer
+from atc_py.lowering.ops.rnn_layer import DIRECTIONS, RecurrentLayer
 from atc_py.lowering.registry import lowering
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def lower_lstm(b: Builder) -> Sequence[Value]:
     DynamicRNN takes constant weights, the usual activations and no clip, peepholes or coupled
     gates. Y of several directions is joined, states are slices of the outputs.
     """
-    layer = Layer(b, gates=4, usual=("sigmoid", "tanh", "tanh"))
+    layer = RecurrentLayer(b, gates=4, usual=("sigmoid", "tanh", "tanh"))
     coupled = get_int(b, "input_forget", 0)
     if layer.is_usual and not coupled and b.optional_source(7) is None:
         return layer.results([_dynamic_rnn(layer, at) for at in range(layer.directions)])
@@ -48,7 +48,7 @@ def lower_gru(b: Builder) -> Sequence[Value]:
 
     DynamicGRUV2 takes constant weights, the usual activations and no clip.
     """
-    layer = Layer(b, gates=3, usual=("sigmoid", "tanh"))
+    layer = RecurrentLayer(b, gates=3, usual=("sigmoid", "tanh"))
     after = get_int(b, "linear_before_reset", 0)
     if layer.is_usual:
         return layer.results(
@@ -69,7 +69,7 @@ class _Weights:
     b: ConstData | None
 
     @staticmethod
-    def of(layer: Layer) -> _Weights:
+    def of(layer: RecurrentLayer) -> _Weights:
         """Return those of the layer, which has found them constant."""
         w, r, b = (layer.b.optional_source(position) for position in (1, 2, 3))
         if w is None or r is None or w.const is None or r.const is None:
@@ -77,7 +77,7 @@ class _Weights:
         return _Weights(w.const, r.const, None if b is None else b.const)
 
 
-def _dynamic_rnn(layer: Layer, direction: int) -> tuple[Value, ...]:
+def _dynamic_rnn(layer: RecurrentLayer, direction: int) -> tuple[Value, ...]:
     """Return `y`, `output_h` and `output_c` of one direction."""
     b, weights, wide = layer.b, _Weights.of(layer), 4 * layer.hidden
     rows = layer.x.type.shape[2] + layer.hidden
@@ -103,7 +103,7 @@ def _dynamic_rnn(layer: Layer, direction: int) -> tuple[Value, ...]:
     return _one_direction(layer, "DynamicRNN", direction, (inputs, 3), {})
 
 
-def _dynamic_gru(layer: Layer, direction: int, reset_after: bool) -> tuple[Value, ...]:
+def _dynamic_gru(layer: RecurrentLayer, direction: int, reset_after: bool) -> tuple[Value, ...]:
     """Return `y` and `output_h` of one direction."""
     b, weights, wide = layer.b, _Weights.of(layer), 3 * layer.hidden
     sources = ((weights.w, layer.x.type.shape[2]), (weights.r, layer.hidden))
@@ -131,7 +131,7 @@ def _dynamic_gru(layer: Layer, direction: int, reset_after: bool) -> tuple[Value
 
 
 def _one_direction(
-    layer: Layer,
+    layer: RecurrentLayer,
     op: str,
     direction: int,
     operands: tuple[list[Value | None], int],

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from atc_py.lowering.builder import Builder
     from atc_py.tensor.shapes import Shape
 
-__all__ = ["DIRECTIONS", "Layer"]
+__all__ = ["DIRECTIONS", "RecurrentLayer"]
 
 DIRECTIONS = {
     "forward": ("UNIDIRECTIONAL",),
@@ -30,7 +30,7 @@ _NAMES = {
 }
 
 
-class Layer:
+class RecurrentLayer:
     """One source node: its operands by name with the sequence first, its sizes and attributes."""
 
     def __init__(self, b: Builder, gates: int, usual: tuple[str, ...]) -> None:

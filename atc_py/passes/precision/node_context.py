@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atc_py.passes.precision.mix_lists import MixList
-from atc_py.passes.precision.requested_dtypes import Tensors
+from atc_py.passes.precision.requested_dtypes import NodeTensors
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,9 +20,9 @@ __all__ = ["tensors_of"]
 
 def tensors_of(
     node: Node, row: TargetOp, origin: Mapping[Value, DType], controls: Controls
-) -> Tensors:
+) -> NodeTensors:
     """Return the facts about `node`; `origin` has the dtypes of the model."""
-    return Tensors(
+    return NodeTensors(
         node.op,
         tuple(origin.get(value, value.type.dtype) if value else None for value in node.inputs),
         tuple(origin[value] for value in node.outputs),

@@ -20,7 +20,7 @@ from atc_py.target import socs
 if TYPE_CHECKING:
     from atc_py.diag import Diagnostic, Place
     from atc_py.ir import Node
-    from atc_py.passes.precision.requested_dtypes import Tensors, Wish
+    from atc_py.passes.precision.requested_dtypes import NodeTensors, Wish
     from atc_py.target import Limit, Soc, TargetOp
 
 __all__ = ["Refusal", "refusal_of"]
@@ -56,7 +56,7 @@ class Refusal:
 
 
 def refusal_of(
-    node: Node, row: TargetOp, wish: Wish, soc: Soc, place: Place, tensors: Tensors | None
+    node: Node, row: TargetOp, wish: Wish, soc: Soc, place: Place, tensors: NodeTensors | None
 ) -> Refusal:
     """Return why nothing on `soc` meets `wish` for `node`."""
     given = [d for v, d in zip(node.inputs, wish.inputs, strict=True) if v is not None]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from atc_py.diag import Code
     from atc_py.passes.precision.controls import Custom
 
-__all__ = ["SHORT", "Tensors", "Wish", "customised", "kept", "kept_if_possible", "wishes"]
+__all__ = ["SHORT", "NodeTensors", "Wish", "customised", "kept", "kept_if_possible", "wishes"]
 
 F16, BF16, F32 = DType.FLOAT16, DType.BFLOAT16, DType.FLOAT32
 _CHANGED = frozenset({F16, BF16, F32})
@@ -34,7 +34,7 @@ _MIXED_BF16 = PrecisionMode.ALLOW_MIX_PRECISION_BF16
 
 
 @dataclass(frozen=True, slots=True)
-class Tensors:
+class NodeTensors:
     """A node as the rules see it.
 
     Attributes:
@@ -85,7 +85,7 @@ class Wish:
     otherwise: Code | None = None
 
 
-def wishes(mode: PrecisionMode, node: Tensors) -> Iterator[Wish]:
+def wishes(mode: PrecisionMode, node: NodeTensors) -> Iterator[Wish]:
     """Yield the dtypes `mode` requests for `node`; later ones are fallbacks."""
     if mode is PrecisionMode.FORCE_FP16:
         yield _all(node, F16, "force_fp16: floats become float16")
@@ -101,12 +101,12 @@ def wishes(mode: PrecisionMode, node: Tensors) -> Iterator[Wish]:
         yield from _mixed(node, mode)
 
 
-def kept(node: Tensors, rule: str, falls: frozenset[tuple[DType, DType]] = frozenset()) -> Wish:
+def kept(node: NodeTensors, rule: str, falls: frozenset[tuple[DType, DType]] = frozenset()) -> Wish:
     """Return the dtypes of the model."""
     return _wish(node, lambda dtype: dtype, rule, falls)
 
 
-def kept_if_possible(node: Tensors) -> Iterator[Wish]:
+def kept_if_possible(node: NodeTensors) -> Iterator[Wish]:
     """Yield the model's dtypes or wider ones; where none fits, those of allow_fp32_to_fp16.
 
     CANN takes the rule of allow_fp32_to_fp16 at once, which makes float16 of float32 on the cube;
@@ -116,7 +116,7 @@ def kept_if_possible(node: Tensors) -> Iterator[Wish]:
     yield kept(node, "keep-dtype: float16, as nothing else is there", _TO_F16)
 
 
-def customised(node: Tensors, asked: Custom, otherwise: Wish) -> Wish:
+def customised(node: NodeTensors, asked: Custom, otherwise: Wish) -> Wish:
     """Return the user's dtypes, else those of `otherwise`; no float may be an integer.
 
     Where a dtype is given that the model's own cannot become, no column fits both.
@@ -141,13 +141,13 @@ def _given(
 
 
 def _all(
-    node: Tensors, dtype: DType, rule: str, falls: frozenset[tuple[DType, DType]] = frozenset()
+    node: NodeTensors, dtype: DType, rule: str, falls: frozenset[tuple[DType, DType]] = frozenset()
 ) -> Wish:
     """Return one dtype for every float that a mode may change."""
     return _wish(node, lambda each: dtype if each in _CHANGED else each, rule, falls)
 
 
-def _allow_fp16(node: Tensors, mode: str) -> Wish:
+def _allow_fp16(node: NodeTensors, mode: str) -> Wish:
     """Return float32 becomes float16 on the cube; elsewhere it does where there is nothing else."""
     if node.op in CUBE_LIST:
         rule = f"{mode}: float16 on the cube"
@@ -155,7 +155,7 @@ def _allow_fp16(node: Tensors, mode: str) -> Wish:
     return kept(node, f"{mode}: as in the model, else float16", _TO_F16)
 
 
-def _force_fp32(node: Tensors, mode: str) -> Iterator[Wish]:
+def _force_fp32(node: NodeTensors, mode: str) -> Iterator[Wish]:
     """Yield float32 for vectors; for the cube 16 bits in and float32 out, else float32, else 16."""
     if node.op in CUBE_LIST and node.floats_alone:
         inputs = [F32 if each is None else _sixteen(each) for each in node.inputs]
@@ -171,7 +171,7 @@ def _sixteen(dtype: DType) -> DType:
     return F16 if dtype is F32 else dtype
 
 
-def _mixed(node: Tensors, mode: PrecisionMode) -> Iterator[Wish]:
+def _mixed(node: NodeTensors, mode: PrecisionMode) -> Iterator[Wish]:
     """Yield what lists ask: 16 bits for white, the model's for black, the producer's for gray."""
     narrow, falls = (BF16, _TO_BF16) if mode is _MIXED_BF16 else (F16, _TO_F16)
     where = f"{mode.value}: {node.place.value} list"
@@ -194,7 +194,7 @@ def _mixed(node: Tensors, mode: PrecisionMode) -> Iterator[Wish]:
 
 
 def _wish(
-    node: Tensors,
+    node: NodeTensors,
     change: Callable[[DType], DType],
     rule: str,
     falls: frozenset[tuple[DType, DType]],

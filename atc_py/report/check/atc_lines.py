@@ -14,7 +14,7 @@ from atc_py.system.json_text import escaped
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from atc_py.report.check.document import Document, Found, Model, Node
+    from atc_py.report.check.document import CheckDocument, CheckedModel, CheckedNode, Found
 
     Json: TypeAlias = dict[str, Any]
     _Key: TypeAlias = tuple[int, str, str, str]
@@ -29,14 +29,14 @@ _TYPE_CODES = {UNKNOWN_OPERATOR.id, UNSUPPORTED_OPSET.id}
 _REPEATED = Words("another node has the same name", "与其他节点重名")
 
 
-def check_atc(document: Document) -> str:
+def check_atc(document: CheckDocument) -> str:
     """Return the object for one model, a list of objects for several."""
     models = [_model(model, document.lang) for model in document.models]
     whole = models[0] if len(models) == 1 else models
     return escaped(json.dumps(whole, indent=2, ensure_ascii=False)) + "\n"
 
 
-def _model(model: Model, language: str) -> Json:
+def _model(model: CheckedModel, language: str) -> Json:
     """Return one network and its nodes."""
     causes = _causes(model)
     names = Counter((row.scope, row.name) for row in model.network if row.name)
@@ -58,7 +58,7 @@ def _model(model: Model, language: str) -> Json:
     }
 
 
-def _causes(model: Model) -> Mapping[_Key, list[Json]]:
+def _causes(model: CheckedModel) -> Mapping[_Key, list[Json]]:
     """Return errors by node."""
     causes: dict[_Key, list[Json]] = defaultdict(list)
     for found in model.all_findings:
@@ -74,7 +74,7 @@ def _key(index: int, found: Found) -> _Key:
     return index, found.scope, found.node_name, found.op.rpartition("::")[2]
 
 
-def _key_of_row(row: Node) -> _Key:
+def _key_of_row(row: CheckedNode) -> _Key:
     """Return the same of a row of the network."""
     return row.index, row.scope, row.name, row.type.rpartition("::")[2]
 
@@ -84,7 +84,7 @@ def _cause(number: int, message: str) -> Json:
     return {"code": number, "message": message}
 
 
-def _node(row: Node, causes: list[Json]) -> Json:
+def _node(row: CheckedNode, causes: list[Json]) -> Json:
     """Return one node; without causes it has no such key."""
     whole: Json = {
         "name": row.name,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from atc_py.report.escape import visible
 
 if TYPE_CHECKING:
-    from atc_py.report.check.document import Document, Found, Model
+    from atc_py.report.check.document import CheckDocument, CheckedModel, Found
 
 __all__ = ["COLUMNS", "check_csv"]
 
@@ -22,7 +22,7 @@ _FORMULA = ("=", "+", "-", "@")
 """First characters for which spreadsheets take a cell as a formula."""
 
 
-def check_csv(document: Document) -> str:
+def check_csv(document: CheckDocument) -> str:
     """Return the findings as RFC 4180 has it: a heading, commas, CR LF.
 
     Every finding is one line: control characters are escapes. A cell that a spreadsheet would
@@ -37,7 +37,7 @@ def check_csv(document: Document) -> str:
     return text.getvalue()
 
 
-def _row(model: Model, found: Found) -> list[str]:
+def _row(model: CheckedModel, found: Found) -> list[str]:
     """Return the cells of one finding."""
     cells = {
         "model": model.path,

@@ -15,10 +15,10 @@ __all__ = [
     "VERSION",
     "BaselineCount",
     "Biases",
-    "Document",
+    "CheckDocument",
+    "CheckedModel",
+    "CheckedNode",
     "Found",
-    "Model",
-    "Node",
     "OpenAxis",
     "OperatorCount",
     "Tool",
@@ -92,7 +92,7 @@ class OperatorCount(_Part, frozen=True, kw_only=True):
     counts: dict[str, int]
 
 
-class Node(_Part, frozen=True, kw_only=True):
+class CheckedNode(_Part, frozen=True, kw_only=True):
     """A node of the network with its verdict."""
 
     index: int
@@ -134,7 +134,7 @@ class OpenAxis(_Part, frozen=True, kw_only=True):
     name: str
 
 
-class Model(_Part, frozen=True, kw_only=True):
+class CheckedModel(_Part, frozen=True, kw_only=True):
     """Findings in one model.
 
     Attributes:
@@ -173,7 +173,7 @@ class Model(_Part, frozen=True, kw_only=True):
     faults: tuple[Found, ...]
     findings: tuple[Found, ...]
     operators: tuple[OperatorCount, ...]
-    network: tuple[Node, ...]
+    network: tuple[CheckedNode, ...]
     quant_bias: Biases | None = None
 
     @property
@@ -197,7 +197,7 @@ class BaselineCount(_Part, frozen=True, kw_only=True):
     gone: int
 
 
-class Document(_Part, frozen=True, kw_only=True):
+class CheckDocument(_Part, frozen=True, kw_only=True):
     """The report of one check.
 
     Attributes:
@@ -222,4 +222,4 @@ class Document(_Part, frozen=True, kw_only=True):
     verdict: _Verdict
     counts: dict[str, int]
     baseline: BaselineCount | None
-    models: tuple[Model, ...]
+    models: tuple[CheckedModel, ...]

@@ -12,7 +12,7 @@ from atc_py.report.check.text import check_text
 
 if TYPE_CHECKING:
     from atc_py.check.findings import Standing
-    from atc_py.report.check.document import Document
+    from atc_py.report.check.document import CheckDocument
 
 __all__ = ["FORMATS", "render_check"]
 
@@ -20,7 +20,9 @@ FORMATS = ("text", "json", "sarif", "junit", "html", "csv")
 """Names of the formats."""
 
 
-def render_check(name: str, document: Document, fail_on: Standing, *, verbose: bool = False) -> str:
+def render_check(
+    name: str, document: CheckDocument, fail_on: Standing, *, verbose: bool = False
+) -> str:
     """Return the report as text of the format `name`, one of FORMATS.
 
     Args:

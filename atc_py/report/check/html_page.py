@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from atc_py.report.check.document import Document, Model
+    from atc_py.report.check.document import CheckDocument, CheckedModel
     from atc_py.report.check.groups import Group
 
 __all__ = ["check_html"]
@@ -32,7 +32,7 @@ _OPEN_GROUPS, _OPEN_FINDINGS = 10, 40
 """Groups of errors that are shown unfolded, and the findings that each of them may have."""
 
 
-def check_html(document: Document) -> str:
+def check_html(document: CheckDocument) -> str:
     """Return the report as a page: verdicts, operators, and findings that can be filtered.
 
     Raises:
@@ -55,13 +55,13 @@ def _by_name(table: dict[Standing, Any], language: str) -> dict[str, str]:
     return {standing.value: words.in_language(language) for standing, words in table.items()}
 
 
-def _operators(document: Document) -> list[str]:
+def _operators(document: CheckDocument) -> list[str]:
     """Return operators that findings name, for the filter."""
     found = {each.op for model in document.models for each in model.all_findings if each.op}
     return sorted(found, key=str.lower)
 
 
-def _page(document: Document, model: Model) -> dict[str, Any]:
+def _page(document: CheckDocument, model: CheckedModel) -> dict[str, Any]:
     """Return all that the page says of one model."""
     rows = groups(model.all_findings)
     return {
@@ -77,7 +77,7 @@ def _page(document: Document, model: Model) -> dict[str, Any]:
     }
 
 
-def _bar(model: Model) -> Iterator[dict[str, Any]]:
+def _bar(model: CheckedModel) -> Iterator[dict[str, Any]]:
     """Yield parts of the bar that shows the nodes by verdict, the best first; in percent."""
     start = 0.0
     for standing in COLUMNS:
@@ -88,7 +88,7 @@ def _bar(model: Model) -> Iterator[dict[str, Any]]:
             start += width
 
 
-def _group(document: Document, group: Group, *, unfolded: bool) -> dict[str, Any]:
+def _group(document: CheckDocument, group: Group, *, unfolded: bool) -> dict[str, Any]:
     """Return a rule and its nodes."""
     first = group.first
     findings = group.findings

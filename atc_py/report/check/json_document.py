@@ -13,10 +13,10 @@ from atc_py.check.findings import Standing, fingerprint_of
 from atc_py.report.check.document import (
     VERSION,
     Biases,
-    Document,
+    CheckDocument,
+    CheckedModel,
+    CheckedNode,
     Found,
-    Model,
-    Node,
     OpenAxis,
     OperatorCount,
     Tool,
@@ -35,7 +35,7 @@ __all__ = ["check_document", "check_json", "check_json_schema"]
 
 def check_document(
     report: CheckReport, language: str = "en", baseline: Baseline | None = None
-) -> Document:
+) -> CheckDocument:
     """Return the report in one language.
 
     Args:
@@ -47,7 +47,7 @@ def check_document(
     counts: Counter[str] = Counter()
     for model in models:
         counts.update(model.counts)
-    return Document(
+    return CheckDocument(
         version=VERSION,
         tool=Tool(name="atc-py", version=__version__),
         lang=language,
@@ -61,14 +61,14 @@ def check_document(
     )
 
 
-def check_json(document: Document) -> str:
+def check_json(document: CheckDocument) -> str:
     """Return the document as JSON, indented."""
     return format_json(document)
 
 
 def check_json_schema() -> str:
     """Return the JSON schema of what `check_json` gives."""
-    schema = msgspec.json.schema(Document)
+    schema = msgspec.json.schema(CheckDocument)
     for part in schema["$defs"].values():
         # Python 3.13 takes the indentation off docstrings, older ones leave it.
         part["description"] = inspect.cleandoc(part["description"])
@@ -86,12 +86,12 @@ def _counts(counts: Mapping[Standing, int]) -> dict[str, int]:
     return {standing.value: count for standing, count in counts.items()}
 
 
-def _model(check: ModelCheck, language: str, baseline: Baseline | None) -> Model:
+def _model(check: ModelCheck, language: str, baseline: Baseline | None) -> CheckedModel:
     """Return one model."""
     faults = [_fault(fault) for fault in check.faults]
     findings = [_finding(finding, language) for finding in check.findings]
     path = _text(check.path)
-    return Model(
+    return CheckedModel(
         path=path,
         name=_text(check.name),
         verdict=check.standing.value,
@@ -117,7 +117,7 @@ def _model(check: ModelCheck, language: str, baseline: Baseline | None) -> Model
             for row in check.operators
         ),
         network=tuple(
-            Node(
+            CheckedNode(
                 index=row.index,
                 name=_text(row.name),
                 type=_text(row.type),

@@ -18,7 +18,7 @@ from atc_py.report.check.words import node_text, verdict_text
 from atc_py.report.escape import visible
 
 if TYPE_CHECKING:
-    from atc_py.report.check.document import Document, Found, Model
+    from atc_py.report.check.document import CheckDocument, CheckedModel, Found
     from atc_py.report.check.groups import Group
 
 __all__ = ["check_junit"]
@@ -26,7 +26,7 @@ __all__ = ["check_junit"]
 _KINDS = ("failure", "error", "skipped")
 
 
-def check_junit(document: Document, fail_on: Standing) -> str:
+def check_junit(document: CheckDocument, fail_on: Standing) -> str:
     """Return the report as XML.
 
     Args:
@@ -42,7 +42,7 @@ def check_junit(document: Document, fail_on: Standing) -> str:
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
 
-def _suite(document: Document, model: Model, fail_on: Standing) -> ET.Element:
+def _suite(document: CheckDocument, model: CheckedModel, fail_on: Standing) -> ET.Element:
     """Return a model's cases."""
     suite = ET.Element("testsuite", name=visible(model.path))
     properties = ET.SubElement(suite, "properties")
@@ -65,13 +65,15 @@ def _suite(document: Document, model: Model, fail_on: Standing) -> ET.Element:
     return suite
 
 
-def _new_case(suite: ET.Element, model: Model, name: str) -> ET.Element:
+def _new_case(suite: ET.Element, model: CheckedModel, name: str) -> ET.Element:
     """Return a case that passes."""
     place = {"name": visible(name), "classname": visible(model.path)}
     return ET.SubElement(suite, "testcase", place)
 
 
-def _case(document: Document, model: Model, group: Group, fail_on: Standing) -> ET.Element:
+def _case(
+    document: CheckDocument, model: CheckedModel, group: Group, fail_on: Standing
+) -> ET.Element:
     """Return a case for one rule."""
     first, headline = group.first, group.headline(document.lang)
     place = {

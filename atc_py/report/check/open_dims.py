@@ -10,12 +10,12 @@ from atc_py.report.escape import clipped
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from atc_py.report.check.document import Model, OpenAxis
+    from atc_py.report.check.document import CheckedModel, OpenAxis
 
 __all__ = ["deciding_text", "hint_text"]
 
 
-def hint_text(model: Model, language: str) -> str:
+def hint_text(model: CheckedModel, language: str) -> str:
     """Return the sentence before the shapes for open dims."""
     if model.shape_hint_fits:
         words = Words(
@@ -31,7 +31,7 @@ def hint_text(model: Model, language: str) -> str:
     return words.in_language(language)
 
 
-def deciding_text(model: Model, language: str) -> str:
+def deciding_text(model: CheckedModel, language: str) -> str:
     """Say which dims decide: `height and width of images decide`; mostly empty."""
     if not model.deciding:
         return ""

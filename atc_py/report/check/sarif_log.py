@@ -17,7 +17,7 @@ from atc_py.system.json_text import escaped
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from atc_py.report.check.document import Document, Found, Model
+    from atc_py.report.check.document import CheckDocument, CheckedModel, Found
 
     Json: TypeAlias = dict[str, Any]
 
@@ -38,7 +38,7 @@ _LEVELS = {
 _FINGERPRINT = "atcFinding/v1"
 
 
-def check_sarif(document: Document) -> str:
+def check_sarif(document: CheckDocument) -> str:
     """Return the report as one SARIF run, indented."""
     found = [each for model in document.models for each in model.all_findings]
     rules = _numbered(each.code for each in found)
@@ -70,7 +70,7 @@ def _numbered(names: Iterable[str]) -> dict[str, int]:
     return {name: position for position, name in enumerate(dict.fromkeys(names))}
 
 
-def _driver(document: Document, codes: Iterable[str]) -> Json:
+def _driver(document: CheckDocument, codes: Iterable[str]) -> Json:
     """Return the tool and the rules that it found broken."""
     return {
         "name": document.tool.name,
@@ -106,7 +106,7 @@ def _artifact(uri: str) -> Json:
     }
 
 
-def _result(document: Document, found: Found, rule: int, location: Json) -> Json:
+def _result(document: CheckDocument, found: Found, rule: int, location: Json) -> Json:
     """Return a finding."""
     result: Json = {
         "ruleId": found.code,
@@ -137,7 +137,7 @@ def _sentence(found: Found, language: str) -> str:
     return COLON.in_language(language).join(part for part in (subject, found.message) if part)
 
 
-def _location(model: Model, found: Found, file: Json) -> Json:
+def _location(model: CheckedModel, found: Found, file: Json) -> Json:
     """Return the model's file, and the node in it."""
     # A model is not text; viewers that need a line get its first.
     location: Json = {"physicalLocation": {"artifactLocation": file, "region": {"startLine": 1}}}

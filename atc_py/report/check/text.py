@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from typing import TypeAlias
 
-    from atc_py.report.check.document import Document, Model
+    from atc_py.report.check.document import CheckDocument, CheckedModel
     from atc_py.report.check.groups import Group, Sighting
 
     Block: TypeAlias = "str | Table"
@@ -41,7 +41,7 @@ _MOST_NODES = 4
 """Nodes that a line names."""
 
 
-def check_blocks(document: Document, *, verbose: bool = False) -> Iterator[Block]:
+def check_blocks(document: CheckDocument, *, verbose: bool = False) -> Iterator[Block]:
     """Yield lines and tables of the report, in order.
 
     Args:
@@ -62,7 +62,7 @@ def check_blocks(document: Document, *, verbose: bool = False) -> Iterator[Block
             yield HEADINGS["hidden"].in_language(document.lang)
 
 
-def check_text(document: Document, *, verbose: bool = False) -> str:
+def check_text(document: CheckDocument, *, verbose: bool = False) -> str:
     """Return the report in plain text, for a file."""
     lines: list[str] = []
     for block in check_blocks(document, verbose=verbose):
@@ -70,7 +70,7 @@ def check_text(document: Document, *, verbose: bool = False) -> str:
     return "\n".join([*lines, ""])
 
 
-def verdict_lines(document: Document) -> list[str]:
+def verdict_lines(document: CheckDocument) -> list[str]:
     """Return one line a model, and one on the baseline."""
     lines = [_verdict(document, model) for model in document.models]
     return [*lines, *([baseline_text(document)] if document.baseline is not None else [])]
@@ -83,7 +83,7 @@ def _headline(group: Group, language: str) -> str:
     return f"{level}[{first.code} {first.name}]: {clipped(group.headline(language))}"
 
 
-def finding_lines(model: Model, language: str, *, verbose: bool = False) -> Iterator[str]:
+def finding_lines(model: CheckedModel, language: str, *, verbose: bool = False) -> Iterator[str]:
     """Yield the findings of a model by rule, an empty line before each rule."""
     shown = [found for found in model.all_findings if verbose or not found.known]
     gathered = groups(shown)
@@ -96,7 +96,7 @@ def finding_lines(model: Model, language: str, *, verbose: bool = False) -> Iter
         yield _more_line(sum(len(group.findings) for group in gathered[most:]), language)
 
 
-def _model(document: Document, model: Model, *, verbose: bool) -> Iterator[Block]:
+def _model(document: CheckDocument, model: CheckedModel, *, verbose: bool) -> Iterator[Block]:
     """Yield everything about one model."""
     language = document.lang
     yield _verdict(document, model)
@@ -114,7 +114,7 @@ def _model(document: Document, model: Model, *, verbose: bool) -> Iterator[Block
         yield f"  {shape_option(model.shape_hint)}"
 
 
-def _verdict(document: Document, model: Model) -> str:
+def _verdict(document: CheckDocument, model: CheckedModel) -> str:
     """Return `resnet.onnx: supported: all 71 nodes`."""
     verdict = verdict_text(model, document.lang)
     return f"{visible(model.path)}{COLON.in_language(document.lang)}{verdict}"
@@ -170,7 +170,7 @@ def _more_line(count: int, language: str) -> str:
     return f"…… 另有 {count} 条检查结果；--verbose 可列出全部"
 
 
-def _operators(model: Model, language: str, *, verbose: bool) -> Table:
+def _operators(model: CheckedModel, language: str, *, verbose: bool) -> Table:
     """Return operators with their nodes by verdict."""
     mark = HEADINGS["not_listed"].in_language(language)
     standings = _standings([model])
@@ -194,7 +194,7 @@ def _operators(model: Model, language: str, *, verbose: bool) -> Table:
     return Table(HEADINGS["operators"].in_language(language), columns, rows)
 
 
-def _summary(document: Document) -> Table:
+def _summary(document: CheckDocument) -> Table:
     """Return models with their verdicts and nodes, and a total."""
     language, standings = document.lang, _standings(document.models)
     total: Counter[str] = Counter()
@@ -221,7 +221,7 @@ def _summary(document: Document) -> Table:
     return Table(HEADINGS["summary"].in_language(language), columns, tuple(rows))
 
 
-def _standings(models: Sequence[Model]) -> list[Standing]:
+def _standings(models: Sequence[CheckedModel]) -> list[Standing]:
     """Return verdicts that get a column: the two plain ones, and those that a node has."""
     busy = {name for model in models for name in model.node_counts}
     plain = {Standing.SUPPORTED, Standing.ERROR}

@@ -9,12 +9,12 @@ from atc_py.diag import ExitCode
 from atc_py.diag.codes import find_code
 
 if TYPE_CHECKING:
-    from atc_py.report.check.document import Document, Found
+    from atc_py.report.check.document import CheckDocument, Found
 
 __all__ = ["exit_status"]
 
 
-def exit_status(document: Document, fail_on: Standing) -> int:
+def exit_status(document: CheckDocument, fail_on: Standing) -> int:
     """Return 0, or the worst status of a finding that counts.
 
     Findings as bad as `fail_on` or worse count unless a baseline knows them; what could not be

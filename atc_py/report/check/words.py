@@ -12,7 +12,7 @@ from atc_py.report.check.open_dims import deciding_text
 from atc_py.report.escape import visible
 
 if TYPE_CHECKING:
-    from atc_py.report.check.document import Document, Found, Model
+    from atc_py.report.check.document import CheckDocument, CheckedModel, Found
 
 __all__ = [
     "COLUMNS",
@@ -88,7 +88,7 @@ _TAILS = {
 }
 
 
-def verdict_text(model: Model, language: str) -> str:
+def verdict_text(model: CheckedModel, language: str) -> str:
     """Return `not supported: 3 errors in 2 of 71 nodes; 4 rewritten, 1 on the AI CPU`."""
     verdict = Standing(model.verdict)
     counts = {Standing(name): count for name, count in model.node_counts.items()}
@@ -104,7 +104,7 @@ def verdict_text(model: Model, language: str) -> str:
     return SEMICOLON.in_language(language).join(text for text in texts if text)
 
 
-def baseline_text(document: Document) -> str:
+def baseline_text(document: CheckDocument) -> str:
     """Return `12 known, 1 new`, with what is gone; empty without a baseline."""
     count = document.baseline
     if count is None:
@@ -152,7 +152,7 @@ def _quoted(name: str) -> str:
     return f'"{name}"' if name else ""
 
 
-def _head(model: Model, verdict: Standing, counts: dict[Standing, int]) -> Words:
+def _head(model: CheckedModel, verdict: Standing, counts: dict[Standing, int]) -> Words:
     """Return the first part of the verdict, without counts of other levels."""
     total, faults = model.nodes, len(model.faults)
     if faults and not total:
@@ -172,7 +172,7 @@ def _head(model: Model, verdict: Standing, counts: dict[Standing, int]) -> Words
     return Words(f"supported: all {total} nodes", f"支持：全部 {total} 个节点")
 
 
-def _not_supported(model: Model) -> Words:
+def _not_supported(model: CheckedModel) -> Words:
     """Return faults, and errors with their nodes."""
     total = model.nodes
     misfits = sum(found.code == BAD_INPUT_SHAPE.id for found in model.faults)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from atc_py.diag import Diagnostic
     from atc_py.kernels.listing import KernelList
-    from atc_py.kernels.verify import Checked
+    from atc_py.kernels.verify import KernelVerdict
 
 __all__ = [
     "findings",
@@ -107,7 +107,7 @@ def _buffers(used: Sequence[Mapping[str, Any]], sizes: Mapping[str, int]) -> str
     )
 
 
-def verified_tables(checked: Sequence[Checked]) -> list[Table]:
+def verified_tables(checked: Sequence[KernelVerdict]) -> list[Table]:
     """Return one line for each kernel and set of shapes."""
     head = ("kernel", "shapes", "result", "ulps>", "")
     rows = tuple(
@@ -123,14 +123,16 @@ def verified_tables(checked: Sequence[Checked]) -> list[Table]:
     return [Table("Kernels on the host and in the simulator", head, rows)] if rows else []
 
 
-def verified_summary(checked: Sequence[Checked]) -> str:
+def verified_summary(checked: Sequence[KernelVerdict]) -> str:
     """Return `21 equal, 2 close, 4 skeleton`."""
     counts = Counter(each.verdict for each in checked)
     listed = [f"{counts[verdict]} {verdict.value}" for verdict in Verdict if counts[verdict]]
     return ", ".join(listed) or "the model has no kernels"
 
 
-def verified_json(checked: Sequence[Checked], found: Iterable[Diagnostic] = ()) -> dict[str, Any]:
+def verified_json(
+    checked: Sequence[KernelVerdict], found: Iterable[Diagnostic] = ()
+) -> dict[str, Any]:
     """Return the results as JSON, with what was found wrong."""
     return {
         "kernels": [
@@ -148,7 +150,7 @@ def verified_json(checked: Sequence[Checked], found: Iterable[Diagnostic] = ()) 
     }
 
 
-def findings(checked: Sequence[Checked]) -> list[Diagnostic]:
+def findings(checked: Sequence[KernelVerdict]) -> list[Diagnostic]:
     """Return a diagnostic for each kernel that is wrong."""
     return [
         _CODES[each.verdict].diagnostic(

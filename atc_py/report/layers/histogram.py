@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from atc_py.results.histogram import Histogram
 
-__all__ = ["Bar", "Drawing", "Mark", "drawing"]
+__all__ = ["AxisMark", "Bar", "Drawing", "drawing"]
 
 WIDTH, HEIGHT = 360.0, 130.0
 """Size of the picture within its axes."""
@@ -31,7 +31,7 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class AxisMark:
     """A place on the axis, its label, and which end of the label stands there."""
 
     x: str
@@ -53,8 +53,8 @@ class Drawing:
 
     bars: tuple[Bar, ...]
     steps: tuple[str, ...]
-    ticks: tuple[Mark, ...]
-    limits: tuple[Mark, ...]
+    ticks: tuple[AxisMark, ...]
+    limits: tuple[AxisMark, ...]
     values: int
 
 
@@ -85,9 +85,9 @@ def drawing(histogram: Histogram) -> Drawing:
             if any(each[3] for each in group)
         ),
         ticks=(
-            Mark("0", "0", "start"),
+            AxisMark("0", "0", "start"),
             *_ticks(histogram, place),
-            Mark(f"{WIDTH:.0f}", "Inf", "end"),
+            AxisMark(f"{WIDTH:.0f}", "Inf", "end"),
         ),
         limits=tuple(_limit(name, place(at)) for name, at in histogram.limits.items()),
         values=histogram.values,
@@ -112,13 +112,13 @@ def _steps(bins: list[tuple[float, float, float]], unit: float) -> str:
     return " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
 
 
-def _ticks(histogram: Histogram, place: Callable[[float], float]) -> list[Mark]:
+def _ticks(histogram: Histogram, place: Callable[[float], float]) -> list[AxisMark]:
     """Return about five powers of two, evenly spaced."""
     first, last = int(histogram.low), int(histogram.high)
     step = max((last - first) // 5, 1)
-    return [Mark(f"{place(at):.1f}", f"2^{at}") for at in range(first, last + 1, step)]
+    return [AxisMark(f"{place(at):.1f}", f"2^{at}") for at in range(first, last + 1, step)]
 
 
-def _limit(name: str, x: float) -> Mark:
+def _limit(name: str, x: float) -> AxisMark:
     """Return a limit of the dtype; its label stands inside the picture."""
-    return Mark(f"{x:.1f}", name, "end" if x > WIDTH / 2 else "start")
+    return AxisMark(f"{x:.1f}", name, "end" if x > WIDTH / 2 else "start")

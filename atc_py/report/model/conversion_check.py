@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from atc_py.check.findings import ModelCheck
     from atc_py.diag import Diagnostic
-    from atc_py.report.check.document import Model
+    from atc_py.report.check.document import CheckedModel
 
 __all__ = ["closing_line", "found_lines", "refusal_lines"]
 
@@ -52,7 +52,7 @@ def closing_line(diagnostics: Iterable[Diagnostic]) -> str:
     return f"not converted: {count} {'error' if count == 1 else 'errors'}"
 
 
-def _document(check: ModelCheck) -> Model:
+def _document(check: ModelCheck) -> CheckedModel:
     """Return the one model of the check's report."""
     (model,) = check_document(CheckReport((check,), "", "")).models
     return model

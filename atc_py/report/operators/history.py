@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from atc_py.source.schema_changes import Change
     from atc_py.spec import OpSpec
 
-__all__ = ["SAME", "Step", "history_json", "history_rows", "steps"]
+__all__ = ["SAME", "VersionStep", "history_json", "history_rows", "steps"]
 
 SAME = Words(
     "inputs, outputs, attributes and dtypes are the same",
@@ -28,7 +28,7 @@ _FIRST = Words("first version", "首个版本")
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class VersionStep:
     """A version of an operator.
 
     Attributes:
@@ -42,13 +42,13 @@ class Step:
     opsets: tuple[int, ...]
 
 
-def steps(spec: OpSpec, history: SchemaHistory) -> tuple[Step, ...]:
+def steps(spec: OpSpec, history: SchemaHistory) -> tuple[VersionStep, ...]:
     """Return the versions of an operator, oldest first; none where ONNX does not have it."""
     versions = () if spec.custom else history.versions(spec.op)
     if not versions:
         return ()
     found = [
-        Step(
+        VersionStep(
             row.since_version,
             changes(versions[position - 1], row) if position else (),
             _opsets(spec, versions, position),
@@ -56,7 +56,7 @@ def steps(spec: OpSpec, history: SchemaHistory) -> tuple[Step, ...]:
         for position, row in enumerate(versions)
     ]
     early = tuple(opset for opset in spec.opsets if opset < versions[0].since_version)
-    return (*([Step(0, (), early)] if early else []), *found)
+    return (*([VersionStep(0, (), early)] if early else []), *found)
 
 
 def history_rows(spec: OpSpec, history: SchemaHistory) -> list[tuple[str, Words]]:

@@ -18,14 +18,14 @@ from atc_py.spec.implied import rules_of
 from atc_py.spec.rewrites import REWRITES
 
 if TYPE_CHECKING:
-    from atc_py.spec import Attribute, Operand, OpSpec, Rule
+    from atc_py.spec import AttributeSpec, OperandSpec, OpSpec, Rule
 
 __all__ = ["attribute_words", "operand_words", "rule_words", "spec_json"]
 
 _NOTHING: tuple[object, ...] = (None, (), [], {})
 
 
-def operand_words(spec: OpSpec, operand: Operand) -> Words:
+def operand_words(spec: OpSpec, operand: OperandSpec) -> Words:
     """Return everything about an input or output but its name."""
     dtypes = spec.dtypes_of(operand)
     if operand.same_as is not None:
@@ -46,7 +46,7 @@ def operand_words(spec: OpSpec, operand: Operand) -> Words:
     return SEMICOLON.join([*facts, *_standing(operand)])
 
 
-def attribute_words(row: Attribute) -> Words:
+def attribute_words(row: AttributeSpec) -> Words:
     """Return everything about an attribute but its name."""
     facts = [Words.same(row.type.value)]
     if row.listed_as is not None:
@@ -122,7 +122,7 @@ def _says(key: str, value: object) -> bool:
     return not key.startswith("@") and value not in _NOTHING
 
 
-def _defaults(row: Attribute) -> list[Words]:
+def _defaults(row: AttributeSpec) -> list[Words]:
     """Return the defaults of an attribute."""
     facts: list[Words] = []
     if row.default is not None:
@@ -139,7 +139,7 @@ def _defaults(row: Attribute) -> list[Words]:
     return facts
 
 
-def _bounds(row: Attribute) -> list[Words]:
+def _bounds(row: AttributeSpec) -> list[Words]:
     """Return the values that an attribute may have."""
     facts: list[Words] = []
     if row.one_of:
@@ -151,7 +151,7 @@ def _bounds(row: Attribute) -> list[Words]:
     return facts
 
 
-def _standing(row: Attribute | Operand) -> list[Words]:
+def _standing(row: AttributeSpec | OperandSpec) -> list[Words]:
     """Return the words on whether a row is listed, and at which opsets."""
     facts: list[Words] = []
     if not row.supported:

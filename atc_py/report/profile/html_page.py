@@ -25,7 +25,7 @@ from atc_py.report.profile.text import (
 from atc_py.report.tables import Table, format_bytes
 
 if TYPE_CHECKING:
-    from atc_py.cost.network import Kernel, NetworkCost
+    from atc_py.cost.network import KernelCost, NetworkCost
     from atc_py.results.profile import Profile
 
 __all__ = ["profile_html"]
@@ -85,7 +85,7 @@ def _section(cost: NetworkCost) -> _Section:
     )  # fmt: skip
 
 
-def _row(cost: NetworkCost, at: int, kernel: Kernel) -> dict[str, object]:
+def _row(cost: NetworkCost, at: int, kernel: KernelCost) -> dict[str, object]:
     """Return a kernel's row in the table: texts, and the numbers that it is sorted by."""
     span = kernel.cost
     share = span.expected / cost.time.expected

@@ -11,7 +11,7 @@ from atc_py.report.escape import visible
 
 if TYPE_CHECKING:
     from atc_py.cost.calibration import Calibration
-    from atc_py.cost.network import Kernel, NetworkCost
+    from atc_py.cost.network import KernelCost, NetworkCost
     from atc_py.results.profile import Profile, SocProfile
 
 __all__ = ["calibration_json", "profile_csv", "profile_json"]
@@ -78,7 +78,7 @@ def _soc(each: SocProfile) -> dict[str, object]:
     }
 
 
-def _operator(cost: NetworkCost, op: str, kernels: list[Kernel]) -> dict[str, object]:
+def _operator(cost: NetworkCost, op: str, kernels: list[KernelCost]) -> dict[str, object]:
     """Return one kind of kernel."""
     seconds = sum(kernel.cost.expected for kernel in kernels)
     return {
@@ -91,7 +91,7 @@ def _operator(cost: NetworkCost, op: str, kernels: list[Kernel]) -> dict[str, ob
     }
 
 
-def _kernel(cost: NetworkCost, kernel: Kernel) -> dict[str, object]:
+def _kernel(cost: NetworkCost, kernel: KernelCost) -> dict[str, object]:
     """Return one kernel."""
     span = kernel.cost
     return {

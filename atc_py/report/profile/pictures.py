@@ -14,9 +14,18 @@ from atc_py.target.rates import rates_of
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
-    from atc_py.cost.network import Kernel, NetworkCost
+    from atc_py.cost.network import KernelCost, NetworkCost
 
-__all__ = ["Box", "Lane", "Mark", "Picture", "graph_of", "memory_of", "roofline_of", "timeline_of"]
+__all__ = [
+    "Lane",
+    "Picture",
+    "PointMark",
+    "Rectangle",
+    "graph_of",
+    "memory_of",
+    "roofline_of",
+    "timeline_of",
+]
 
 WIDTH = 960.0
 _HEIGHT = 260.0
@@ -28,7 +37,7 @@ _TICKS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
+class Rectangle:
     """A rectangle with its kind (a style), the text in it, and the text on pointing at it."""
 
     x: float
@@ -41,7 +50,7 @@ class Box:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class PointMark:
     """A point with its kind and the text on pointing at it."""
 
     x: float
@@ -74,14 +83,14 @@ class Picture:
 
     width: float
     height: float
-    boxes: tuple[Box, ...] = ()
+    boxes: tuple[Rectangle, ...] = ()
     lines: tuple[str, ...] = ()
-    marks: tuple[Mark, ...] = ()
+    marks: tuple[PointMark, ...] = ()
     across: tuple[Lane, ...] = ()
     along: tuple[Lane, ...] = ()
 
 
-def _title(kernel: Kernel) -> str:
+def _title(kernel: KernelCost) -> str:
     """Return a kernel's description in one line."""
     cost = kernel.cost
     return (
@@ -103,7 +112,7 @@ def graph_of(cost: NetworkCost) -> Picture:
         x, y = depth * _STEP_X, row * _STEP_Y
         share = kernel.cost.expected / cost.time.expected
         label = kernel.op if len(kernel.op) <= _LABEL else f"{kernel.op[: _LABEL - 1]}…"
-        boxes.append(Box(
+        boxes.append(Rectangle(
             x, y, _BOX_X, _BOX_Y, kernel.cost.bound.replace("-", ""), label,
             f"{_title(kernel)}; {share:.1%} of the time",
         ))  # fmt: skip
@@ -138,10 +147,10 @@ def timeline_of(cost: NetworkCost) -> Picture:
     return Picture(WIDTH, len(names) * _LANE, tuple(boxes), across=across, along=_ticks(cost))
 
 
-def _bar(lane: int, when: tuple[float, float], whole: float, kind: str, title: str) -> Box:
+def _bar(lane: int, when: tuple[float, float], whole: float, kind: str, title: str) -> Rectangle:
     """Return a slice of time in a lane."""
     x, width = WIDTH * when[0] / whole, WIDTH * when[1] / whole
-    return Box(x, lane * _LANE, max(width, _LEAST_WIDTH), _LANE - 4, kind, "", title)
+    return Rectangle(x, lane * _LANE, max(width, _LEAST_WIDTH), _LANE - 4, kind, "", title)
 
 
 def _ticks(cost: NetworkCost) -> tuple[Lane, ...]:
@@ -165,7 +174,9 @@ def memory_of(cost: NetworkCost) -> Picture:
         )
         y = _HEIGHT * (1 - held / most)
         points += [f"{x0:.1f},{y:.1f}", f"{x1:.1f},{y:.1f}"]
-        marks.append(Mark((x0 + x1) / 2, y, "memory", f"{format_bytes(held)}: {_title(kernel)}"))
+        marks.append(
+            PointMark((x0 + x1) / 2, y, "memory", f"{format_bytes(held)}: {_title(kernel)}")
+        )
     points.append(f"{WIDTH:.0f},{_HEIGHT:.1f}")
     across = tuple(
         Lane(_HEIGHT * (1 - part / 4), format_bytes(most * part // 4)) for part in range(5)
@@ -218,7 +229,7 @@ def roofline_of(cost: NetworkCost) -> Picture:
     roofs += [f"{place(cube / bandwidths[-1], cube)} {place(end, cube)}"]
     roofs += [f"{place(vector / bandwidths[-1], vector)} {place(end, vector)}"]
     marks = tuple(
-        Mark(
+        PointMark(
             across.at(ops / moved), _HEIGHT - up.at(ops / seconds),
             kernel.cost.bound.replace("-", ""),
             f"{ops / moved:.3g} operations a byte, {ops / seconds / 1e9:.4g} G a second: "
@@ -241,7 +252,7 @@ def _power(exponent: int) -> str:
     return f"{10.0**exponent:g}/s"
 
 
-def _point(kernel: Kernel) -> tuple[float, int, float, Kernel] | None:
+def _point(kernel: KernelCost) -> tuple[float, int, float, KernelCost] | None:
     """Return (operations, bytes, seconds, kernel); None for one that only moves data."""
     cost = kernel.cost
     ops = 2.0 * cost.macs if cost.macs else float(cost.vector_elements)

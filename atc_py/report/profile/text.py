@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from atc_py.cost.calibration import Calibration
     from atc_py.cost.estimate import Estimate
-    from atc_py.cost.network import Kernel, NetworkCost, Span
+    from atc_py.cost.network import KernelCost, NetworkCost, TimeRange
     from atc_py.results.profile import Profile
 
 __all__ = [
@@ -52,7 +52,7 @@ def format_time(seconds: float) -> str:
     return f"{seconds / _MICRO:.1f} µs"
 
 
-def time_text(span: Span) -> str:
+def time_text(span: TimeRange) -> str:
     """Return the expected time and its range."""
     low, high = format_time(span.low), format_time(span.high)
     return f"{format_time(span.expected)} (between {low} and {high})"
@@ -131,7 +131,7 @@ def _memory_text(cost: NetworkCost) -> str:
     return f"{format_bytes(memory.total)}: {', '.join(parts)}"
 
 
-def _bounds(kernels: Sequence[Kernel], whole: float) -> str:
+def _bounds(kernels: Sequence[KernelCost], whole: float) -> str:
     """Return the bottlenecks of the kernels by share of time."""
     sums: dict[str, float] = {}
     for kernel in kernels:

@@ -15,7 +15,7 @@ from atc_py.report.profile.text import PIPE_NAMES
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from atc_py.cost.network import Kernel, NetworkCost
+    from atc_py.cost.network import KernelCost, NetworkCost
 
 __all__ = ["trace_json"]
 
@@ -67,7 +67,7 @@ def _named(what: str, pid: int, tid: int, name: str) -> dict[str, Any]:
     return {"ph": "M", "name": what, "pid": pid, "tid": tid, "args": {"name": name}}
 
 
-def _slices(kernel: Kernel) -> Iterator[dict[str, Any]]:
+def _slices(kernel: KernelCost) -> Iterator[dict[str, Any]]:
     """Yield a kernel on its cores, its pipes and its transfers; its launch comes first."""
     cost = kernel.cost
     start = kernel.start + cost.overhead

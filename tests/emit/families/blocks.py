@@ -12,7 +12,7 @@ from atc_py.tensor.storage import Storage
 from tests import sampling
 
 if TYPE_CHECKING:
-    from atc_py.kernels.verify import Checked
+    from atc_py.kernels.verify import KernelVerdict
     from atc_py.tensor.dtypes import DType
     from atc_py.tensor.shapes import Shape
 
@@ -44,6 +44,6 @@ def matrix(dtype: DType, *shape: int) -> TensorType:
     return stored(dtype, shape, "FRACTAL_NZ")
 
 
-def addressed(checked: list[Checked]) -> set[str | None]:
+def addressed(checked: list[KernelVerdict]) -> set[str | None]:
     """Return the addressing of operands by kernels: `storage` or `origin`."""
     return {each.kernel.get("addresses") for each in checked}

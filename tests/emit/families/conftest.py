@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from atc_py.ir import Graph
-    from atc_py.kernels.verify import Checked
+    from atc_py.kernels.verify import KernelVerdict
 
 
 class Verified(Protocol):
@@ -37,7 +37,7 @@ class Verified(Protocol):
         *,
         sanitize: bool = False,
         templates: Path | None = None,
-    ) -> list[Checked]: ...
+    ) -> list[KernelVerdict]: ...
 
 
 HEADERS = ("runner.h", "kernel_operator.h", "cpu_kernel.h", "cpu_kernel_utils.h", "Eigen/Core")
@@ -78,7 +78,7 @@ def _verified(
     *,
     sanitize: bool = False,
     templates: Path | None = None,
-) -> list[Checked]:
+) -> list[KernelVerdict]:
     for node in graph.nodes:
         for value in node.outputs:
             if not value.is_used:
@@ -95,7 +95,7 @@ def _verified(
         return verify_kernels(model, compiler)
 
 
-def wrong(checked: list[Checked]) -> list[str]:
+def wrong(checked: list[KernelVerdict]) -> list[str]:
     """Return kernels that are not complete, or not what the simulator has, in words."""
     return [
         f"{each.kernel['name']} {each.kernel['rows'][each.row]['shapes']}: "

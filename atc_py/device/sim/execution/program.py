@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from atc_py.device.sim.kernel import Kernel
     from atc_py.device.sim.node import NodeFacts, TensorFacts
 
-__all__ = ["MemoryPlan", "Program", "Step", "freeing", "settled", "without_moves"]
+__all__ = ["Program", "SlotPlan", "Step", "freeing", "settled", "without_moves"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryPlan:
+class SlotPlan:
     """Slots and their tenants.
 
     Attributes:
@@ -91,7 +91,7 @@ class Program:
     outputs: Mapping[str, int]
     constants: Mapping[int, NDArray[Any]]
     steps: tuple[Step, ...]
-    memory: MemoryPlan
+    memory: SlotPlan
 
 
 def without_moves(steps: Sequence[Step]) -> tuple[list[Step], dict[int, int]]:

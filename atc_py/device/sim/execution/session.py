@@ -23,7 +23,7 @@ from atc_py.device.sim.execution.parallel import Workers
 from atc_py.device.sim.execution.program import settled
 from atc_py.device.sim.kernel import Call, Workspace
 from atc_py.device.sim.memory.array_pool import Pool
-from atc_py.device.sim.memory.memory_budget import Room
+from atc_py.device.sim.memory.memory_budget import MemoryBudget
 from atc_py.device.sim.numerics.rounding import carrier_dtype, from_carrier, is_rounded, to_carrier
 from atc_py.diag import AtcError
 from atc_py.diag.codes import DEVICE_FAILED
@@ -69,7 +69,7 @@ class SimModel:
         self._slots: dict[int, NDArray[np.uint8]] = {}
         self._pool = Pool([*self._program.memory.slots, *_converted(self._program)])
         self._results: dict[int, NDArray[Any]] = {}
-        self.room = Room(self._program)
+        self.room = MemoryBudget(self._program)
         self._workspace = Workspace(self.room.limit)
         self._lock = Lock()
         # Without gates nothing is ever dead, and runs of many small kernels feel the question.

@@ -11,8 +11,8 @@ from atc_py.device.sim.kernel import Call, kernel
 from atc_py.device.sim.node import NodeError, NodeFacts, TensorFacts
 from atc_py.device.sim.primitives.activations import read_activations, sigmoid, tanh
 from atc_py.device.sim.primitives.cells import (
+    GateRule,
     Peepholes,
-    Rule,
     Sequences,
     StateWeights,
     run_gru,
@@ -119,7 +119,7 @@ def _run_rnn(call: Call, from_state: Callable[[], StateWeights]) -> None:
     reverse = _DIRECTIONS[call.node.text("direction")]
     sequences = Sequences(call.x, call.optional(3), reverse, call.workers, call.workspace)
     state = (_only(call.optional(4)), _only(call.optional(5)))
-    rule = Rule((sigmoid, tanh, tanh), forget_bias=call.node.number("forget_bias"), order=_IJFO)
+    rule = GateRule((sigmoid, tanh, tanh), forget_bias=call.node.number("forget_bias"), order=_IJFO)
     for step, *states in run_lstm(sequences, weights, state, rule, None, call.out):
         for output, part in zip(call.outputs[1:], states, strict=False):
             output[step] = part
@@ -160,7 +160,7 @@ def _run_gru(call: Call, from_state: Callable[[], StateWeights]) -> None:
     weights = call.input(1).T, from_state(), call.optional(3), call.optional(4)
     reverse = _DIRECTIONS[call.node.text("direction")]
     sequences = Sequences(call.x, call.optional(5), reverse, call.workers, call.workspace)
-    rule = Rule((sigmoid, tanh), reset_after=call.node.flag("reset_after"))
+    rule = GateRule((sigmoid, tanh), reset_after=call.node.flag("reset_after"))
     for step, *states in run_gru(sequences, weights, _only(call.optional(6)), rule, call.out):
         for output, part in zip(call.outputs[1:], states, strict=False):
             output[step] = part
@@ -203,12 +203,12 @@ def _activations(node: NodeFacts) -> list[Any]:
     return read_activations(names, alphas, betas, wide)  # type: ignore[arg-type]  # floats
 
 
-def _rule(call: Call, direction: int, functions: int) -> Rule:
+def _rule(call: Call, direction: int, functions: int) -> GateRule:
     """Return the rule of one direction."""
     node = call.node
     chosen = _activations(node)[direction * functions :][:functions]
     clip = node.number("clip")
-    return Rule(
+    return GateRule(
         tuple(chosen),
         clip=clip if clip > 0 else None,
         coupled=bool(node.attributes.get("input_forget", 0)),

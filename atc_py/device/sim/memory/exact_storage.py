@@ -26,7 +26,7 @@ from atc_py.device.sim.execution.parallel import Workers
 from atc_py.device.sim.kernel import Call, Workspace
 from atc_py.device.sim.memory.device_memory import DeviceMemory
 from atc_py.device.sim.memory.layouts import Layouts
-from atc_py.device.sim.memory.memory_budget import Room
+from atc_py.device.sim.memory.memory_budget import MemoryBudget
 from atc_py.device.sim.numerics.rounding import from_carrier
 from atc_py.diag import Sink
 from atc_py.diag.codes import DEVICE_FAILED, DEVICE_MEMORY
@@ -65,7 +65,7 @@ class ExactModel:
         sink = Sink()
         check_storage(self.description, self.description.name, sink)
         sink.raise_errors()
-        self._room = Room(self._program)
+        self._room = MemoryBudget(self._program)
         self._room.require_plan()
         layouts = Layouts(self._program.tensors, self.description)
         _require_memory(layouts.total(self.description.memory), self._room.limit)

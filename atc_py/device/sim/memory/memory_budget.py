@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from atc_py.device.sim.execution.program import Program, Step
     from atc_py.device.sim.node import TensorFacts
 
-__all__ = ["Room"]
+__all__ = ["MemoryBudget"]
 
 
-class Room:
+class MemoryBudget:
     """The memory limit as it was when the model was loaded, and what its runs need of it.
 
     Attributes:

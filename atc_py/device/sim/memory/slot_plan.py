@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from atc_py.device.sim.execution.program import MemoryPlan
+from atc_py.device.sim.execution.program import SlotPlan
 from atc_py.device.sim.numerics.rounding import carrier_dtype
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ __all__ = ["plan_memory"]
 
 def plan_memory(
     steps: Sequence[Step], tensors: Sequence[TensorFacts], outputs: Iterable[int]
-) -> MemoryPlan:
+) -> SlotPlan:
     """Give every tensor that `steps` compute a slot; `outputs` keep theirs to the end."""
     return _Planner(steps, tensors, outputs).plan()
 
@@ -55,7 +55,7 @@ class _Planner:
             self._uses.update(self._roots(step))
         self._uses.update(self._root[tensor] for tensor in outputs)
 
-    def plan(self) -> MemoryPlan:
+    def plan(self) -> SlotPlan:
         """Place the outputs of each step, then free what nobody needs after it."""
         for step in self._steps:
             if not step.kernel.alias and not step.is_late:
@@ -65,7 +65,7 @@ class _Planner:
             for root in (*read, *step.outputs):
                 if not self._uses[root] and root in self._held:
                     self._free.append(self._held.pop(root))
-        return MemoryPlan(tuple(self._sizes), self._slot_of)
+        return SlotPlan(tuple(self._sizes), self._slot_of)
 
     def _roots(self, step: Step) -> list[int]:
         """Return the tensors whose memory a step reads, once per use."""

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-__all__ = ["Peepholes", "Rule", "Sequences", "StateWeights", "run_gru", "run_lstm"]
+__all__ = ["GateRule", "Peepholes", "Sequences", "StateWeights", "run_gru", "run_lstm"]
 
 _PRODUCTS_IN_PLACE = 1_000_000
 """Multiplications up to which OpenBLAS multiplies small matrices as they lie."""
@@ -42,7 +42,7 @@ written as it holds. All columns at once take four times as long."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class GateRule:
     """The rule by which gates are computed.
 
     Attributes:
@@ -145,7 +145,7 @@ def run_lstm(
     sequences: Sequences,
     weights: tuple[Array, StateWeights, Array | None],
     state: tuple[Array | None, Array | None],
-    rule: Rule,
+    rule: GateRule,
     peepholes: Peepholes | None,
     out: Array,
 ) -> Iterator[tuple[int, Array, Array]]:
@@ -250,7 +250,7 @@ class _LstmCell:
         gates: [4, batch, hidden], what goes into the gates; a step writes over it.
     """
 
-    rule: Rule
+    rule: GateRule
     peepholes: Peepholes | None
     gates: Array
 
@@ -291,7 +291,7 @@ def run_gru(
     sequences: Sequences,
     weights: tuple[Array, StateWeights, Array | None, Array | None],
     state: Array | None,
-    rule: Rule,
+    rule: GateRule,
     out: Array,
 ) -> Iterator[tuple[int, Array]]:
     """Run a layer; results go to `out` [steps, batch, hidden].
@@ -342,7 +342,7 @@ class _GruCell:
         gates: [3, batch, hidden], what the state adds; a step writes over it.
     """
 
-    rule: Rule
+    rule: GateRule
     early: _StateProduct
     late: _StateProduct
     late_bias: Array

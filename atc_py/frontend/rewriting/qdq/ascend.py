@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from atc_py.ir import ConstData
 
 __all__ = [
-    "Factors",
     "Steps",
+    "SumFactors",
     "anti_quant_steps",
     "constant_input",
     "dequant_factors",
@@ -49,7 +49,7 @@ class Steps:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Factors:
+class SumFactors:
     """Factors of int32 sums; the arrays are lists of one length.
 
     Attributes:
@@ -63,11 +63,11 @@ class Factors:
     zero: int = 0
 
     @property
-    def as_one(self) -> Factors:
+    def as_one(self) -> SumFactors:
         """The same, as one factor where all are equal."""
         if (self.scale != self.scale[0]).any() or (self.offset_w != self.offset_w[0]).any():
             return self
-        return Factors(self.scale[:1], self.offset_w[:1], self.zero)
+        return SumFactors(self.scale[:1], self.offset_w[:1], self.zero)
 
 
 def no_form(node: WorkNode, message: str, help_: str = _KEEP) -> AtcError:
@@ -111,7 +111,7 @@ def inverse(factor: float, again: Callable[[np.float32], np.float32]) -> np.floa
     )
 
 
-def dequant_factors(node: WorkNode, const: ConstData | None) -> Factors:
+def dequant_factors(node: WorkNode, const: ConstData | None) -> SumFactors:
     """Return the factors of an AscendDequant: words, or float16 that sqrt_mode squares.
 
     Raises:
@@ -120,7 +120,7 @@ def dequant_factors(node: WorkNode, const: ConstData | None) -> Factors:
     words = _constant(node, const)
     if words.dtype == np.float16:
         scale = words.astype(np.float64) ** (2 if flag(node, "sqrt_mode") else 1)
-        return Factors(_positive(node, scale), np.zeros(words.shape, np.int64))
+        return SumFactors(_positive(node, scale), np.zeros(words.shape, np.int64))
     if words.dtype != np.uint64:
         raise no_form(node, f"must have uint64 or float16 deq_scale, found {words.dtype.name}")
     parts = decode_graph(words)
@@ -129,10 +129,10 @@ def dequant_factors(node: WorkNode, const: ConstData | None) -> Factors:
     offset = np.zeros_like(parts.offset_w) if is_hardware else parts.offset_w
     if parts.shift.any():
         raise no_form(node, f"must have words without a shift, found {parts.shift.max()}")
-    return Factors(_positive(node, parts.scale.astype(np.float64)), offset)
+    return SumFactors(_positive(node, parts.scale.astype(np.float64)), offset)
 
 
-def requant_factors(node: WorkNode, const: ConstData | None) -> Factors:
+def requant_factors(node: WorkNode, const: ConstData | None) -> SumFactors:
     """Return the factors of an AscendRequant, and the offset of its result.
 
     Raises:
@@ -147,7 +147,7 @@ def requant_factors(node: WorkNode, const: ConstData | None) -> Factors:
         found = ", ".join(map(str, offsets[:4]))
         raise no_form(node, f"must have one offset within int8 in its words, found {found}")
     none = np.zeros(words.shape, np.int64)
-    return Factors(_positive(node, parts.scale.astype(np.float64)), none, int(offsets[0]))
+    return SumFactors(_positive(node, parts.scale.astype(np.float64)), none, int(offsets[0]))
 
 
 def constant_input(node: WorkNode, known: Mapping[str, ConstData]) -> ConstData | None:

@@ -12,7 +12,7 @@ from atc_py.frontend.rewriting.qdq.parameters import read_parameters
 from atc_py.frontend.rewriting.qdq.products import rewrite_product
 from atc_py.frontend.rewriting.qdq.reasons import BOTH_CONSTANT, NoCounterpartError
 from atc_py.frontend.rewriting.qdq.sums import is_sum, rewrite_sum
-from atc_py.frontend.rewriting.qdq.tensors import Tensors
+from atc_py.frontend.rewriting.qdq.tensors import KnownTensors
 from atc_py.frontend.rewriting.qdq.writer import Writer
 from atc_py.source import Outcome, QuantizedNode
 
@@ -26,7 +26,7 @@ __all__ = ["import_quantized"]
 
 _HELD = frozenset({"QuantizeLinear", "DequantizeLinear"})
 
-_LAYERS: dict[str, Callable[[Writer, Tensors, WorkNode], None]] = {
+_LAYERS: dict[str, Callable[[Writer, KnownTensors, WorkNode], None]] = {
     "Conv": rewrite_convolution,
     "ConvTranspose": rewrite_convolution,
     "Gemm": rewrite_gemm,
@@ -77,7 +77,7 @@ class _Import:
     def __init__(self, graph: WorkGraph) -> None:
         self._graph = graph
         self._writer = Writer(graph)
-        self._tensors = Tensors(self._writer)
+        self._tensors = KnownTensors(self._writer)
         self._before_codes = nodes_before_codes(graph)
         self._found: list[QuantizedNode] = []
 
@@ -111,7 +111,7 @@ class _Import:
     def _try(
         self,
         node: WorkNode,
-        rewrite: Callable[[Writer, Tensors, WorkNode], None],
+        rewrite: Callable[[Writer, KnownTensors, WorkNode], None],
         otherwise: Outcome,
     ) -> bool:
         """Rewrite a node, and note what became of it."""
@@ -135,7 +135,7 @@ class _Import:
         why = (None, None) if error is None else (error.reason, error.help)
         self._found.append(QuantizedNode(node.index, node.name, op_type, outcome, *why))
 
-    def _quantization(self, _writer: Writer, tensors: Tensors, node: WorkNode) -> None:
+    def _quantization(self, _writer: Writer, tensors: KnownTensors, node: WorkNode) -> None:
         """Rewrite QuantizeLinear or DequantizeLinear.
 
         Raises:

@@ -44,11 +44,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from atc_py.frontend.folding.graph import WorkNode
-    from atc_py.frontend.rewriting.qdq.tensors import Codes, Tensors
+    from atc_py.frontend.rewriting.qdq.tensors import Codes, KnownTensors
     from atc_py.frontend.rewriting.qdq.writer import Writer
 
 __all__ = [
-    "Layer",
+    "QuantizedLayer",
     "bias_name",
     "data_of",
     "dequant",
@@ -63,7 +63,7 @@ _BIAS_AT = 2
 _MATRIX = 2
 
 
-def rewrite_convolution(writer: Writer, tensors: Tensors, node: WorkNode) -> None:
+def rewrite_convolution(writer: Writer, tensors: KnownTensors, node: WorkNode) -> None:
     """Rewrite Conv or ConvTranspose.
 
     Raises:
@@ -75,7 +75,7 @@ def rewrite_convolution(writer: Writer, tensors: Tensors, node: WorkNode) -> Non
         raise NoCounterpartError(GROUPS)
     axis = 1 if transposed else 0
     weights = prepared(writer, weight_codes(writer, tensors, node), axis)
-    layer = Layer(writer, tensors, data, weights)
+    layer = QuantizedLayer(writer, tensors, data, weights)
     bias = layer.bias(_named(node, _BIAS_AT), folded=layer.is_folded)
     words = layer.words()
     around = transposed or looks_around(node)
@@ -87,7 +87,7 @@ def rewrite_convolution(writer: Writer, tensors: Tensors, node: WorkNode) -> Non
     dequant(writer, node, sums, words, data.parameters.real, y)
 
 
-def rewrite_gemm(writer: Writer, tensors: Tensors, node: WorkNode) -> None:
+def rewrite_gemm(writer: Writer, tensors: KnownTensors, node: WorkNode) -> None:
     """Rewrite Gemm: alpha goes into the scale, C into the bias if constant and one a column.
 
     Raises:
@@ -100,7 +100,7 @@ def rewrite_gemm(writer: Writer, tensors: Tensors, node: WorkNode) -> None:
     if len(codes.stored.const.shape if codes.stored.const else ()) != _MATRIX:
         raise NoCounterpartError(COMPUTED_WEIGHTS)
     weights = prepared(writer, codes, axis)
-    layer = Layer(writer, tensors, data, weights, alpha)
+    layer = QuantizedLayer(writer, tensors, data, weights, alpha)
     words = layer.words()
     addend = _named(node, _BIAS_AT)
     inside = layer.takes(addend)
@@ -120,11 +120,11 @@ def rewrite_gemm(writer: Writer, tensors: Tensors, node: WorkNode) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Layer:
+class QuantizedLayer:
     """A layer whose operands are known to be codes."""
 
     writer: Writer
-    tensors: Tensors
+    tensors: KnownTensors
     data: Codes
     weights: Weights
     alpha: float = 1.0
@@ -205,7 +205,7 @@ class Layer:
         return rounded.astype(np.int64)
 
 
-def data_of(tensors: Tensors, node: WorkNode) -> Codes:
+def data_of(tensors: KnownTensors, node: WorkNode) -> Codes:
     """Return the data of a layer as codes.
 
     Raises:
@@ -221,7 +221,7 @@ def data_of(tensors: Tensors, node: WorkNode) -> Codes:
     return codes
 
 
-def weight_codes(writer: Writer, tensors: Tensors, node: WorkNode) -> Codes:
+def weight_codes(writer: Writer, tensors: KnownTensors, node: WorkNode) -> Codes:
     """Return the weights of a layer as constant codes.
 
     Raises:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from atc_py.frontend.folding.graph import WorkGraph, WorkNode
     from atc_py.frontend.rewriting.qdq.parameters import Parameters
-    from atc_py.frontend.rewriting.qdq.tensors import Tensors
+    from atc_py.frontend.rewriting.qdq.tensors import KnownTensors
     from atc_py.frontend.rewriting.qdq.writer import Writer
     from atc_py.ir import ConstData
 
@@ -67,7 +67,7 @@ def nodes_before_codes(graph: WorkGraph) -> set[WorkNode]:
     return found
 
 
-def move(writer: Writer, tensors: Tensors, node: WorkNode, *, before_codes: bool) -> bool:
+def move(writer: Writer, tensors: KnownTensors, node: WorkNode, *, before_codes: bool) -> bool:
     """Write a moving node on codes; False where it is not on codes.
 
     Args:
@@ -92,7 +92,7 @@ def move(writer: Writer, tensors: Tensors, node: WorkNode, *, before_codes: bool
     return _move_codes(writer, tensors, node, codes)
 
 
-def pool_codes(writer: Writer, tensors: Tensors, node: WorkNode) -> bool:
+def pool_codes(writer: Writer, tensors: KnownTensors, node: WorkNode) -> bool:
     """Return MaxPool of codes, which some files have: as real numbers of the same value; exact."""
     stored = tensors.stored(node.inputs[0])
     if stored is None or stored.const is not None or any(node.outputs[1:]):
@@ -118,7 +118,9 @@ def _data(node: WorkNode) -> tuple[str, ...]:
     return node.inputs[:1]
 
 
-def _move_stored(writer: Writer, tensors: Tensors, node: WorkNode, stored: list[Stored]) -> bool:
+def _move_stored(
+    writer: Writer, tensors: KnownTensors, node: WorkNode, stored: list[Stored]
+) -> bool:
     """Return a node that has codes in the file."""
     kinds = {each.kind for each in stored}
     if len(kinds) != 1 or all(each.const is not None for each in stored):
@@ -132,7 +134,7 @@ def _move_stored(writer: Writer, tensors: Tensors, node: WorkNode, stored: list[
     return True
 
 
-def _move_codes(writer: Writer, tensors: Tensors, node: WorkNode, codes: list[Codes]) -> bool:
+def _move_codes(writer: Writer, tensors: KnownTensors, node: WorkNode, codes: list[Codes]) -> bool:
     """Return a node on real numbers that are held as codes."""
     parameters, stored = codes[0].parameters, [each.stored for each in codes]
     unlike = any(each.parameters.key != parameters.key for each in codes)
@@ -148,7 +150,7 @@ def _move_codes(writer: Writer, tensors: Tensors, node: WorkNode, codes: list[Co
 
 
 def _written(
-    writer: Writer, tensors: Tensors, node: WorkNode, stored: list[Stored], kind: DType | None
+    writer: Writer, tensors: KnownTensors, node: WorkNode, stored: list[Stored], kind: DType | None
 ) -> list[str]:
     """Return names of the node's int8 results; those of the file where they are int8 there, too."""
     rest = node.inputs[len(stored) :]
@@ -163,7 +165,7 @@ def _written(
     return names
 
 
-def _move_constant(writer: Writer, tensors: Tensors, node: WorkNode, codes: Codes) -> bool:
+def _move_constant(writer: Writer, tensors: KnownTensors, node: WorkNode, codes: Codes) -> bool:
     """Return weights that the file moves before a layer reads them."""
     const, parameters = codes.stored.const, codes.parameters
     inputs = [const, *(writer.graph.consts.get(name) for name in node.inputs[1:])]

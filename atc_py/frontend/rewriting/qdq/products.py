@@ -33,17 +33,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from atc_py.frontend.folding.graph import Dims, WorkNode
-    from atc_py.frontend.rewriting.qdq.tensors import Codes, Tensors
+    from atc_py.frontend.rewriting.qdq.tensors import Codes, KnownTensors
     from atc_py.frontend.rewriting.qdq.writer import Writer
 
-__all__ = ["Operand", "Product", "computed_operand", "rewrite_product"]
+__all__ = ["Product", "ProductOperand", "computed_operand", "rewrite_product"]
 
 _SUMS = Words("its sums of zero points", "其零点之和")
 _MATRIX = 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Operand:
+class ProductOperand:
     """One side of a product.
 
     Attributes:
@@ -59,7 +59,7 @@ class Operand:
     weights: Weights | None = None
 
 
-def rewrite_product(writer: Writer, tensors: Tensors, node: WorkNode) -> None:
+def rewrite_product(writer: Writer, tensors: KnownTensors, node: WorkNode) -> None:
     """Rewrite MatMul.
 
     Raises:
@@ -108,8 +108,8 @@ class Product:
 
     writer: Writer
     node: WorkNode
-    a: Operand
-    b: Operand
+    a: ProductOperand
+    b: ProductOperand
     left_alone: bool = False
 
     def write(self, output: str) -> str:
@@ -145,7 +145,7 @@ class Product:
         shape = self.writer.const(f"{self.a.name}/rows", np.array([-1, weights.shape[0]]))
         name = self.writer.fresh(f"{self.a.name}/matrix")
         self.writer.op(self.node, "Reshape", [self.a.name, shape], name)
-        a = Operand(name, (None, weights.shape[0]), self.a.zero, None)
+        a = ProductOperand(name, (None, weights.shape[0]), self.a.zero, None)
         return replace(self, a=a)
 
     def _known_part(self) -> NDArray[np.int32] | None:
@@ -195,7 +195,7 @@ class Product:
         return depth
 
 
-def _codes(tensors: Tensors, name: str) -> Codes:
+def _codes(tensors: KnownTensors, name: str) -> Codes:
     """Return an operand as int8 codes."""
     codes = tensors.codes.get(name)
     if codes is None or codes.parameters.kind is not DType.INT8:
@@ -203,7 +203,7 @@ def _codes(tensors: Tensors, name: str) -> Codes:
     return codes
 
 
-def _left(writer: Writer, node: WorkNode, codes: Codes) -> Operand:
+def _left(writer: Writer, node: WorkNode, codes: Codes) -> ProductOperand:
     """Return the left operand."""
     if codes.stored.const is None:
         return computed_operand(writer, node.inputs[0], codes)
@@ -211,25 +211,25 @@ def _left(writer: Writer, node: WorkNode, codes: Codes) -> Operand:
     shape = weights.shape
     zero = int(weights.offset)
     codes_only = Weights(weights.name, weights.const, weights.scale, weights.offset * 0, 0)
-    return Operand(weights.name, shape, zero, codes_only)
+    return ProductOperand(weights.name, shape, zero, codes_only)
 
 
-def _right(writer: Writer, node: WorkNode, codes: Codes) -> Operand:
+def _right(writer: Writer, node: WorkNode, codes: Codes) -> ProductOperand:
     """Return the right operand."""
     if codes.stored.const is not None:
         axis = max(len(codes.stored.const.shape) - 1, 0)
         weights = prepared(writer, codes, axis)
-        return Operand(weights.name, weights.shape, 0, weights)
+        return ProductOperand(weights.name, weights.shape, 0, weights)
     if codes.parameters.axis is not None:
         raise NoCounterpartError(DATA_PER_CHANNEL)
     return computed_operand(writer, node.inputs[1], codes)
 
 
-def computed_operand(writer: Writer, name: str, codes: Codes) -> Operand:
+def computed_operand(writer: Writer, name: str, codes: Codes) -> ProductOperand:
     """Return an operand that is computed."""
     known = known_type(writer.graph, name)
     dims = None if known is None else known.dims
-    return Operand(codes.stored.name, dims, codes.parameters.offset)
+    return ProductOperand(codes.stored.name, dims, codes.parameters.offset)
 
 
 def _ends_with_channels(dims: Dims, count: int) -> bool:

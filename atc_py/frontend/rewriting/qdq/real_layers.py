@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from atc_py.frontend.reading.attributes import numeric_attributes
-from atc_py.frontend.rewriting.qdq.ascend import Factors, Steps, no_form
+from atc_py.frontend.rewriting.qdq.ascend import Steps, SumFactors, no_form
 from atc_py.options.compile_options import QuantBias
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class RealLayers:
     steps: CodeSteps
     _real: dict[tuple[object, ...], str] = field(default_factory=dict)
 
-    def write(self, sums: Sums, factors: Factors, output: str) -> None:
+    def write(self, sums: Sums, factors: SumFactors, output: str) -> None:
         """Write the layer of `sums` under the name of its dequantized result.
 
         Raises:
@@ -73,7 +73,7 @@ class RealLayers:
         else:
             self._write_layer(sums, factors, output)
 
-    def _write_layer(self, sums: Sums, factors: Factors, output: str) -> None:
+    def _write_layer(self, sums: Sums, factors: SumFactors, output: str) -> None:
         """Write Conv, ConvTranspose or Gemm."""
         layer, (data, name) = sums.layer, sums.layer.inputs[:2]
         const = self.known.get(name)
@@ -102,7 +102,7 @@ class RealLayers:
             position = _LAST if layer.op_type == "Gemm" else 1 - codes.ndim
             self._add(layer, behind, sums.added, factors, position, output)
 
-    def _write_product(self, sums: Sums, factors: Factors, output: str) -> None:
+    def _write_product(self, sums: Sums, factors: SumFactors, output: str) -> None:
         """Write MatMul; what its zero points do not explain is added after it."""
         layer, names = sums.layer, sums.layer.inputs
         found = [self.known.get(name) for name in names]
@@ -181,7 +181,7 @@ class RealLayers:
         layer: WorkNode,
         real: str,
         added: Integers,
-        factors: Factors,
+        factors: SumFactors,
         position: int,
         output: str,
     ) -> None:
@@ -213,7 +213,9 @@ def channel_scale(writer: Writer, name: str, scale: NDArray[np.float32]) -> str:
     return writer.const(f"{name}/scale", scale.reshape(()) if scale.size == 1 else scale)
 
 
-def _channels(layer: WorkNode, shape: tuple[int, ...], factors: Factors) -> tuple[int, Factors]:
+def _channels(
+    layer: WorkNode, shape: tuple[int, ...], factors: SumFactors
+) -> tuple[int, SumFactors]:
     """Return the channel axis of a layer's weights, and factors that fit it.
 
     Raises:
@@ -232,7 +234,7 @@ def _channels(layer: WorkNode, shape: tuple[int, ...], factors: Factors) -> tupl
         rows = factors.scale.reshape(groups, -1), factors.offset_w.reshape(groups, -1)
         if any((row != row[0]).any() for row in rows):
             raise no_form(layer, "in groups must have the same factors in each of them")
-        return axis, Factors(rows[0][0], rows[1][0])
+        return axis, SumFactors(rows[0][0], rows[1][0])
     if count not in {1, channels}:
         raise no_form(
             layer, f"of {channels} channels must have 1 factor or {channels}, not {count}"

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from atc_py.frontend.reading.tensors import dtype_of_element
-from atc_py.frontend.rewriting.qdq.layers import Layer, bias_name, looks_around
+from atc_py.frontend.rewriting.qdq.layers import QuantizedLayer, bias_name, looks_around
 from atc_py.frontend.rewriting.qdq.parameters import Parameters
-from atc_py.frontend.rewriting.qdq.products import Operand, Product, computed_operand
+from atc_py.frontend.rewriting.qdq.products import Product, ProductOperand, computed_operand
 from atc_py.frontend.rewriting.qdq.reasons import (
     BOTH_CONSTANT,
     COMPUTED_PARAMETERS,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from atc_py.frontend.folding.graph import WorkNode
-    from atc_py.frontend.rewriting.qdq.tensors import Tensors
+    from atc_py.frontend.rewriting.qdq.tensors import KnownTensors
     from atc_py.frontend.rewriting.qdq.weights import Weights
     from atc_py.frontend.rewriting.qdq.writer import Writer
 
@@ -46,7 +46,7 @@ def is_sum(node: WorkNode) -> bool:
     return not node.domain and node.op_type in _SUMS
 
 
-def rewrite_sum(writer: Writer, tensors: Tensors, node: WorkNode) -> None:
+def rewrite_sum(writer: Writer, tensors: KnownTensors, node: WorkNode) -> None:
     """Rewrite MatMulInteger or ConvInteger.
 
     Raises:
@@ -76,18 +76,18 @@ def _rewrite_product(writer: Writer, node: WorkNode, left: Codes, right: Codes) 
     Product(writer, node, operands[0], operands[1]).write(node.outputs[0])
 
 
-def _known_operand(writer: Writer, codes: Codes) -> Operand:
+def _known_operand(writer: Writer, codes: Codes) -> ProductOperand:
     """Return a constant operand; what its codes cannot leave out is its zero point."""
     axis = max(len(codes.stored.const.shape) - 1, 0) if codes.stored.const else 0
     weights = prepared(writer, codes, axis)
     zero = _one(weights)
-    return Operand(
+    return ProductOperand(
         weights.name, weights.shape, zero, replace(weights, offset=np.zeros((), np.int64))
     )
 
 
 def _rewrite_convolution(
-    writer: Writer, tensors: Tensors, node: WorkNode, data: Codes, filters: Codes
+    writer: Writer, tensors: KnownTensors, node: WorkNode, data: Codes, filters: Codes
 ) -> None:
     """Rewrite ConvInteger."""
     if data.stored.const is not None:
@@ -97,7 +97,7 @@ def _rewrite_convolution(
     weights = prepared(writer, filters, 0)
     if weights.offset.any():
         raise NoCounterpartError(NO_WORD)
-    bias = Layer(writer, tensors, data, weights).bias("", folded=True)
+    bias = QuantizedLayer(writer, tensors, data, weights).bias("", folded=True)
     name = tensors.told(data) if looks_around(node) else data.stored.name
     y = node.outputs[0]
     writer.again(
@@ -117,7 +117,9 @@ def _one(weights: Weights) -> int:
     return int(offsets[0]) if offsets.size else 0
 
 
-def _codes(writer: Writer, tensors: Tensors, node: WorkNode, position: int, axis: int) -> Codes:
+def _codes(
+    writer: Writer, tensors: KnownTensors, node: WorkNode, position: int, axis: int
+) -> Codes:
     """Return an operand as codes of scale 1.
 
     Raises:

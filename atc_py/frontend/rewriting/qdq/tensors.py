@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from atc_py.frontend.rewriting.qdq.writer import Writer
     from atc_py.ir import ConstData
 
-__all__ = ["Codes", "Stored", "Tensors"]
+__all__ = ["Codes", "KnownTensors", "Stored"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,7 +68,7 @@ class Codes:
     origin: WorkNode
 
 
-class Tensors:
+class KnownTensors:
     """Knowledge of the tensors while the graph is rewritten.
 
     Attributes:

@@ -16,8 +16,8 @@ from atc_py.diag import AtcError, Place, Sink
 from atc_py.diag.codes import BAD_NODE, NO_QDQ_FORM
 from atc_py.frontend.reading.attributes import numeric_attributes
 from atc_py.frontend.rewriting.qdq.ascend import (
-    Factors,
     Steps,
+    SumFactors,
     anti_quant_steps,
     constant_input,
     dequant_factors,
@@ -226,7 +226,7 @@ class _ToQdq:
         for (op, attributes), x, y in zip(behind, names, [*names, output][1:], strict=False):
             self._writer.op(node, op, [x], y, **attributes)
 
-    def _real(self, node: WorkNode, factors: Factors, output: str) -> None:
+    def _real(self, node: WorkNode, factors: SumFactors, output: str) -> None:
         """Write the real numbers of int32 sums under the name `output`."""
         if self._graph.opsets.get("", 0) < _PER_AXIS:
             factors = factors.as_one
@@ -240,7 +240,7 @@ class _ToQdq:
             QuantizedNode(layer.index, layer.name, layer.op_type, Outcome.INTEGER, None)
         )
 
-    def _dequantize_sums(self, node: WorkNode, factors: Factors, output: str) -> None:
+    def _dequantize_sums(self, node: WorkNode, factors: SumFactors, output: str) -> None:
         """Write DequantizeLinear of int32 that is not, or not only, the sums of one layer."""
         x, count, axes = node.inputs[0], factors.scale.size, {}
         if factors.offset_w.any():

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from atc_py.frontend.rewriting.qdq.parameters import Parameters
-    from atc_py.frontend.rewriting.qdq.tensors import Codes, Tensors
+    from atc_py.frontend.rewriting.qdq.tensors import Codes, KnownTensors
     from atc_py.frontend.rewriting.qdq.writer import Writer
     from atc_py.ir import ConstData
     from atc_py.tensor.shapes import Shape
@@ -122,7 +122,7 @@ def scale_words(scale: NDArray[Any], offset: NDArray[np.int64]) -> NDArray[np.ui
     return encode_graph(GraphWords(factors, np.zeros(factors.shape, np.int64), offsets))
 
 
-def real_bias(tensors: Tensors, writer: Writer, name: str) -> NDArray[np.float64]:
+def real_bias(tensors: KnownTensors, writer: Writer, name: str) -> NDArray[np.float64]:
     """Return a constant bias as real numbers.
 
     Raises:
@@ -142,7 +142,9 @@ def real_bias(tensors: Tensors, writer: Writer, name: str) -> NDArray[np.float64
     return const.numpy().astype(np.float64)
 
 
-def integers(tensors: Tensors, name: str, scale: NDArray[np.float64]) -> NDArray[np.int64] | None:
+def integers(
+    tensors: KnownTensors, name: str, scale: NDArray[np.float64]
+) -> NDArray[np.int64] | None:
     """Return the bias called `name` where the file has it as int32 of that scale already."""
     codes = tensors.codes.get(name)
     if codes is None or codes.stored.const is None or codes.parameters.kind is not DType.INT32:
