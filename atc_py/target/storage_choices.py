@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from atc_py.target.row import AttributeValue
-    from atc_py.target.socs import Soc
+    from atc_py.target.soc import Soc
     from atc_py.target.stored_nodes import StoredNode, StoredType
     from atc_py.tensor.dtypes import DType
 
