@@ -133,7 +133,7 @@ def dequantized(factor: float) -> onnx.ModelProto:
         helper.make_node("AscendDequant", ["s", "d"], ["y"], "dequant"),
     ]
     words = np.asarray([factor], np.float32).view(np.uint32).astype(np.uint64)
-    weights = {"w": np.ones((32, 32, 1, 1), np.int8), "d": words}
+    weights: dict[str, Any] = {"w": np.ones((32, 32, 1, 1), np.int8), "d": words}
     return onnx_files.model(nodes, {"x": (FLOAT, [1, 32, 4, 4])}, ["y"], weights, {"": 11})
 
 
