@@ -64,8 +64,8 @@ MUTATIONS = (
     # The system: limits of memory, options, files of arrays.
     _("_LEAST:\n        raise", "_LEAST + 1:\n        raise", "system/test_memory_limit.py"),
     _(
-        "if not 1 <= extent <= _LARGEST:",
-        "if not 0 <= extent <= _LARGEST:",
+        "if not 1 <= dim <= _LARGEST:",
+        "if not 0 <= dim <= _LARGEST:",
         "frontend/test_input_shapes.py",
     ),
     _(
@@ -137,8 +137,8 @@ MUTATIONS = (
     ),
     # The frontend: reading, folding, inference, quantized models.
     _(
-        "extents[extents.index(-1)] = element_count(source) // rest",
-        "extents[extents.index(-1)] = -(-element_count(source) // rest)",
+        "lengths[lengths.index(-1)] = element_count(source) // rest",
+        "lengths[lengths.index(-1)] = -(-element_count(source) // rest)",
         "frontend/test_fold_views.py",
     ),
     _(
@@ -160,8 +160,8 @@ MUTATIONS = (
     ),
     _("if count >= _MAX_TENSOR_FIELDS:", "if count > _MAX_TENSOR_FIELDS:", "frontend/test_wire.py"),
     _(
-        "if np.any(indices < -extent) or np.any(indices >= extent):",
-        "if np.any(indices < -extent) or np.any(indices > extent):",
+        "if np.any(indices < -length) or np.any(indices >= length):",
+        "if np.any(indices < -length) or np.any(indices > length):",
         "frontend/test_fold.py frontend/test_fold_views.py frontend/test_bounded_inference.py",
     ),
     _(

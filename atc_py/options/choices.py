@@ -157,4 +157,4 @@ def input_shapes(given: str | Mapping[str, Sequence[int]]) -> dict[str, Shape]:
     """Return input shapes from either form."""
     if isinstance(given, str):
         return parse_input_shapes(given) if given else {}
-    return {name: tuple(int(extent) for extent in shape) for name, shape in given.items()}
+    return {name: tuple(int(dim) for dim in shape) for name, shape in given.items()}

@@ -45,7 +45,7 @@ def convert(  # noqa: PLR0913  (the options of the tool's main job)
         model: path of the .onnx file.
         output: path of the offline model; `.om` is appended where it is missing. NAME.om by default.
         soc: name of the SoC; `sim` is the generic device.
-        input_shape: extents for inputs, by name, or the text form `"x:1,3,224,224;y:..."`.
+        input_shape: dims for inputs, by name, or the text form `"x:1,3,224,224;y:..."`.
         kernels: folder for a copy of the kernel stubs.
         templates: folder of kernel templates that replace or extend atc-py's own.
         op_specs: folder of specifications that lie over the built-in ones.

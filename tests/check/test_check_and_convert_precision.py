@@ -243,7 +243,7 @@ def test_model_that_breaks_rules_is_not_tried(tmp_path: Path) -> None:
     assert model.standing is Standing.ERROR
 
 
-def test_model_with_open_extents_is_judged_by_the_list_alone(tmp_path: Path) -> None:
+def test_model_with_open_dims_is_judged_by_the_list_alone(tmp_path: Path) -> None:
     node = helper.make_node("Relu", ["x"], ["y"], "relu")
     path = onnx_files.save(onnx_files.model([node], {"x": (FLOAT, ["n", 3])}, ["y"]), tmp_path)
     file = tmp_path / "custom"
