@@ -106,8 +106,8 @@ MUTATIONS = (
         "cli/test_check_command.py report check/test_evaluate.py",
     ),
     _(
-        "odd = (number - 1) >> shift",
-        "odd = number >> shift",
+        "if power in {1, number - 1}:",
+        "if power in {1}:",
         "check/test_predicates_shapes.py check/test_boundaries.py",
     ),
     _(
@@ -137,8 +137,8 @@ MUTATIONS = (
     ),
     # The frontend: reading, folding, inference, quantized models.
     _(
-        "lengths[lengths.index(-1)] = element_count(source) // rest",
-        "lengths[lengths.index(-1)] = -(-element_count(source) // rest)",
+        "lengths = [length or source[axis] for axis",
+        "lengths = [length or source[0] for axis",
         "frontend/test_fold_views.py",
     ),
     _(
