@@ -77,7 +77,7 @@ class Finding:
         code: its kind.
         standing: what it makes of the node.
         rule: what names the rule across versions: `Conv/attr_each_in_range/strides`.
-        source: `op_specs/nn/conv.yaml:23`, where the rule stands; "" where it stands in no file.
+        source: `op_specs/base/nn/conv.yaml:23`, where the rule stands; "" where it stands in no file.
         place: model, node and the attribute, input or output concerned.
         scope: the subgraph that the node stands in; "" at the top.
         observed: the value seen.

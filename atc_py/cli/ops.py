@@ -104,10 +104,10 @@ def validate(*, paths: tuple[Path, ...], op_specs: Path | None, as_json: bool) -
     from atc_py.frontend.reading.history import history
     from atc_py.report.operators.listing import lint_line
     from atc_py.spec.lint import lint
-    from atc_py.system.resources import op_specs_dir
+    from atc_py.spec.lists import operator_lists
 
     given = [*paths, *([op_specs] if op_specs is not None else [])]
-    result = lint(given or [op_specs_dir()], history())
+    result = lint(given or [each.folder for each in operator_lists()], history())
     if result.errors:
         raise AtcError(*result.findings)
     if as_json:

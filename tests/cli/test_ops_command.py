@@ -196,7 +196,7 @@ def test_users_specifications_are_listed_and_shown(atc: Atc) -> None:
     assert rows["Relu"]["opsets"] == [13]
     assert rows["Relu"]["file"] == "mine/relu.yaml"
     assert rows["Swish"]["group"] == "user"
-    assert rows["Conv"]["file"] == "op_specs/nn/conv.yaml"
+    assert rows["Conv"]["file"] == "op_specs/base/nn/conv.yaml"
     shown = atc("ops", "show", "swish", "--op-specs", "mine").out
     assert "Swish (user)" in shown
     assert "[mine/swish.yaml:5]" in shown

@@ -66,7 +66,7 @@ def test_finding_carries_everything() -> None:
         "name": "attr-out-of-range",
         "level": "error",
         "rule": "Conv/attr_each_in_range/strides",
-        "source": "op_specs/nn/conv.yaml:18",
+        "source": "op_specs/base/nn/conv.yaml:18",
         "node": 17,
         "node_name": "conv2",
         "op": "Conv",
