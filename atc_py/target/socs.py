@@ -16,10 +16,14 @@ from __future__ import annotations
 
 from atc_py.diag.codes import UNKNOWN_SOC
 from atc_py.target.soc import Isa, Soc, SocFamily
+from atc_py.target.soc_storage import SocStorage
 
 __all__ = ["find_soc", "socs"]
 
 _GIB = 1024**3
+
+_STORAGE = SocStorage(depthwise_blocks=False, grouped_conv=True)
+"""Storage as the operator information and kernels of CANN 8.1 have it on every SoC."""
 
 
 def _a2(
@@ -55,6 +59,7 @@ def _a2(
         requant=True,
         quant_int4=True,
         fractal_copies=True,
+        storage=_STORAGE,
     )
 
 
@@ -83,6 +88,7 @@ def _m200(
         requant=True,
         requant_s16=True,
         quant_int4=is_310p,
+        storage=_STORAGE,
     )
 
 
@@ -120,6 +126,7 @@ def _m300(name: str, *, mhz: int, rate: int, memory_gib: int | None = None) -> S
         requant=True,
         quant_int4=True,
         fractal_copies=True,
+        storage=_STORAGE,
     )
 
 
@@ -142,6 +149,7 @@ def _c100(name: str, *, aicores: int, mhz: int) -> Soc:
         gm_read=32,
         gm_write=32,
         deq_words=False,
+        storage=_STORAGE,
     )
 
 
@@ -185,6 +193,7 @@ _M100 = Soc(
     gm_read=67,
     gm_write=64,
     deq_words=False,
+    storage=_STORAGE,
 )
 
 _C310 = Soc(
@@ -211,6 +220,7 @@ _C310 = Soc(
     ub_fusion=False,  # the graph engine of CANN 9 names this generation as one without it
     quant_float32=True,
     fractal_copies=True,
+    storage=_STORAGE,
 )
 
 _S200 = Soc(
@@ -232,6 +242,7 @@ _S200 = Soc(
     requant=True,
     requant_s16=True,
     quant_int4=True,
+    storage=_STORAGE,
 )
 
 _ROWS = (

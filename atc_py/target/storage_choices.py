@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, TypeAlias
 from atc_py.target.layouts import Layout
 from atc_py.target.operators import find_operator
 from atc_py.target.stored_nodes import (
+    DEPTHWISE,
     IMAGE_RANK,
     IMAGES,
     MATRICES,
     MATRIX_RANK,
+    filter_groups,
     is_image,
     is_matrix,
 )
@@ -142,16 +144,12 @@ def _spatial_choices(node: StoredNode, _soc: Soc) -> _Choices:
     return (ROWS, choice) if before.dims[:_HEIGHT] == after.dims[:_HEIGHT] else (ROWS,)
 
 
-def _conv_choices(node: StoredNode, _soc: Soc) -> _Choices:
-    """Store images in NC1HWC0 and a filter in FRACTAL_Z."""
-    groups = node.attributes.get("groups", 1)
-    return _with_filter(node, Storage(Format.FRACTAL_Z, int(str(groups))))
-
-
-def _depthwise_choices(node: StoredNode, _soc: Soc) -> _Choices:
-    """Store images in NC1HWC0 and a filter in C1HWNCoC0."""
-    channels = node.present_inputs[0].type.dims[_CHANNELS]
-    return _with_filter(node, Storage(Format.C1HWNCOC0, channels or 1))
+def _conv_choices(node: StoredNode, soc: Soc) -> _Choices:
+    """Store images in NC1HWC0 and a filter in FRACTAL_Z; sim has a storage for depthwise ones."""
+    groups = filter_groups(node)
+    if node.op == DEPTHWISE and soc.storage.depthwise_blocks:
+        return _with_filter(node, Storage(Format.C1HWNCOC0, groups))
+    return _with_filter(node, Storage(Format.FRACTAL_Z, groups))
 
 
 def _with_filter(node: StoredNode, storage: Storage) -> _Choices:
@@ -312,7 +310,6 @@ _RULES: dict[Layout, Callable[[StoredNode, Soc], _Choices]] = {
     Layout.IMAGE: _image_choices,
     Layout.SPATIAL: _spatial_choices,
     Layout.CONV: _conv_choices,
-    Layout.DEPTHWISE: _depthwise_choices,
     Layout.MATRIX: _matrix_choices,
     Layout.QUANT: _quant_choices,
     Layout.LAST_AXIS: _last_axis_choices,

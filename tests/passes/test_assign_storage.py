@@ -53,9 +53,33 @@ def test_images_stay_in_blocks_from_the_first_convolution_to_the_last() -> None:
     assert conversions(graph) == ["x: NCHW > NC1HWC0", "y: NC1HWC0 > NCHW"]
     found = storages(graph)
     assert {found[name] for name in "cmday"} == {"NC1HWC0"}
-    assert (found["w"], found["u"], found["z"]) == ("FRACTAL_Z", "C1HWNCoC0(24)", "FRACTAL_Z(2)")
+    assert (found["w"], found["u"], found["z"]) == ("FRACTAL_Z", "FRACTAL_Z(24)", "FRACTAL_Z(2)")
     assert found["b"] == found["s"] == "ND"
     placed(graph)
+
+
+CANN = ["Ascend310", "Ascend310P3", "Ascend610", "Ascend910A", "Hi3796CV300CS"]
+CANN += ["Ascend310B1", "Ascend910B3", "Ascend910_9391", "Ascend910_95"]
+"""A SoC of each family."""
+
+
+@pytest.mark.parametrize("soc", CANN)
+def test_depthwise_filters_are_fractals_with_a_group_for_each_channel(soc: str) -> None:
+    """Check what the operator information of CANN 8.1 says: DepthwiseConv2D takes FRACTAL_Z.
+
+    It says so for 310, 310P, 610, 910 and the CS; for 310B, 910B and 910_93 the kernel chooses like
+    that of Conv2D, which is inferred to give FRACTAL_Z too. 910_95 has no operator information.
+    24 channels of one weight each are 2 diagonals of 16: 2 x 9 planes of 16 x 16.
+    """
+    graph = placed(laid_out(CONVS, soc=soc), soc)
+    filters = next(value for value in graph.constants() if value.name == "u")
+    assert str(filters.type.storage) == "FRACTAL_Z(24)"
+    assert filters.type.stored_dims == (18, 1, 16, 16)
+    assert filters.type.stored_nbytes == 18 * 16 * 16 * 2
+
+
+def test_the_generic_device_has_a_storage_for_depthwise_filters() -> None:
+    assert storages(placed(laid_out(CONVS, soc="sim"), "sim"))["u"] == "C1HWNCoC0(24)"
 
 
 def test_products_and_what_is_between_them_stay_in_fractals() -> None:
