@@ -21,7 +21,8 @@ class Layout(Enum):
     CONV: images in NC1HWC0, the filter in FRACTAL_Z with the groups of the node; a depthwise one
         has a group for each channel.
     MATRIX: FRACTAL_NZ where the cube's loads and stores do not turn rows into fractals and back;
-        where they do, only constants are FRACTAL_NZ.
+        where they do, only constants are FRACTAL_NZ. Of products of int8 everything is in blocks,
+        x2 in FRACTAL_Z, on all SoCs but `sim`.
     QUANT: images in NC1HWC0, matrices like those of MATRIX.
     LAST_AXIS: row by row, or FRACTAL_NZ where the last axis alone is worked along.
     REDUCE: row by row, or NC1HWC0 where the channels stay and no axis goes.
@@ -71,7 +72,7 @@ _WORDS = {
     Layout.IMAGE: "NC1HWC0",
     Layout.SPATIAL: "row by row, NC1HWC0",
     Layout.CONV: "NC1HWC0, filter FRACTAL_Z",
-    Layout.MATRIX: "FRACTAL_NZ",
+    Layout.MATRIX: "FRACTAL_NZ, x2 of int8 FRACTAL_Z",
     Layout.QUANT: "NC1HWC0, FRACTAL_NZ",
     Layout.LAST_AXIS: "row by row, FRACTAL_NZ along the last axis",
     Layout.REDUCE: "row by row, NC1HWC0 with keep_dims",

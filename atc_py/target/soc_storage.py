@@ -16,7 +16,11 @@ class SocStorage:
             it is FRACTAL_Z with a group for each channel.
         grouped_conv: True if one launch of Conv2D takes all groups, the filter in FRACTAL_Z(G);
             elsewhere a grouped convolution is split into one for each group.
+        int8_blocks: True if products of int8 are stored in blocks, and all that quantizes matrices
+            with them: x1 and the result in FRACTAL_NZ, x2 in FRACTAL_Z. Elsewhere they are stored
+            like products of floats.
     """
 
     depthwise_blocks: bool = True
     grouped_conv: bool = False
+    int8_blocks: bool = False

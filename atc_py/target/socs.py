@@ -22,7 +22,7 @@ __all__ = ["find_soc", "socs"]
 
 _GIB = 1024**3
 
-_STORAGE = SocStorage(depthwise_blocks=False, grouped_conv=True)
+_STORAGE = SocStorage(depthwise_blocks=False, grouped_conv=True, int8_blocks=True)
 """Storage as the operator information and kernels of CANN 8.1 have it on every SoC."""
 
 

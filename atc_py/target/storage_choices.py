@@ -14,10 +14,12 @@ from atc_py.target.stored_nodes import (
     IMAGES,
     MATRICES,
     MATRIX_RANK,
+    WEIGHTS,
     filter_groups,
     is_image,
     is_matrix,
 )
+from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
 from atc_py.tensor.shapes import element_count
 from atc_py.tensor.storage import Storage, c0_of, why_impossible
@@ -27,8 +29,7 @@ if TYPE_CHECKING:
 
     from atc_py.target.row import AttributeValue
     from atc_py.target.soc import Soc
-    from atc_py.target.stored_nodes import StoredNode, StoredType
-    from atc_py.tensor.dtypes import DType
+    from atc_py.target.stored_nodes import StoredNode, StoredType, StoredValue
 
 __all__ = ["ROWS", "StorageChoice", "chosen_storages", "storage_choices"]
 
@@ -167,18 +168,31 @@ def _matrix_choices(node: StoredNode, soc: Soc) -> _Choices:
     operands = node.present_inputs[:2]
     if not all(is_matrix(value.type) for value in (*operands, *node.outputs[:1])):
         return (ROWS,)
+    if soc.storage.int8_blocks and operands[0].type.dtype is DType.INT8:
+        inputs: tuple[Storage | None, ...] = (MATRICES, _int8_weights(operands[1], soc))
+        return (StorageChoice(MATRICES, inputs, (MATRICES,)),)
     if soc.fractal_copies:
         inputs = tuple(None if value.const is None else MATRICES for value in operands)
         return (StorageChoice(None, inputs),)
     return (StorageChoice(MATRICES, (MATRICES, MATRICES), (MATRICES,)),)
 
 
+def _int8_weights(right: StoredValue, soc: Soc) -> Storage:
+    """Return the storage of the right operand of a product of int8.
+
+    FRACTAL_Z is of one matrix, so that stacked ones are FRACTAL_NZ. Kernels of the SoCs whose
+    copies make fractals take FRACTAL_NZ as well, which spares a computed operand the conversion.
+    """
+    computed = soc.fractal_copies and right.const is None
+    return MATRICES if computed or right.type.rank != MATRIX_RANK else WEIGHTS
+
+
 def _quant_choices(node: StoredNode, soc: Soc) -> _Choices:
-    """Store images in NC1HWC0, matrices as products take them."""
+    """Store images in NC1HWC0, matrices as products of int8 take them."""
     data = node.present_inputs[0].type
     if is_image(data):
         return (_where(node, IMAGES, lambda kind: is_image(kind) and kind.dims == data.dims),)
-    if not is_matrix(data) or soc.fractal_copies:
+    if not is_matrix(data) or (soc.fractal_copies and not soc.storage.int8_blocks):
         return (ROWS,)
     return (_where(node, MATRICES, lambda kind: kind.dims == data.dims),)
 

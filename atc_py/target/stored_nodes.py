@@ -24,6 +24,7 @@ __all__ = [
     "IMAGE_RANK",
     "MATRICES",
     "MATRIX_RANK",
+    "WEIGHTS",
     "StoredNode",
     "StoredType",
     "StoredValue",
@@ -39,6 +40,7 @@ DEPTHWISE = "DepthwiseConv2D"
 
 IMAGES = Storage(Format.NC1HWC0)
 MATRICES = Storage(Format.FRACTAL_NZ)
+WEIGHTS = Storage(Format.FRACTAL_Z)
 
 IMAGE_RANK, MATRIX_RANK = 4, 2
 
