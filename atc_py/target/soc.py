@@ -81,6 +81,8 @@ class Soc:
         storage: what its kernels take in blocks.
         gm_align: bytes; tensors in device memory start at multiples. Transfers are split into
             pieces of at most 512 bytes and are fastest at addresses that are multiples of it.
+        gm_padding: bytes; what follows each tensor in memory, after its size is rounded up to as
+            many and before it is rounded up to `gm_align`. 0 where nothing follows.
     """
 
     name: str
@@ -112,6 +114,7 @@ class Soc:
     fractal_copies: bool = False
     storage: SocStorage = field(default_factory=SocStorage)
     gm_align: int = 512
+    gm_padding: int = 0
 
     def has(self, resource: Resource | None) -> bool:
         """Return True if this SoC has what a dtype column needs."""

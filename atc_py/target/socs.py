@@ -25,6 +25,9 @@ _GIB = 1024**3
 _STORAGE = SocStorage(depthwise_blocks=False, grouped_conv=True, int8_blocks=True)
 """Storage as the operator information and kernels of CANN 8.1 have it on every SoC."""
 
+_PADDING = 32
+"""Bytes that CANN's graph engine adds to each tensor, whatever the SoC."""
+
 
 def _a2(
     name: str, *, aicores: int, mhz: int, l2_kib: int = 196608, memory_gib: int | None = 64
@@ -60,6 +63,7 @@ def _a2(
         quant_int4=True,
         fractal_copies=True,
         storage=_STORAGE,
+        gm_padding=_PADDING,
     )
 
 
@@ -89,6 +93,7 @@ def _m200(
         requant_s16=True,
         quant_int4=is_310p,
         storage=_STORAGE,
+        gm_padding=_PADDING,
     )
 
 
@@ -127,6 +132,7 @@ def _m300(name: str, *, mhz: int, rate: int, memory_gib: int | None = None) -> S
         quant_int4=True,
         fractal_copies=True,
         storage=_STORAGE,
+        gm_padding=_PADDING,
     )
 
 
@@ -150,6 +156,7 @@ def _c100(name: str, *, aicores: int, mhz: int) -> Soc:
         gm_write=32,
         deq_words=False,
         storage=_STORAGE,
+        gm_padding=_PADDING,
     )
 
 
@@ -194,6 +201,7 @@ _M100 = Soc(
     gm_write=64,
     deq_words=False,
     storage=_STORAGE,
+    gm_padding=_PADDING,
 )
 
 _C310 = Soc(
@@ -221,6 +229,7 @@ _C310 = Soc(
     quant_float32=True,
     fractal_copies=True,
     storage=_STORAGE,
+    gm_padding=_PADDING,
 )
 
 _S200 = Soc(
@@ -243,6 +252,7 @@ _S200 = Soc(
     requant_s16=True,
     quant_int4=True,
     storage=_STORAGE,
+    gm_padding=_PADDING,
 )
 
 _ROWS = (
