@@ -101,7 +101,7 @@ class _Sweep:
     def _live(self, position: int, moment: int) -> None:
         """Begin the life of a tensor at `moment`."""
         tensor, unit = self._placement.tensors[position], self._placement.alignment
-        nbytes = prod(extent or 0 for extent in tensor.dims) * tensor.itemsize
+        nbytes = prod(dim or 0 for dim in tensor.dims) * tensor.itemsize
         padding = self._placement.padding
         if padding:
             nbytes = (-(-nbytes // padding) + 1) * padding
@@ -226,7 +226,7 @@ class _Sweep:
         return self._readers[moment]
 
     def _alike(self, first: int, second: int) -> bool:
-        """Return True if two tensors have the same extents, storage and size of elements."""
+        """Return True if two tensors have the same dims, storage and size of elements."""
         one, other = self._placement.tensors[first], self._placement.tensors[second]
         facts = ((each.dims, each.storage, each.itemsize) for each in (one, other))
         return len(set(facts)) == 1
