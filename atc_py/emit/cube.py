@@ -261,6 +261,7 @@ def operands_of(kernel: KernelFacts) -> dict[str, Any]:
         "right_blocked": False,
         "blocked_result": False,
         "reads_rows": True,
+        "diagonals": False,
         "bias": optional_input(kernel, BIAS),
         "offset": optional_input(kernel, OFFSET),
         "scratch": tile_scratch(kernel),

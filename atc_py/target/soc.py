@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
+
+from atc_py.target.soc_storage import SocStorage
 
 if TYPE_CHECKING:
     from atc_py.target.row import Resource
@@ -76,8 +78,11 @@ class Soc:
         quant_int4: True if AscendQuant gives int4.
         fractal_copies: True if copies into L1 turn rows of a matrix into fractals, and those out
             of L0C turn them back; elsewhere the cube takes and gives FRACTAL_NZ alone.
+        storage: what its kernels take in blocks.
         gm_align: bytes; tensors in device memory start at multiples. Transfers are split into
             pieces of at most 512 bytes and are fastest at addresses that are multiples of it.
+        gm_padding: bytes; what follows each tensor in memory, after its size is rounded up to as
+            many and before it is rounded up to `gm_align`. 0 where nothing follows.
     """
 
     name: str
@@ -107,7 +112,9 @@ class Soc:
     requant_s16: bool = False
     quant_int4: bool = False
     fractal_copies: bool = False
+    storage: SocStorage = field(default_factory=SocStorage)
     gm_align: int = 512
+    gm_padding: int = 0
 
     def has(self, resource: Resource | None) -> bool:
         """Return True if this SoC has what a dtype column needs."""

@@ -16,10 +16,17 @@ from __future__ import annotations
 
 from atc_py.diag.codes import UNKNOWN_SOC
 from atc_py.target.soc import Isa, Soc, SocFamily
+from atc_py.target.soc_storage import SocStorage
 
 __all__ = ["find_soc", "socs"]
 
 _GIB = 1024**3
+
+_STORAGE = SocStorage(depthwise_blocks=False, grouped_conv=True, int8_blocks=True)
+"""Storage as the operator information and kernels of CANN 8.1 have it on every SoC."""
+
+_PADDING = 32
+"""Bytes that CANN's graph engine adds to each tensor, whatever the SoC."""
 
 
 def _a2(
@@ -55,6 +62,8 @@ def _a2(
         requant=True,
         quant_int4=True,
         fractal_copies=True,
+        storage=_STORAGE,
+        gm_padding=_PADDING,
     )
 
 
@@ -83,6 +92,8 @@ def _m200(
         requant=True,
         requant_s16=True,
         quant_int4=is_310p,
+        storage=_STORAGE,
+        gm_padding=_PADDING,
     )
 
 
@@ -120,6 +131,8 @@ def _m300(name: str, *, mhz: int, rate: int, memory_gib: int | None = None) -> S
         requant=True,
         quant_int4=True,
         fractal_copies=True,
+        storage=_STORAGE,
+        gm_padding=_PADDING,
     )
 
 
@@ -142,6 +155,8 @@ def _c100(name: str, *, aicores: int, mhz: int) -> Soc:
         gm_read=32,
         gm_write=32,
         deq_words=False,
+        storage=_STORAGE,
+        gm_padding=_PADDING,
     )
 
 
@@ -185,6 +200,8 @@ _M100 = Soc(
     gm_read=67,
     gm_write=64,
     deq_words=False,
+    storage=_STORAGE,
+    gm_padding=_PADDING,
 )
 
 _C310 = Soc(
@@ -211,6 +228,8 @@ _C310 = Soc(
     ub_fusion=False,  # the graph engine of CANN 9 names this generation as one without it
     quant_float32=True,
     fractal_copies=True,
+    storage=_STORAGE,
+    gm_padding=_PADDING,
 )
 
 _S200 = Soc(
@@ -232,6 +251,8 @@ _S200 = Soc(
     requant=True,
     requant_s16=True,
     quant_int4=True,
+    storage=_STORAGE,
+    gm_padding=_PADDING,
 )
 
 _ROWS = (
