@@ -67,12 +67,14 @@ class TrialCompilation:
         mode: the precision mode.
         controls: its finer controls.
         specs: the specifications.
+        only_atc_passes: whether rewrites that no known pass of ATC does are left out.
     """
 
     soc: Soc
     mode: PrecisionMode
     controls: Controls
     specs: Library
+    only_atc_passes: bool = False
 
     def findings(self, survey: Survey, checked: Checked) -> list[Finding]:
         """Return an error for each reason why a model that breaks no rule would not compile.
@@ -146,6 +148,7 @@ class TrialCompilation:
             str(view.path),
             controls=self.controls,
             quant_bias=form_of(view.bias_convention),
+            only_atc_passes=self.only_atc_passes,
         )
 
     def _of_whole(self, survey: Survey, checked: Checked, *, rehearsed: bool) -> list[Finding]:

@@ -69,8 +69,11 @@ class Soc:
         cube_hf32: True if the cube multiplies float32 operands rounded to HF32.
         bfloat16: True if cube and vector take bfloat16.
         fix_pipe: True if a pipe after the cube converts, activates and stores its results.
+        fix_pipe_functions: functions of each element that the fix pipe applies on the way out of
+            the cube's buffer: Relu to any float, all others to float16 alone.
         ub_fusion: True if results of the cube reach the unified buffer within a core, so that
-            vector operators can join the cube's launch.
+            vector operators can join the cube's launch. Elsewhere those of the fix pipe alone do.
+        vector_fusion: True if vector operators that follow one another can share a launch.
         deq_words: True if AscendDequant takes 64-bit words; only float16 factors elsewhere.
         quant_float32: True if AscendQuant computes in float32; in float16 elsewhere.
         requant: True if there is a kernel that goes from int32 to int8 in one step.
@@ -105,7 +108,9 @@ class Soc:
     cube_hf32: bool = False
     bfloat16: bool = False
     fix_pipe: bool = False
+    fix_pipe_functions: frozenset[str] = frozenset()
     ub_fusion: bool = True
+    vector_fusion: bool = True
     deq_words: bool = True
     quant_float32: bool = False
     requant: bool = False

@@ -27,6 +27,11 @@ _STORAGE = SocStorage(depthwise_blocks=False, grouped_conv=True, int8_blocks=Tru
 
 _PADDING = 32
 """Bytes that CANN's graph engine adds to each tensor, whatever the SoC."""
+_RELUS = frozenset({"Relu", "LeakyRelu", "PRelu"})
+"""What `fix_pipe_pre_act` of Atlas A2, 310B and 910_95 lists: normal, scalar and vector relu."""
+
+_CLIPPED_RELUS = _RELUS | {"ClipByValue"}
+"""With the clipped relu, which 310B and 910_95 list as well."""
 
 
 def _a2(
@@ -58,6 +63,7 @@ def _a2(
         cube_hf32=True,
         bfloat16=True,
         fix_pipe=True,
+        fix_pipe_functions=_RELUS,
         ub_fusion=False,
         requant=True,
         quant_int4=True,
@@ -128,6 +134,7 @@ def _m300(name: str, *, mhz: int, rate: int, memory_gib: int | None = None) -> S
         cube_hf32=True,
         bfloat16=True,
         fix_pipe=True,
+        fix_pipe_functions=_CLIPPED_RELUS,
         requant=True,
         quant_int4=True,
         fractal_copies=True,
@@ -225,7 +232,9 @@ _C310 = Soc(
     cube_hf32=True,
     bfloat16=True,
     fix_pipe=True,
+    fix_pipe_functions=_CLIPPED_RELUS,
     ub_fusion=False,  # the graph engine of CANN 9 names this generation as one without it
+    vector_fusion=False,
     quant_float32=True,
     fractal_copies=True,
     storage=_STORAGE,
