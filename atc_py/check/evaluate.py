@@ -73,7 +73,7 @@ class _Checker:
         places = [fault.place for fault in model.faults]
         self._faulty = {place.node for place in places if place and place.node is not None}
         self._conclude = Conclusions(model, self._common_opsets())
-        self._quantized = QuantizedModel(model)
+        self._quantized = QuantizedModel(model, conditions.soc)
         self._consequences = Consequences(model, self._faulty, self._is_listed)
         self._doubts: dict[int | None, list[Diagnostic]] = {}
         for doubt in model.doubts:

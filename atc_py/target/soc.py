@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from atc_py.target.quant_rules import QuantRules
+
 if TYPE_CHECKING:
     from atc_py.target.row import Resource
 
@@ -42,6 +44,10 @@ class Isa(Enum):
     V310 = "v310"
 
 
+_PLAIN = QuantRules()
+"""Rules of the generic device."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Soc:
     """Facts about one SoC.
@@ -71,9 +77,12 @@ class Soc:
             vector operators can join the cube's launch.
         deq_words: True if AscendDequant takes 64-bit words; only float16 factors elsewhere.
         quant_float32: True if AscendQuant computes in float32; in float16 elsewhere.
-        requant: True if there is a kernel that goes from int32 to int8 in one step.
+        requant: True if there is a kernel that goes from int32 to int8 in one step; whether a pass
+            makes nodes for it is in `quant_rules`.
         requant_s16: True if there are kernels that go from int32 to int8 over int16.
         quant_int4: True if AscendQuant gives int4.
+        quant_int16: True if AscendQuant gives int16.
+        quant_rules: how CANN's passes treat quantized layers.
         fractal_copies: True if copies into L1 turn rows of a matrix into fractals, and those out
             of L0C turn them back; elsewhere the cube takes and gives FRACTAL_NZ alone.
         gm_align: bytes; tensors in device memory start at multiples. Transfers are split into
@@ -106,6 +115,8 @@ class Soc:
     requant: bool = False
     requant_s16: bool = False
     quant_int4: bool = False
+    quant_int16: bool = False
+    quant_rules: QuantRules = _PLAIN
     fractal_copies: bool = False
     gm_align: int = 512
 

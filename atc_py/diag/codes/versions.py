@@ -11,6 +11,7 @@ __all__ = [
     "FREE_DIMENSION",
     "LAYER_ON_FLOATS",
     "LAYER_ON_INT8",
+    "LAYER_ROLLED_BACK",
     "NOT_LOWERED",
     "NOT_QUANTIZED",
     "NO_QDQ_FORM",
@@ -97,6 +98,17 @@ LAYER_ON_FLOATS = add_code(
     "A layer of a quantized model has no integer form and is computed in floats, for the reason "
     "that the message gives. Its results differ slightly from those of an integer layer.",
     "To run the layer on int8, quantize its data and weights to 8 bits, the data as a whole.",
+    Severity.WARNING,
+)
+LAYER_ROLLED_BACK = add_code(
+    3013,
+    "int8-layer-on-float16",
+    ExitCode.MODEL,
+    "The data of an int8 convolution have at most 16 channels. For the SoC, ATC takes such a layer "
+    "back: it drops AscendQuant and AscendDequant, makes floats of weights and bias, and runs the "
+    "layer on float16.",
+    "No action is needed. A quantizer that fine-tunes int8 layers, or picks their rounding, should "
+    "leave this one in floats, since the device does.",
     Severity.WARNING,
 )
 NOT_QUANTIZED = add_code(
