@@ -51,6 +51,7 @@ from atc_py.passes.quant.fuse_requant import FuseRequantPass
 from atc_py.passes.quant.merge_quants import MergeQuantsPass
 from atc_py.passes.quant.roll_back_quant import RollBackQuantPass
 from atc_py.passes.quant.set_offset_x import SetOffsetXPass
+from atc_py.passes.quant.set_round_mode import SetRoundModePass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -66,6 +67,7 @@ PIPELINE: tuple[type[Pass], ...] = (
     RollBackQuantPass,
     FoldQuantBiasPass,
     SetOffsetXPass,
+    SetRoundModePass,
     CancelQuantPairsPass,
     MergeQuantsPass,
     FoldReluIntoDequantPass,

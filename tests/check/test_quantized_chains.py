@@ -10,7 +10,7 @@ from onnx import helper
 
 import atc_py
 from atc_py.check.findings import Standing
-from atc_py.diag.codes import LAYER_ROLLED_BACK
+from atc_py.diag.codes import LAYER_ROLLED_BACK, QUANT_ROOT_RESET, QUANT_ROUND_MODE
 from tests.frontend import onnx_files
 
 if TYPE_CHECKING:
@@ -95,6 +95,56 @@ def test_layers_that_the_soc_takes_back_are_named(soc: str, taken: int, tmp_path
 )
 def test_a_layer_that_stays_on_int8_is_not_told(change: dict[str, Any], tmp_path: Path) -> None:
     assert told_back(chain(**change), tmp_path, "Ascend310P3") == []
+
+
+def with_quant(model: onnx.ModelProto, **attributes: Any) -> onnx.ModelProto:
+    """Return a model with other attributes of its AscendQuant."""
+    quant = model.graph.node[0]
+    kept = [each for each in quant.attribute if each.name not in attributes]
+    del quant.attribute[:]
+    quant.attribute.extend([*kept, *(helper.make_attribute(*each) for each in attributes.items())])
+    return model
+
+
+@pytest.mark.parametrize("soc", ["sim", "Ascend310P3", "Ascend910B1"])
+def test_a_root_that_atc_resets_is_told_by_check_and_convert(soc: str, tmp_path: Path) -> None:
+    model = with_quant(chain(), scale=700.0, sqrt_mode=1)
+    path = onnx_files.save(model, tmp_path)
+    done = atc_py.convert(path, tmp_path / "model.om", soc=soc)
+    (check,) = atc_py.check_models(path, soc=soc).models
+    for findings in (check.findings, done.check.findings):
+        (found,) = (each for each in findings if each.code is QUANT_ROOT_RESET)
+        assert found.message.en == (
+            "sqrt_mode of AscendQuant must be 0 for ATC, which reads scale alone, "
+            "found 1: a device multiplies by 700 once, not twice"
+        )
+        assert "只乘一次 700" in found.message.zh
+        assert (found.standing, found.place.field) == (Standing.ACCURACY, "attribute sqrt_mode")
+    whole = onnx_files.save(with_quant(chain(), sqrt_mode=0), tmp_path)
+    (check,) = atc_py.check_models(whole, soc=soc).models
+    assert QUANT_ROOT_RESET not in {each.code for each in check.findings}
+
+
+@pytest.mark.parametrize(
+    ("soc", "mode", "told"),
+    [
+        ("Ascend310", "Floor", True),
+        ("Ascend310", "Round", False),
+        ("Ascend910A", "Floor", False),
+        ("Ascend310P3", "Trunc", False),
+        ("sim", "Floor", False),
+    ],
+)
+def test_a_round_mode_that_the_kernel_ignores_is_told(
+    soc: str, mode: str, *, told: bool, tmp_path: Path
+) -> None:
+    path = onnx_files.save(with_quant(chain(), round_mode=mode), tmp_path)
+    (check,) = atc_py.check_models(path, soc=soc).models
+    found = [each for each in check.findings if each.code is QUANT_ROUND_MODE]
+    assert len(found) == told
+    if told:
+        assert f"found {mode}, which the kernel ignores" in found[0].message.en
+        assert f"when the SoC is {soc}" in found[0].message.en
 
 
 BROKEN = [
