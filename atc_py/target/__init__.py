@@ -1,5 +1,6 @@
 """Facts about the target: operators, one row each, and SoCs, one row each."""
 
+from atc_py.target.kernels import Kernels
 from atc_py.target.layouts import Layout
 from atc_py.target.operators import find_operator, is_view, operators
 from atc_py.target.row import Attribute, Column, Limit, Operand, Resource, TargetOp, Unit
@@ -10,6 +11,7 @@ __all__ = [
     "Attribute",
     "Column",
     "Isa",
+    "Kernels",
     "Layout",
     "Limit",
     "Operand",
