@@ -30,10 +30,13 @@ def ops(context: click.Context) -> None:
 @click.option("--opset", type=click.IntRange(min=1), help="Only operators listed at this opset.")
 @click.option("--dtype", help="Only operators whose first input may have this dtype.")
 @click.option("--custom/--onnx", default=None, help="Only custom operators, or only ONNX's.")
+@options.LIST
 @options.OP_SPECS
 @options.LANG
 @options.AS_JSON
-def list_(*, op_specs: Path | None, lang: str, as_json: bool, **selection: Any) -> None:
+def list_(
+    *, operator_list: str, op_specs: Path | None, lang: str, as_json: bool, **selection: Any
+) -> None:
     """List the operators with their opsets."""
     from functools import partial
 
@@ -46,7 +49,7 @@ def list_(*, op_specs: Path | None, lang: str, as_json: bool, **selection: Any) 
     )
     from atc_py.spec import specifications
 
-    library = specifications(op_specs)
+    library = specifications(op_specs, operator_list)
     specs = selected(library.all(), Selection(**selection))
     compiles = partial(can_lower, specs=library)
     if as_json:
@@ -57,17 +60,20 @@ def list_(*, op_specs: Path | None, lang: str, as_json: bool, **selection: Any) 
 
 @ops.command()
 @click.argument("operator")
+@options.LIST
 @options.OP_SPECS
 @options.LANG
 @options.AS_JSON
-def show(*, operator: str, op_specs: Path | None, lang: str, as_json: bool) -> None:
+def show(
+    *, operator: str, operator_list: str, op_specs: Path | None, lang: str, as_json: bool
+) -> None:
     """Show the specification of OPERATOR: its rules and its ONNX versions."""
     from atc_py.frontend.reading.history import history
     from atc_py.report.operators.listing import find_named_spec
     from atc_py.report.operators.page import operator_json, operator_lines
     from atc_py.spec import specifications
 
-    spec = find_named_spec(operator, specifications(op_specs))
+    spec = find_named_spec(operator, specifications(op_specs, operator_list))
     if as_json:
         print_json(operator_json(spec, history()))
         return

@@ -53,7 +53,7 @@ def check_files(models: Sequence[Path], options: CheckOptions) -> CheckReport:
     """
     soc = find_soc(options.soc)
     check_soc(options.precision_mode, soc)
-    specs = specifications(options.op_specs)
+    specs = specifications(options.op_specs, options.precision.operator_list)
     unused = set(options.input_shapes)
     strangers = _Strangers()
     checks: list[ModelCheck] = []

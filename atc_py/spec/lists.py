@@ -9,6 +9,7 @@ import msgspec
 
 from atc_py.diag.codes import BAD_OPTION
 from atc_py.diag.suggestions import nearest
+from atc_py.options.compile_options import DEFAULT_LIST
 from atc_py.spec.document import read_document
 from atc_py.system.resources import op_specs_dir
 
@@ -16,9 +17,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = ["DEFAULT_LIST", "OperatorList", "find_list", "operator_lists"]
-
-DEFAULT_LIST = "base"
-"""The list that counts where none is chosen."""
 
 
 class ListSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
