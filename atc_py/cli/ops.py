@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ops"]
 
+_TWO = 2
+
 
 @click.group(invoke_without_command=True)
 @click.pass_context
@@ -80,14 +82,50 @@ def show(
     _print_lines(operator_lines(spec, history(), lang))
 
 
+@ops.command()
+@options.AS_JSON
+@options.LANG
+def lists(*, lang: str, as_json: bool) -> None:
+    """Name the operator lists: release of CANN, operators, opsets, source."""
+    from atc_py.report.operators.lists import lists_json, lists_lines
+
+    if as_json:
+        print_json(lists_json())
+        return
+    _print_lines(lists_lines(lang))
+
+
 @ops.command(context_settings={"ignore_unknown_options": True})
-@click.argument("operator")
-@click.argument("first", metavar="OPSET")
-@click.argument("second", metavar="OPSET")
+@click.argument("operator", required=False)
+@click.argument("first", metavar="[OPSET]", required=False)
+@click.argument("second", metavar="[OPSET]", required=False)
+@click.option(
+    "--list",
+    "lists",
+    metavar="NAME",
+    multiple=True,
+    help="Operator list to compare with another; give the option twice.",
+)
 @options.LANG
 @options.AS_JSON
-def diff(*, operator: str, first: str, second: str, lang: str, as_json: bool) -> None:
-    """Show what changed in ONNX's OPERATOR between two opsets."""
+def diff(
+    *,
+    operator: str | None,
+    first: str | None,
+    second: str | None,
+    lists: tuple[str, ...],
+    lang: str,
+    as_json: bool,
+) -> None:
+    """Show what changed in ONNX's OPERATOR between two opsets, or how two lists differ.
+
+    With --list given twice, OPERATOR on both lists is compared, or every operator without it.
+    """
+    if lists:
+        _diff_of_lists(operator, first, lists, lang, as_json=as_json)
+        return
+    if operator is None or first is None or second is None:
+        raise click.UsageError("give OPERATOR and two opsets, or --list twice")
     from atc_py.frontend.reading.history import history
     from atc_py.report.operators.diff import diff_json, diff_lines, operator_diff
 
@@ -122,6 +160,26 @@ def validate(*, paths: tuple[Path, ...], op_specs: Path | None, as_json: bool) -
         return
     print_diagnostics(result.findings, as_json=False)
     print_line(lint_line(result))
+
+
+def _diff_of_lists(
+    operator: str | None, first: str | None, names: tuple[str, ...], lang: str, *, as_json: bool
+) -> None:
+    """Show how two lists differ.
+
+    Raises:
+        click.UsageError: an opset is given as well, or not two lists.
+    """
+    from atc_py.report.operators.list_diff import list_diff, list_diff_json, list_diff_lines
+    from atc_py.spec import library
+
+    if len(names) != _TWO or first is not None:
+        raise click.UsageError("give --list twice and no opsets to compare two lists")
+    found = list_diff((names[0], names[1]), (library(names[0]), library(names[1])), operator)
+    if as_json:
+        print_json(list_diff_json(found))
+        return
+    _print_lines(list_diff_lines(found, lang))
 
 
 def _print_lines(lines: Iterable[str]) -> None:
