@@ -125,7 +125,7 @@ def diff(
         _diff_of_lists(operator, first, lists, lang, as_json=as_json)
         return
     if operator is None or first is None or second is None:
-        raise click.UsageError("give OPERATOR and two opsets, or --list twice")
+        raise click.UsageError("give OPERATOR and two of OPSET, or --list twice")
     from atc_py.frontend.reading.history import history
     from atc_py.report.operators.diff import diff_json, diff_lines, operator_diff
 
