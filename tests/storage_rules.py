@@ -28,14 +28,14 @@ def up(number: int, size: int) -> int:
 
 
 def nchw(shape: tuple[int, ...], origin: str) -> tuple[int, ...]:
-    """Return extents or positions in the order N, C, H, W."""
+    """Return dims or positions in the order N, C, H, W."""
     return (shape[0], shape[3], shape[1], shape[2]) if origin == "NHWC" else shape
 
 
 def expected(
     shape: tuple[int, ...], origin: str, storage: Storage, dtype: DType
 ) -> tuple[tuple[int, ...], Place]:
-    """Return the storage's extents, and where in them the element at a position lies."""
+    """Return the storage's dims, and where in them the element at a position lies."""
     rule = {
         "NC1HWC0": _nc1hwc0,
         "FRACTAL_Z": _matrix if len(shape) == 2 else _fractal_z,

@@ -132,8 +132,8 @@ class BoundNode:
         layout = self.operand(name).layout or ""
         return layout.index(dim)
 
-    def extent(self, name: str, dim: str) -> int | None:
-        """Return the extent of dimension `dim` of operand `name`.
+    def length(self, name: str, dim: str) -> int | None:
+        """Return the length of dimension `dim` of operand `name`.
 
         None where it is open, where the tensor is absent, or where it has another rank than its
         layout has letters; the rule on its rank says that.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ask", "concerns"]
 
-_OPEN = Words("whether the rule applies depends on an open extent", "规则是否适用取决于未定的维度")
+_OPEN = Words("whether the rule applies depends on an open dim", "规则是否适用取决于未定的维度")
 
 
 def concerns(rule: Rule, node: BoundNode) -> bool:
@@ -66,5 +66,5 @@ def _conditions(when: When, node: BoundNode) -> Iterator[bool | None]:
     for name in when.present:
         yield bool(node.tensors(name))
     for dim in when.dims:
-        extent = node.extent(dim.tensor, dim.dim)
-        yield None if extent is None else extent == dim.equals
+        length = node.length(dim.tensor, dim.dim)
+        yield None if length is None else length == dim.equals

@@ -21,7 +21,7 @@ def compiled_nodes(model: SourceModel) -> list[list[int]]:
     """Return the positions of the model's own nodes to be tried, alike ones together.
 
     Nodes in branches are tried with their If. What depends on inputs whose shapes are open is tried
-    where all its own extents are known and it has to do with data: what is worked out from shapes
+    where all its own dims are known and it has to do with data: what is worked out from shapes
     alone folds away once these are known.
     """
     found: dict[Hashable, list[int]] = {}
@@ -60,6 +60,6 @@ def _of_shapes_alone(model: SourceModel) -> Iterator[int]:
 
 
 def _is_known(view: SourceNode) -> bool:
-    """Return True if all types of a node are known to the last extent."""
+    """Return True if all types of a node are known to the last dim."""
     tensors = [tensor for tensor in (*view.inputs, *view.outputs) if tensor is not None]
     return all(each.element and each.dims is not None and None not in each.dims for each in tensors)

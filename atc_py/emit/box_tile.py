@@ -145,7 +145,7 @@ class BoxTile:
     @property
     def lengths(self) -> Shape:
         """Elements of a tile along each axis."""
-        lengths = [1] * len(self.box.extents)
+        lengths = [1] * len(self.box.shape)
         if self.row_axis is not None:
             lengths[self.row_axis] = self.rows
         lengths[-1] = self.columns
@@ -154,8 +154,8 @@ class BoxTile:
     @property
     def counts(self) -> Shape:
         """Tiles along each axis."""
-        pairs = zip(self.box.extents, self.lengths, strict=True)
-        return tuple(-(-extent // length) for extent, length in pairs)
+        pairs = zip(self.box.shape, self.lengths, strict=True)
+        return tuple(-(-whole // part) for whole, part in pairs)
 
     @property
     def source_start(self) -> int:
@@ -190,10 +190,10 @@ class BoxTile:
     def even(self) -> BoxTile:
         """Return as many tiles, of sizes that overlap least."""
         counts = self.counts
-        columns = -(-self.box.extents[-1] // max(1, counts[-1]))
+        columns = -(-self.box.shape[-1] // max(1, counts[-1]))
         if self.row_axis is None:
             return self.sized(1, max(1, columns))
-        rows = -(-self.box.extents[self.row_axis] // max(1, counts[self.row_axis]))
+        rows = -(-self.box.shape[self.row_axis] // max(1, counts[self.row_axis]))
         return self.sized(max(1, rows), max(1, columns))
 
 
@@ -212,13 +212,13 @@ def way_of(box: Box) -> Way:
     """Return the way of a merged box's tiles through the buffer."""
     if box.filled:
         return Way.FILLED
-    straight = box.source[-1] == 1 or box.extents[-1] <= 1
+    straight = box.source[-1] == 1 or box.shape[-1] <= 1
     return Way.STRAIGHT if straight else Way.ORDERED
 
 
 def _row_axis(box: Box, itemsize: int) -> int | None:
     """Return the axis of a tile's rows: dense in the source where the columns are not."""
-    axes = range(len(box.extents) - 1)
+    axes = range(len(box.shape) - 1)
     if way_of(box) is Way.ORDERED:
         found = [axis for axis in axes if box.source[axis] == 1]
         if found:
@@ -231,8 +231,8 @@ def _row_axis(box: Box, itemsize: int) -> int | None:
 def box_tile(box: Box, itemsize: int, room: int, cores: int) -> BoxTile:
     """Return the largest tiles that fit in `room` bytes, smaller where cores would have no work."""
     axis, way = _row_axis(box, itemsize), way_of(box)
-    rows = 1 if axis is None else max(1, min(box.extents[axis], _MOST_RUNS))
-    columns = max(1, box.extents[-1])
+    rows = 1 if axis is None else max(1, min(box.shape[axis], _MOST_RUNS))
+    columns = max(1, box.shape[-1])
     if way is Way.ORDERED:
         columns = min(columns, _MOST_RUNS)
     cut = BoxTile(box, itemsize, way, axis, rows, columns)

@@ -68,7 +68,7 @@ def box_tiling(boxes: Sequence[Box], itemsize: int, soc: Soc) -> BoxTiling:
     room = soc.ub_kib * 1024 // len({way_of(box) for box in boxes})
     cuts = [box_tile(box, itemsize, room, cores) for box in boxes]
     tiles = tuple(prod(cut.counts) for cut in cuts)
-    axes = max(len(cut.box.extents) for cut in cuts)
+    axes = max(len(cut.box.shape) for cut in cuts)
 
     def longest(way: Way, *, loaded: bool = False) -> int:
         sizes = [cut.loaded if loaded else cut.stored for cut in cuts if cut.way is way]
@@ -108,7 +108,7 @@ def box_tiling(boxes: Sequence[Box], itemsize: int, soc: Soc) -> BoxTiling:
 
 def _last(cut: BoxTile) -> list[int]:
     """Return the start of the last tile on each axis, early enough for a whole tile."""
-    return [max(0, e - n) for e, n in zip(cut.box.extents, cut.lengths, strict=True)]
+    return [max(0, e - n) for e, n in zip(cut.box.shape, cut.lengths, strict=True)]
 
 
 def box_buffers(tiling: BoxTiling, itemsize: int) -> tuple[Buffer, ...]:

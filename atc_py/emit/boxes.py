@@ -24,7 +24,7 @@ class Box:
     """Elements to copy or to fill in.
 
     Attributes:
-        extents: of its axes, the outermost first.
+        shape: lengths of its axes, the outermost first.
         source: elements between neighbors along each axis where they come from; 0 repeats,
             negative ones run backwards.
         target: the same where they go; never 0 or negative.
@@ -33,7 +33,7 @@ class Box:
         filled: whether a constant takes the place of the source.
     """
 
-    extents: Shape
+    shape: Shape
     source: tuple[int, ...]
     target: tuple[int, ...]
     source_start: int = 0
@@ -43,7 +43,7 @@ class Box:
     @property
     def elements(self) -> int:
         """Number of elements."""
-        return prod(self.extents)
+        return prod(self.shape)
 
     def merged(self) -> Box:
         """Return the same elements along as few axes as possible; the last is dense in the target.
@@ -51,17 +51,17 @@ class Box:
         Axes of one element go; neighbors along which both sides run on become one axis.
         """
         axes: list[tuple[int, int, int]] = []
-        for extent, source, target in zip(self.extents, self.source, self.target, strict=True):
-            if extent == 1:
+        for length, source, target in zip(self.shape, self.source, self.target, strict=True):
+            if length == 1:
                 continue
-            if axes and axes[-1][1:] == (source * extent, target * extent):
-                axes[-1] = axes[-1][0] * extent, source, target
+            if axes and axes[-1][1:] == (source * length, target * length):
+                axes[-1] = axes[-1][0] * length, source, target
             else:
-                axes.append((extent, source, target))
+                axes.append((length, source, target))
         if not axes or axes[-1][2] != 1:
             axes.append((1, 1, 1))
-        extents, sources, targets = zip(*axes, strict=True)
-        return replace(self, extents=extents, source=sources, target=targets)
+        shape, sources, targets = zip(*axes, strict=True)
+        return replace(self, shape=shape, source=sources, target=targets)
 
 
 def dense(shape: Shape) -> tuple[int, ...]:
@@ -69,7 +69,7 @@ def dense(shape: Shape) -> tuple[int, ...]:
     return tuple(prod(shape[axis + 1 :]) for axis in range(len(shape)))
 
 
-def view(extents: Iterable[int], source: Iterable[int], start: int = 0) -> Box:
-    """Return the box that fills a tensor of `extents` with a strided view of another."""
-    shape = tuple(extents)
+def view(dims: Iterable[int], source: Iterable[int], start: int = 0) -> Box:
+    """Return the box that fills a tensor of `dims` with a strided view of another."""
+    shape = tuple(dims)
     return Box(shape, tuple(source), dense(shape), start)

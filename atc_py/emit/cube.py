@@ -1,7 +1,7 @@
 """Products of matrices on the cube, cut into tiles that fit L0, L1 and the unified buffer.
 
 Tiles are whole squares: what the cube turns at once, 16 x 16 elements, of int8 32 x 32. With t_x
-the extent of a tile along x and s the bytes of an element, two buffers deep in L0 and L1:
+the length of a tile along x and s the bytes of an element, two buffers deep in L0 and L1:
 4 t_m t_n <= L0C; 2 s t_m t_k <= L0A; 2 s t_n t_k <= L0B; 2 s (t_m + t_n) l1_k <= L1.
 """
 
@@ -130,7 +130,7 @@ class TileBounds:
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """The way through the summed extent: that of a tile in L0, that in L1, tiles of L1."""
+    """The way through the summed axis: that of a tile in L0, that in L1, tiles of L1."""
 
     tile_k: int
     l1_k: int
@@ -165,11 +165,11 @@ def sides_of(product: CubeProduct, room: TileBounds, soc: Soc) -> Sides:
 def walk_of(product: CubeProduct, sides: Sides, soc: Soc, kept: int = 0) -> Walk:
     """Return steps along the summed dim in what is left of L0 and of L1 less `kept` bytes."""
     square, size = square_of(product.itemsize), product.itemsize
-    extent = whole(product.k, square)
+    depth = whole(product.k, square)
     line = DEPTH * max(sides.m, sides.n) * size
-    tile_k = min(extent, soc.l0a_kib * 1024 // line // square * square)
+    tile_k = min(depth, soc.l0a_kib * 1024 // line // square * square)
     room = (soc.l1_kib * 1024 - kept) // (DEPTH * (sides.m + sides.n) * size) // tile_k
-    l1_k = tile_k * max(1, min(-(-extent // tile_k), room))
+    l1_k = tile_k * max(1, min(-(-depth // tile_k), room))
     return Walk(tile_k, l1_k, -(-product.k // l1_k))
 
 

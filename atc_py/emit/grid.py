@@ -52,27 +52,27 @@ class GridTiling:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Merged axes: their extents, and of each operand whether it moves along them."""
+    """Merged axes: their lengths, and for each operand whether it moves along them."""
 
-    extents: tuple[int, ...]
+    lengths: tuple[int, ...]
     moves: tuple[tuple[bool, ...], ...]
 
 
 def grid_of(result: Shape, operands: Sequence[Shape]) -> Grid:
     """Return the merged axes of `result`; `operands` have its rank, with dims of 1 where they repeat."""
     merged: list[tuple[int, tuple[bool, ...]]] = []
-    for axis, extent in enumerate(result):
-        if extent == 1:
+    for axis, length in enumerate(result):
+        if length == 1:
             continue
         moving = tuple(shape[axis] != 1 for shape in operands)
         if merged and merged[-1][1] == moving:
-            merged[-1] = merged[-1][0] * extent, moving
+            merged[-1] = merged[-1][0] * length, moving
         else:
-            merged.append((extent, moving))
+            merged.append((length, moving))
     if not merged:
         merged = [(1, (True,) * len(operands))]
-    extents = tuple(extent for extent, _ in merged)
-    return Grid(extents, tuple(zip(*(moving for _, moving in merged), strict=True)))
+    lengths = tuple(length for length, _ in merged)
+    return Grid(lengths, tuple(zip(*(moving for _, moving in merged), strict=True)))
 
 
 def grid_tiling(grid: Grid, footprint: ElementFootprint, soc: Soc) -> GridTiling:
@@ -81,7 +81,7 @@ def grid_tiling(grid: Grid, footprint: ElementFootprint, soc: Soc) -> GridTiling
     A row that fits stays whole where there are rows for every core; then a tile is as many rows
     as fit, but no more than a core's share. Elsewhere each row is cut into chunks.
     """
-    *outer, inner = grid.extents
+    *outer, inner = grid.lengths
     rows = prod(outer)
     cores = vector_cores(soc)
     room = max(REPEAT, footprint.capacity(soc) // REPEAT * REPEAT)
@@ -112,9 +112,9 @@ def _strides(grid: Grid, operand: int) -> tuple[int, ...]:
     """Return elements between neighbors along the outer axes, 0 where the operand stands still."""
     moving = grid.moves[operand]
     steps = []
-    for axis in range(len(grid.extents) - 1):
-        behind = zip(grid.extents[axis + 1 :], moving[axis + 1 :], strict=True)
-        steps.append(prod(extent for extent, moves in behind if moves) if moving[axis] else 0)
+    for axis in range(len(grid.lengths) - 1):
+        behind = zip(grid.lengths[axis + 1 :], moving[axis + 1 :], strict=True)
+        steps.append(prod(length for length, moves in behind if moves) if moving[axis] else 0)
     return tuple(steps) or (0,)
 
 

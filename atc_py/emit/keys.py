@@ -74,7 +74,7 @@ class Reach(Enum):
 
     @property
     def repeats(self) -> bool:
-        """True if it depends on the extents of both which element belongs to which."""
+        """True if it depends on the dims of both which element belongs to which."""
         return self in {Reach.STACK, Reach.REPEATED}
 
 

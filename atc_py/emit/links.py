@@ -149,8 +149,8 @@ def linked(
 
 def reach_of(operand: Dims, result: Dims) -> Reach:
     """Return the part of an operand of known dims that belongs to an element of the result."""
-    shape = tuple(extent or 0 for extent in operand)
-    whole = tuple(extent or 0 for extent in result)
+    shape = tuple(dim or 0 for dim in operand)
+    whole = tuple(dim or 0 for dim in result)
     count = element_count(shape)
     if count == 1:
         return Reach.ONE

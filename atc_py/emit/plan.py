@@ -82,7 +82,7 @@ class Launch:
 
     @property
     def inputs(self) -> tuple[Shape, ...]:
-        """Shapes of the inputs that are there; an extent that only the run knows counts as 1."""
+        """Shapes of the inputs that are there; a dim that only the run knows counts as 1."""
         return tuple(counted(value.type) for value in self.node.present_inputs)
 
     @property
@@ -92,13 +92,13 @@ class Launch:
 
     @property
     def stored_inputs(self) -> tuple[Shape, ...]:
-        """Extents of the arrays in which the inputs lie that are there."""
+        """Shapes of the arrays that hold the inputs that are there."""
         pairs = zip(self.kernel.inputs, self.inputs, strict=True)
         return tuple(port.stored(shape) for port, shape in pairs)
 
     @property
     def stored_outputs(self) -> tuple[Shape, ...]:
-        """Extents of the arrays in which the operator's results lie."""
+        """Shapes of the arrays that hold the operator's results."""
         pairs = zip(self.kernel.outputs, self.outputs, strict=True)
         return tuple(port.stored(shape) for port, shape in pairs)
 
@@ -127,8 +127,8 @@ class Launch:
 
 
 def counted(type_: TensorType) -> Shape:
-    """Return the extents to plan with; an open one counts as 1 until the run knows it."""
-    return tuple(1 if extent is None else extent for extent in type_.dims)
+    """Return the dims to plan with; an open one counts as 1 until the run knows it."""
+    return tuple(1 if dim is None else dim for dim in type_.dims)
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,7 @@ class Planes(NamedTuple):
     Attributes:
         outer: images, or the stack of matrices.
         planes: of each of them.
-        pixels: extents of a plane.
+        pixels: height and width of a plane.
         valid: pixels that are not padding, of those along its first axis.
         channels: elements along the axis that is in blocks.
         lanes: elements of a block.
@@ -71,11 +71,11 @@ class Planes(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """An operand as it is stored, and the extents that it has by itself.
+    """An operand as it is stored, and the shape that it has by itself.
 
     Attributes:
         port: the operand.
-        shape: its extents.
+        shape: its dims before broadcasting.
         by_channel: whether it has one element for each channel, wherever the channels are.
     """
 
@@ -135,11 +135,11 @@ def plane_tiling(
         return None
     inside, moves = _row_axes(whole, known)
     first = len(whole.outer) + 1 + len(whole.pixels) - inside
-    extents = (*whole.outer, whole.planes, *whole.pixels)
-    inner = prod(extents[first:]) * lanes
-    kept = [axis for axis in range(first) if extents[axis] != 1]
+    dims = (*whole.outer, whole.planes, *whole.pixels)
+    inner = prod(dims[first:]) * lanes
+    kept = [axis for axis in range(first) if dims[axis] != 1]
     base = grid_tiling(
-        Grid((*(extents[axis] for axis in kept), inner), ((True,) * (len(kept) + 1),)),
+        Grid((*(dims[axis] for axis in kept), inner), ((True,) * (len(kept) + 1),)),
         replace(footprint, align=max(footprint.align, lanes)),
         replace(soc, ub_kib=soc.ub_kib - 1),
     )
@@ -150,7 +150,7 @@ def plane_tiling(
         strides=tuple(tuple(each.axes[axis] for axis in kept) or (0,) for each in known),
         moves=moves,
         planes=whole.planes,
-        plane_rows=prod(extents[len(whole.outer) + 1 : first]),
+        plane_rows=prod(dims[len(whole.outer) + 1 : first]),
         valid=below,
         tail=whole.channels % lanes,
         channels=whole.channels,

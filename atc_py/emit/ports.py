@@ -45,6 +45,6 @@ class KernelPort:
         return name
 
     def stored(self, shape: Shape) -> Shape:
-        """Return extents of the array in which an operand of `shape` lies."""
+        """Return the shape of the array that holds an operand of `shape`."""
         dims = stored_shape(shape, Format(self.format), self.storage, self.dtype)
         return closed_shape(dims)

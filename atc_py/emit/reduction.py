@@ -58,10 +58,10 @@ class Folded:
     """The axes of a tensor, neighbors of one kind merged.
 
     Attributes:
-        kept: (extent, stride) of the kept axes before the lanes.
-        run: (extent, stride) of the axes that count the runs.
-        lanes: extent of the last axis where it is kept, 1 elsewhere.
-        length: extent of the last axis where it is run along, 1 elsewhere.
+        kept: (length, stride) of the kept axes before the lanes.
+        run: (length, stride) of the axes that count the runs.
+        lanes: length of the last axis where it is kept, 1 elsewhere.
+        length: length of the last axis where it is run along, 1 elsewhere.
     """
 
     kept: tuple[tuple[int, int], ...]
@@ -72,26 +72,26 @@ class Folded:
     @property
     def count(self) -> int:
         """Elements that are run along for each lane."""
-        return self.length * prod(extent for extent, _ in self.run)
+        return self.length * prod(size for size, _ in self.run)
 
 
 def folded(shape: Shape, axes: Iterable[int]) -> Folded:
-    """Return the axes of `shape` with `axes` run along; extents of 1 count as neither."""
+    """Return the axes of `shape` with `axes` run along; dims of 1 count as neither."""
     chosen = {axis % len(shape) for axis in axes} if shape else set()
     merged: list[tuple[bool, int]] = []
-    for axis, extent in enumerate(shape):
-        if extent == 1:
+    for axis, size in enumerate(shape):
+        if size == 1:
             continue
         if merged and merged[-1][0] == (axis in chosen):
-            merged[-1] = merged[-1][0], merged[-1][1] * extent
+            merged[-1] = merged[-1][0], merged[-1][1] * size
         else:
-            merged.append((axis in chosen, extent))
+            merged.append((axis in chosen, size))
     *before, (last_runs, last) = merged or [(True, 1)]
     kept: list[tuple[int, int]] = []
     run: list[tuple[int, int]] = []
-    for at, (runs, extent) in enumerate(before):
+    for at, (runs, size) in enumerate(before):
         stride = prod(size for _, size in before[at + 1 :]) * last
-        (run if runs else kept).append((extent, stride))
+        (run if runs else kept).append((size, stride))
     return Folded(tuple(kept), tuple(run), 1 if last_runs else last, last if last_runs else 1)
 
 
@@ -102,21 +102,21 @@ def axes_tiling(axes: Folded, room: int, soc: Soc, align: int = 1) -> AxesTiling
     without a group; a row that is longer than a buffer is read chunk by chunk. Chunks of lanes are
     multiples of `align`.
     """
-    kept = prod(extent for extent, _ in axes.kept)
+    kept = prod(size for size, _ in axes.kept)
     cores = vector_cores(soc)
     across = axes.lanes != 1
-    extent = axes.lanes if across else axes.length
-    chunk = max(1, min(room, extent))
+    size = axes.lanes if across else axes.length
+    chunk = max(1, min(room, size))
     if across and kept:
         chunk = max(1, min(chunk, -(-axes.lanes // max(1, -(-cores // kept)))))
         chunk = -(-chunk // align) * align
-    chunks = -(-extent // chunk)
+    chunks = -(-size // chunk)
     groups = kept * chunks if across else kept
     return AxesTiling(
         groups=groups,
         lanes=axes.lanes,
         length=axes.length,
-        runs=prod(extent for extent, _ in axes.run),
+        runs=prod(size for size, _ in axes.run),
         count=axes.count,
         chunk_length=chunk,
         chunk_count=chunks,
@@ -130,5 +130,5 @@ def axes_tiling(axes: Folded, room: int, soc: Soc, align: int = 1) -> AxesTiling
 
 
 def _column(pairs: tuple[tuple[int, int], ...], at: int) -> tuple[int, ...]:
-    """Return the extents or the strides; one axis of one step where there is none."""
+    """Return the dims or the strides; one axis of one step where there is none."""
     return tuple(pair[at] for pair in pairs) or (1 - at,)

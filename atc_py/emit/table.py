@@ -37,7 +37,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field of a tiling as C++ declares it: `declared` is its name with its extents."""
+    """One field of a tiling as C++ declares it: `declared` is its name with its array bounds."""
 
     ctype: str
     declared: str
@@ -50,7 +50,7 @@ class KernelTable:
 
     Attributes:
         fields: of each row.
-        rows: in the order of their extents.
+        rows: in the order of their shapes.
         rank: axes of `dims`.
         axes: `kArray`, the common length of arrays; 0 where there are none.
     """
@@ -72,7 +72,7 @@ def served(
     for nodes in launches:
         values = [*nodes[0].present_inputs, *_linked(kernel, nodes[1:]), *nodes[-1].outputs]
         found.setdefault(tuple(value.type.dims for value in values), []).append(nodes)
-    return dict(sorted(found.items(), key=_extents_first))
+    return dict(sorted(found.items(), key=_smallest_first))
 
 
 def _linked(kernel: KernelFacts, followers: Sequence[Node]) -> Iterator[Value]:
@@ -139,13 +139,13 @@ def _members(tiling: type) -> tuple[_Member, ...]:
 
 def _field(member: _Member, value: Any) -> Field:
     """Return the declaration of a field that has `value` in the first row."""
-    extents = ""
+    brackets = ""
     if isinstance(value, tuple):
         nested = bool(value) and isinstance(value[0], tuple)
-        extents = f"[{len(value)}][kArray]" if nested else "[kArray]"
+        brackets = f"[{len(value)}][kArray]" if nested else "[kArray]"
         if member.by_operand:
-            extents = f"[{len(value)}]"
-    return Field(member.ctype, member.declared + extents, member.doc)
+            brackets = f"[{len(value)}]"
+    return Field(member.ctype, member.declared + brackets, member.doc)
 
 
 def _length(value: Any) -> int:
@@ -166,12 +166,12 @@ def _initializer(value: Any, member: _Member, axes: int) -> str:
 
 
 def _listed(values: Sequence[int | None]) -> str:
-    """Return numbers in braces; an extent that only the run knows stands as 1."""
+    """Return numbers in braces; a dim that only the run knows is written as 1."""
     return "{" + ", ".join("1" if value is None else str(value) for value in values) + "}"
 
 
 def _shapes_text(names: Sequence[str], shapes: Shapes) -> str:
-    """Return `x 2x3, y 2x3`; the host works rows with open extents out in the run."""
+    """Return `x 2x3, y 2x3`; the host works rows with open dims out in the run."""
     listed = ", ".join(
         f"{name} {format_shape(shape)}" for name, shape in zip(names, shapes, strict=True)
     )
@@ -185,6 +185,6 @@ def _padded(shape: Dims, rank: int) -> Dims:
     return (1,) * (rank - len(shape)) + shape
 
 
-def _extents_first(group: tuple[Shapes, list[tuple[Node, ...]]]) -> list[list[int]]:
+def _smallest_first(group: tuple[Shapes, list[tuple[Node, ...]]]) -> list[list[int]]:
     """Return the sort key of rows: dims, open ones before all others."""
-    return [[-1 if extent is None else extent for extent in dims] for dims in group[0]]
+    return [[-1 if dim is None else dim for dim in dims] for dims in group[0]]

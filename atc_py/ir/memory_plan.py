@@ -21,7 +21,7 @@ class Home(Enum):
     INPUT: in the buffer that the caller feeds; nothing writes to it.
     OUTPUT: in the buffer that the caller takes a result from.
     CHIP: in the buffers of a core, for the time of one launch; never in the device's memory.
-    RUN: in memory that is taken when the run knows the extents.
+    RUN: in memory that is taken when the run knows the dims.
     """
 
     WEIGHTS = "weights"

@@ -27,7 +27,7 @@ _FORMATS = {fmt.value: fmt for fmt in Format}
 _STORED = {fmt.value: fmt for fmt in BLOCKED_FORMATS}
 _ENGINES = {engine.value: engine for engine in Engine}
 
-_MAX_EXTENT = 2**63 - 1
+_MAX_DIM = 2**63 - 1
 
 
 def parse_graph(text: str, file: str | None = None) -> Graph:
@@ -81,7 +81,7 @@ class _Parser:
             token = at.token
             value = self._definition()
             if value.type.is_open:
-                raise at.error(f"a constant has known extents, found {value.type}", token)
+                raise at.error(f"a constant has known dims, found {value.type}", token)
             at.expect("=")
             value.const = read_data(at, value.type)
         elif at.accept("output"):
@@ -174,7 +174,7 @@ class _Parser:
         return types
 
     def _type(self) -> TensorType:
-        """Return a type: dtype, extents, format, storage."""
+        """Return a type: dtype, dims, format, storage."""
         at = self._at
         dtype = read_dtype(at)
         opening = at.expect("[")
@@ -183,7 +183,7 @@ class _Parser:
             if dims:
                 at.expect(",")
             is_open = at.accept("?")
-            dims.append(None if is_open else read_integer(at, "an extent", (0, _MAX_EXTENT)))
+            dims.append(None if is_open else read_integer(at, "a dim", (0, _MAX_DIM)))
         at.expect("]")
         if len(dims) > MAX_RANK:
             raise at.error(f"at most {MAX_RANK} axes are allowed, found {len(dims)}", opening)
@@ -199,7 +199,7 @@ class _Parser:
         form = self._row(_STORED, token.text[1:], "storage", token)
         if not at.accept("("):
             return Storage(form)
-        groups = read_integer(at, "a number of groups", (1, _MAX_EXTENT))
+        groups = read_integer(at, "a number of groups", (1, _MAX_DIM))
         at.expect(")")
         return Storage(form, groups)
 

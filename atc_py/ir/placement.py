@@ -20,12 +20,12 @@ class PlacedTensor:
 
     Attributes:
         name: for messages.
-        dims: extents of what is stored; None for one that only the run knows.
+        dims: the shape of what is stored; None for one that only the run knows.
         itemsize: bytes of an element.
         spot: where the plan puts it.
         source: WEIGHTS of a constant, INPUT of what is fed, None of what a node computes.
         handed_out: whether it is an output of the model.
-        storage: how its elements are ordered; two tensors of one storage and the same extents have
+        storage: how its elements are ordered; two tensors of one storage and the same dims have
             their elements at the same places.
     """
 

@@ -98,7 +98,7 @@ class _Sweep:
     def _live(self, position: int, moment: int) -> None:
         """Begin the life of a tensor at `moment`."""
         tensor, unit = self._placement.tensors[position], self._placement.alignment
-        nbytes = prod(extent or 0 for extent in tensor.dims) * tensor.itemsize
+        nbytes = prod(dim or 0 for dim in tensor.dims) * tensor.itemsize
         life = _Life(position, tensor.spot, -(-nbytes // unit) * unit, moment, moment)
         life.handed_out = tensor.handed_out
         self._lives[position] = life
@@ -220,7 +220,7 @@ class _Sweep:
         return self._readers[moment]
 
     def _alike(self, first: int, second: int) -> bool:
-        """Return True if two tensors have the same extents, storage and size of elements."""
+        """Return True if two tensors have the same dims, storage and size of elements."""
         one, other = self._placement.tensors[first], self._placement.tensors[second]
         facts = ((each.dims, each.storage, each.itemsize) for each in (one, other))
         return len(set(facts)) == 1

@@ -21,7 +21,7 @@ class TensorType:
 
     Attributes:
         dtype: element type.
-        dims: extents, outermost axis first; None for one that only the run knows.
+        dims: lengths of the axes, outermost axis first; None for one that only the run knows.
         format: what the axes mean.
         storage: how the elements lie in memory; None for row by row.
     """
@@ -38,12 +38,12 @@ class TensorType:
 
     @property
     def is_open(self) -> bool:
-        """True if only the run knows all extents."""
+        """True if only the run knows all dims."""
         return None in self.dims
 
     @property
     def shape(self) -> Shape:
-        """The extents, all of them known.
+        """The dims, all of them known.
 
         Raises:
             OpenShapeError: one of them is open.
@@ -55,13 +55,13 @@ class TensorType:
         """Bytes of a dense tensor of this type, without alignment.
 
         Raises:
-            OpenShapeError: an extent is open.
+            OpenShapeError: a dim is open.
         """
         return element_count(self.shape) * self.dtype.itemsize
 
     @property
     def stored_dims(self) -> Dims:
-        """Extents of the array in which the tensor lies, padding included.
+        """Shape of the array in which the tensor lies, padding included.
 
         Raises:
             ImpossibleStorageError: a tensor of this type cannot lie in its storage.
@@ -74,7 +74,7 @@ class TensorType:
 
         Raises:
             ImpossibleStorageError: a tensor of this type cannot lie in its storage.
-            OpenShapeError: an extent of the storage is open.
+            OpenShapeError: a dim of the storage is open.
         """
         return element_count(closed_shape(self.stored_dims)) * self.dtype.itemsize
 
@@ -91,6 +91,6 @@ class TensorType:
         return replace(self, storage=storage)
 
     def __str__(self) -> str:
-        extents = ",".join("?" if extent is None else str(extent) for extent in self.dims)
+        dims = ",".join("?" if dim is None else str(dim) for dim in self.dims)
         place = "" if self.storage is None else f"@{self.storage}"
-        return f"{self.dtype.value}[{extents}] {self.format.value}{place}"
+        return f"{self.dtype.value}[{dims}] {self.format.value}{place}"

@@ -144,7 +144,7 @@ class CheckOptions:
     Attributes:
         soc: name of a row of the SoC table; `sim` is the generic device.
         precision_mode: how dtypes may change.
-        input_shapes: extents for inputs that the models leave open, by input name.
+        input_shapes: dims for inputs that the models leave open, by input name.
         op_specs: folder of specifications that lie over the built-in ones, or None.
         precision: the finer controls of precision.
     """
@@ -163,7 +163,7 @@ class CompileOptions:
     Attributes:
         soc: name of a row of the SoC table; `sim` is the generic device.
         precision_mode: how dtypes may change.
-        input_shapes: extents for inputs that the model leaves open, by input name.
+        input_shapes: dims for inputs that the model leaves open, by input name.
         disabled_passes: names of optional passes that do not run.
         fusion_switch_file: ATC's file that switches passes on and off, or None.
         dump_ir: folder for the text form after each stage, or None.

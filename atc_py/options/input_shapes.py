@@ -41,21 +41,21 @@ class ShapeAdvice:
 def parse_input_shapes(text: str) -> dict[str, Shape]:
     """Return the shapes that `text` gives, by input name, in the order of the text.
 
-    A name may itself hold colons; the last one divides it from the extents. `name:` is a scalar.
+    A name may itself hold colons; the last one divides it from the dims. `name:` is a scalar.
 
     Raises:
         AtcError: BAD_INPUT_SHAPE for an entry without colon or name, a name given twice, or an
-            extent that is not a whole number in [1, 2147483647].
+            dim that is not a whole number in [1, 2147483647].
     """
     shapes: dict[str, Shape] = {}
     for entry in text.split(";"):
-        name, colon, extents = (part.strip() for part in entry.rpartition(":"))
+        name, colon, dims = (part.strip() for part in entry.rpartition(":"))
         if not colon or not name:
-            raise _error(f"{entry.strip()!r} is not of the form `name:extents`")
+            raise _error(f"{entry.strip()!r} is not of the form `name:dims`")
         if name in shapes:
             raise _error(f"the shape of input {name!r} is given twice")
-        parts = extents.split(",") if extents else []
-        shapes[name] = tuple(_extent(part.strip(), name) for part in parts)
+        parts = dims.split(",") if dims else []
+        shapes[name] = tuple(_dim(part.strip(), name) for part in parts)
     return shapes
 
 
@@ -64,16 +64,16 @@ def format_input_shapes(shapes: Mapping[str, Shape]) -> str:
     return ";".join(f"{name}:{','.join(map(str, shape))}" for name, shape in shapes.items())
 
 
-def _extent(text: str, name: str) -> int:
-    """Return one extent of input `name`."""
+def _dim(text: str, name: str) -> int:
+    """Return one dim of input `name`."""
     plain = text.isascii() and text.isdigit() and len(text.lstrip("0")) <= len(str(_LARGEST))
-    extent = int(text) if plain else 0
-    if not 1 <= extent <= _LARGEST:
+    dim = int(text) if plain else 0
+    if not 1 <= dim <= _LARGEST:
         shown = text if len(text) <= len("-2147483648") else f"{text[:10]}..."
         raise _error(
-            f"extents of input {name!r} must be whole numbers in [1, {_LARGEST}], found {shown!r}"
+            f"dims of input {name!r} must be whole numbers in [1, {_LARGEST}], found {shown!r}"
         )
-    return extent
+    return dim
 
 
 def _error(message: str) -> AtcError:

@@ -103,7 +103,7 @@ def check_description(model: OmModel, file: str, sink: Sink) -> None:
         if _check_position(field, port.tensor, range(count), report):
             _make(field, port.tensor, made, report)
             if None in model.tensors[port.tensor].shape:
-                report.add(field, "an input must have known extents")
+                report.add(field, "an input must have known dims")
     _check_scopes(model, report)
     for position, node in enumerate(model.nodes):
         _check_node(f"nodes[{position}]", node, (made, count), report)
@@ -132,13 +132,13 @@ def _check_tensor(field: str, tensor: OmTensor, model: OmModel, report: _Reporte
         report.unknown(field, "a format", tensor.format, _FORMATS)
     if tensor.dtype not in _DTYPES:
         report.unknown(field, "a dtype", tensor.dtype, _DTYPES)
-    known = [extent for extent in tensor.shape if extent is not None]
-    filled = element_count(max(extent, 1) for extent in known)
+    known = [dim for dim in tensor.shape if dim is not None]
+    filled = element_count(max(dim, 1) for dim in known)
     if len(tensor.shape) > MAX_RANK or min(known, default=0) < 0 or filled > _MOST_BYTES:
         report.add(field, f"no tensor can have the shape {format_shape(tensor.shape)}")
     member = tensor.member
     if member is not None and len(known) < len(tensor.shape):
-        report.add(field, "a constant must have known extents")
+        report.add(field, "a constant must have known dims")
     if member is not None and not (member in model.members and member.startswith(WEIGHTS)):
         report.add(field, f"a constant's member must be one below {WEIGHTS}; found {member!r}")
 

@@ -52,7 +52,7 @@ class OmStorage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
 class OmTensor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A tensor; `member` names the archive member with its data when it is a constant.
 
-    An extent of `shape` is null where only the run knows it. `shape` and `format` are what the
+    A dim of `shape` is null where only the run knows it. `shape` and `format` are what the
     tensor means; `storage` is how it lies in the device's memory, null for row by row. The member
     of a constant has its elements as `shape` orders them, whatever the storage.
     """
@@ -103,7 +103,7 @@ class OmMemory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The memory plan; sizes are bytes.
 
     `places` has one entry a tensor: its offset in the arena, or `weights`, `input`, `output`,
-    `chip` (inside one launch) or `run` (memory that is taken when the run knows the extents).
+    `chip` (inside one launch) or `run` (memory that is taken when the run knows the dims).
     """
 
     alignment: int

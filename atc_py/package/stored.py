@@ -1,4 +1,4 @@
-"""How the tensors of a description lie in memory: the extents and bytes of their storage."""
+"""How the tensors of a description lie in memory: the dims and bytes of their storage."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["stored_dims", "stored_nbytes"]
 
 
 def stored_dims(tensor: OmTensor) -> Dims:
-    """Return extents of the array in which a tensor lies, padding included; None for open ones.
+    """Return the shape of the array in which a tensor lies, padding included; None for open ones.
 
     Raises:
         ImpossibleStorageError: a tensor of this type cannot lie in its storage.
@@ -30,10 +30,10 @@ def stored_dims(tensor: OmTensor) -> Dims:
 
 
 def stored_nbytes(tensor: OmTensor) -> int:
-    """Return bytes that a tensor takes; what has open extents takes none that anybody knows.
+    """Return bytes that a tensor takes; what has open dims takes none that anybody knows.
 
     Raises:
         ImpossibleStorageError: a tensor of this type cannot lie in its storage.
     """
-    dims = [0 if extent is None else extent for extent in stored_dims(tensor)]
+    dims = [0 if dim is None else dim for dim in stored_dims(tensor)]
     return element_count(dims) * DType(tensor.dtype).itemsize

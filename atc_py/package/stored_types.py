@@ -85,7 +85,7 @@ def _why_impossible(tensor: OmTensor, storage: OmStorage) -> str | None:
     if reason is not None:
         return reason
     stored = stored_shape(dims, Format(tensor.format), form, DType(tensor.dtype))
-    if not is_addressable(extent for extent in stored if extent is not None):
+    if not is_addressable(dim for dim in stored if dim is not None):
         return f"no memory has room for {format_shape(stored)}, {form} of {format_shape(dims)}"
     return None
 

@@ -179,7 +179,7 @@ def _read(path: Path, name: str | None, ports: Sequence[Port], sink: Sink) -> di
 def _most(ports: Iterable[Port]) -> int | None:
     """Return the bytes beyond which an array is refused unread; below, both shapes are reported.
 
-    None where a port has open extents.
+    None where a port has open dims.
     """
     sizes = [_UNREAD]
     for port in ports:

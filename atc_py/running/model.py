@@ -28,7 +28,7 @@ __all__ = ["Model", "Port"]
 class Port:
     """A model input or output: its name, element type and shape.
 
-    An extent of an output is None where only the run knows it.
+    A dim of an output is None where only the run knows it.
     """
 
     name: str

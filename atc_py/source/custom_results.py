@@ -1,6 +1,6 @@
 """Types of what operators give that the list has and ONNX does not define.
 
-Extents may be open, None; then they are worked out as far as they can be. Sources: CANN's
+Dims may be open, None; then they are worked out as far as they can be. Sources: CANN's
 operators of these names, as the notes of their specifications read them.
 """
 
@@ -32,7 +32,7 @@ _ROI_COLUMNS = 5
 """Columns of a region: image, x1, y1, x2, y2."""
 
 _LEADING = 2
-"""Batch and channels, before the extents of a grid's image."""
+"""Batch and channels, before the dims of a grid's image."""
 
 
 class ContradictionError(ValueError):
@@ -55,7 +55,7 @@ class Given:
 
     Attributes:
         dtype: its element type.
-        dims: its extents, None for an open one.
+        dims: its shape, None for an open one.
         numbers: its data where that is a constant list of integers and is asked for.
     """
 
@@ -76,7 +76,7 @@ Inputs: TypeAlias = "Sequence[Given | None]"
 
 
 def custom_results(op_type: str, inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]:
-    """Return dtype and extents of each output of a node of one of CUSTOM_RESULTS.
+    """Return dtype and dims of each output of a node of one of CUSTOM_RESULTS.
 
     Raises:
         ContradictionError: there is no result for such inputs and attributes.
@@ -85,16 +85,14 @@ def custom_results(op_type: str, inputs: Inputs, attributes: Attributes) -> tupl
 
 
 def _adaptive_max_pool(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]:
-    """Return images pooled to the extents asked for, and positions."""
+    """Return images pooled to the dims asked for, and positions."""
     x = _input(inputs, 0)
     size = attributes.get("output_size", ())
     numbers = isinstance(size, tuple) and all(isinstance(each, int) for each in size)
     sound = numbers and len(cast("tuple[int, ...]", size)) == 2  # noqa: PLR2004  (height, width)
     if x.rank != _IMAGE or not sound or min(cast("tuple[int, ...]", size)) < 1:
         shown = list(size) if isinstance(size, tuple) else size
-        raise ContradictionError(
-            f"pools images to two positive extents, found {shown}", "output_size"
-        )
+        raise ContradictionError(f"pools images to two positive dims, found {shown}", "output_size")
     dims = (*x.dims[:2], *cast("tuple[int, int]", size))
     return (x.dtype, dims), (DType.INT32, dims)
 
@@ -118,15 +116,15 @@ def _batch_mat_mul(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]
     )
     inner = left[-1], right[-2]
     if None not in inner and inner[0] != inner[1]:
-        raise ContradictionError(f"needs equal inner extents, found {inner[0]} and {inner[1]}")
+        raise ContradictionError(f"needs equal inner dims, found {inner[0]} and {inner[1]}")
     return ((given[0].dtype, (*_broadcast(left[:-2], right[:-2]), left[-2], right[-1])),)
 
 
 def _affine_grid(inputs: Inputs, _attributes: Attributes) -> tuple[Result, ...]:
     """Return one position for each pixel of the requested dims, with a number for each dim."""
     theta, sizes = _input(inputs, 0), _input(inputs, 1)
-    extents = _grid_extents(theta, sizes)
-    rank = len(extents)
+    dims = _grid_dims(theta, sizes)
+    rank = len(dims)
     wanted = (rank, rank + 1)
     found = theta.dims[1:]
     fits = theta.rank == _STACK and all(
@@ -136,21 +134,21 @@ def _affine_grid(inputs: Inputs, _attributes: Attributes) -> tuple[Result, ...]:
         raise ContradictionError(
             f"needs theta of N x {rank} x {rank + 1}, found {theta}", "input theta"
         )
-    return ((theta.dtype, (theta.dims[0], *extents, rank)),)
+    return ((theta.dtype, (theta.dims[0], *dims, rank)),)
 
 
-def _grid_extents(theta: Given, sizes: Given) -> Dims:
-    """Return the extents of a grid; open ones where they are computed."""
+def _grid_dims(theta: Given, sizes: Given) -> Dims:
+    """Return the dims of a grid; open ones where they are computed."""
     given = sizes.numbers
     if given is None:
         count = sizes.dims[0] if sizes.rank == 1 else None
         if count is None and theta.rank == _STACK and theta.dims[1] is not None:
             count = theta.dims[1] + _LEADING
         if count not in {4, 5}:
-            raise ContradictionError(f"needs four or five extents, found {sizes}", _SIZES)
+            raise ContradictionError(f"needs four or five dims, found {sizes}", _SIZES)
         return (None,) * (count - _LEADING)
     if len(given) not in {4, 5} or min(given) < 0:
-        raise ContradictionError(f"needs four or five extents, found {list(given)}", _SIZES)
+        raise ContradictionError(f"needs four or five dims, found {list(given)}", _SIZES)
     if theta.rank and theta.dims[0] not in {None, given[0]}:
         raise ContradictionError(f"needs a theta for each of {given[0]} images", _SIZES)
     return given[_LEADING:]
@@ -236,7 +234,7 @@ def _roi_extractor(inputs: Inputs, attributes: Attributes) -> tuple[Result, ...]
         )
     size = tuple(_integer(attributes, f"pooled_{side}", 7) for side in ("height", "width"))
     if min(size) < 1:
-        raise ContradictionError(f"pools to positive extents, found {list(size)}", "pooled_height")
+        raise ContradictionError(f"pools to positive dims, found {list(size)}", "pooled_height")
     return ((rois.dtype, (rois.dims[0], first[1], *size)),)
 
 

@@ -55,7 +55,7 @@ class AttrIs(_Struct, frozen=True, kw_only=True):
 
 
 class DimIs(_Struct, frozen=True, kw_only=True):
-    """A condition: a dimension of a tensor has this extent."""
+    """A condition: a dimension of a tensor has this dim."""
 
     tensor: Text
     dim: DimName
@@ -77,7 +77,7 @@ class When(_Struct, frozen=True, kw_only=True):
         cube_float32: whether the SoC's cube multiplies float32.
         opsets: first and last opset.
         attributes: values of attributes.
-        dims: extents of tensors.
+        dims: the shape of tensors.
         present: inputs or outputs that the node uses.
     """
 

@@ -116,7 +116,7 @@ class AxesInRank(Rule, frozen=True, kw_only=True):
 
 
 class AxisIs(Rule, frozen=True, kw_only=True):
-    """The attribute names `axis` of the tensor, or extents of 1 alone lie between the two."""
+    """The attribute names `axis` of the tensor, or dims of 1 alone lie between the two."""
 
     attribute: Text
     tensor: Text
@@ -132,21 +132,21 @@ class LastStepIsOne(Rule, frozen=True, kw_only=True):
 
 
 class AxisExtentIsOne(Rule, frozen=True, kw_only=True):
-    """The tensor has extent 1 on every axis that the attribute names."""
+    """The tensor has length 1 on every axis that the attribute names."""
 
     attribute: Text
     tensor: Text
 
 
 class AxesExtentIsOne(Rule, frozen=True, kw_only=True):
-    """The tensor has extent 1 on every axis that the values of the input `axes` name."""
+    """The tensor has length 1 on every axis that the values of the input `axes` name."""
 
     axes: Text
     tensor: Text
 
 
 class AttrSumIsExtent(Rule, frozen=True, kw_only=True):
-    """The attribute's elements add up to the tensor's extent on the axis in attribute `along`."""
+    """The attribute's elements add up to the tensor's length on the axis in attribute `along`."""
 
     attribute: Text
     tensor: Text
@@ -154,7 +154,7 @@ class AttrSumIsExtent(Rule, frozen=True, kw_only=True):
 
 
 class ValuesSumIsExtent(Rule, frozen=True, kw_only=True):
-    """The tensor's values add up to the extent of `other` on the axis in attribute `along`."""
+    """The tensor's values add up to the length of `other` on the axis in attribute `along`."""
 
     tensor: Text
     other: Text
@@ -208,7 +208,7 @@ class RankInRange(Rule, frozen=True, kw_only=True):
 
 
 class RankOfUpdates(Rule, frozen=True, kw_only=True):
-    """The rank is q + r - k - 1, `indices` having rank q and last extent k, `other` rank r."""
+    """The rank is q + r - k - 1, `indices` having rank q and last dim k, `other` rank r."""
 
     tensor: Text
     other: Text

@@ -25,7 +25,7 @@ class ConstData(Protocol):
 
     @property
     def shape(self) -> Shape:
-        """Extents of that array."""
+        """Shape of that array."""
         ...
 
     def numpy(self) -> npt.NDArray[np.generic]:

@@ -68,7 +68,7 @@ def unpack(
 
     Args:
         packed: elements in storage order, of any shape with the right number of them.
-        shape: extents of the tensor in `origin`.
+        shape: shape of the tensor in `origin`.
         origin: what the axes mean.
         storage: where the elements are; None for row by row.
 
@@ -107,13 +107,13 @@ def _padded(array: Array, shape: Shape) -> Array:
     if array.shape == shape:
         return array
     result = np.zeros(shape, array.dtype)
-    result[tuple(slice(extent) for extent in array.shape)] = array
+    result[tuple(slice(dim) for dim in array.shape)] = array
     return result
 
 
 def _cut(array: Array, shape: Shape) -> Array:
     """Return the first elements of `array` along each axis."""
-    return array[tuple(slice(extent) for extent in shape)]
+    return array[tuple(slice(dim) for dim in shape)]
 
 
 def _pack_map(x: Array, _storage: Storage, c0: int) -> Array:

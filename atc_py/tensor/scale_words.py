@@ -141,15 +141,15 @@ def is_a_list(shape: Dims) -> bool:
 
     A matrix of as many factors as there are channels does not say which is whose.
     """
-    return sum(extent != 1 for extent in shape) <= 1
+    return sum(dim != 1 for dim in shape) <= 1
 
 
 def channel_axis(shape: Dims, count: int) -> int | None:
     """Return the axis that `count` per-channel factors run along; None where none fits.
 
-    An open extent fits no count. Channels are axis 1 of three axes and more (NCH, NCHW, NCDHW) and
+    An open dim fits no count. Channels are axis 1 of three axes and more (NCH, NCHW, NCDHW) and
     the last axis of fewer. Where
-    axis 1 has another extent the last axis may fit instead, as in stacked products of matrices.
+    axis 1 has another dim the last axis may fit instead, as in stacked products of matrices.
     """
     last = len(shape) - 1
     axes = (1, last) if last > 1 else (last,)

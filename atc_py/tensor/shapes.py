@@ -30,14 +30,14 @@ _MAX_ELEMENTS = 2**59
 """numpy counts bytes in 63 bits, and elements have up to 8 of them."""
 
 Shape = tuple[int, ...]
-"""Extents of the axes, outermost first; () is a scalar."""
+"""Lengths of the axes, outermost first; () is a scalar."""
 
 Dims = tuple[int | None, ...]
-"""Extents of the axes, outermost first; None for an open one, which only a run knows."""
+"""Lengths of the axes, outermost first; None for an open one, which only a run knows."""
 
 
 class OpenShapeError(ValueError):
-    """Extents were asked for that only a run knows."""
+    """Dims were asked for that only a run knows."""
 
 
 def element_count(shape: Iterable[int]) -> int:
@@ -47,22 +47,22 @@ def element_count(shape: Iterable[int]) -> int:
 
 def is_addressable(shape: Iterable[int]) -> bool:
     """Return True if numpy can hold `shape`; it sizes an empty array without its zeros."""
-    return element_count(extent for extent in shape if extent) <= _MAX_ELEMENTS
+    return element_count(dim for dim in shape if dim) <= _MAX_ELEMENTS
 
 
 def format_shape(shape: Iterable[int | None]) -> str:
-    """Return `shape` as people write it: `1x3x224x224`, `?x3` with an open extent, or `scalar`."""
-    return "x".join("?" if extent is None else str(extent) for extent in shape) or "scalar"
+    """Return `shape` as people write it: `1x3x224x224`, `?x3` with an open dim, or `scalar`."""
+    return "x".join("?" if dim is None else str(dim) for dim in shape) or "scalar"
 
 
 def closed_shape(dims: Dims) -> Shape:
-    """Return `dims` as extents that are all known.
+    """Return `dims` as a shape, all of whose dims are known.
 
     Raises:
         OpenShapeError: one of them is open.
     """
     if None in dims:
-        raise OpenShapeError(f"the shape {format_shape(dims)} has open extents")
+        raise OpenShapeError(f"the shape {format_shape(dims)} has open dims")
     return cast("Shape", tuple(dims))
 
 
@@ -81,16 +81,16 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
     """Return the common shape of `shapes` by ONNX's multidirectional (numpy's) rule.
 
     Raises:
-        ValueError: two extents differ and neither is 1.
+        ValueError: two dims differ and neither is 1.
     """
     rank = max((len(shape) for shape in shapes), default=0)
     padded = [(1,) * (rank - len(shape)) + shape for shape in shapes]
-    return tuple(_broadcast_extent(extents, shapes) for extents in zip(*padded, strict=True))
+    return tuple(_broadcast_fixed(dims, shapes) for dims in zip(*padded, strict=True))
 
 
-def _broadcast_extent(extents: tuple[int, ...], shapes: tuple[Shape, ...]) -> int:
-    """Return the one extent other than 1 among `extents`, or 1."""
-    wide = {extent for extent in extents if extent != 1}
+def _broadcast_fixed(dims: tuple[int, ...], shapes: tuple[Shape, ...]) -> int:
+    """Return the one dim other than 1 among `dims`, or 1."""
+    wide = {dim for dim in dims if dim != 1}
     if len(wide) > 1:
         listed = " and ".join(format_shape(shape) for shape in shapes)
         raise ValueError(f"shapes {listed} do not broadcast")
@@ -98,43 +98,43 @@ def _broadcast_extent(extents: tuple[int, ...], shapes: tuple[Shape, ...]) -> in
 
 
 def broadcast_dims(*shapes: Dims) -> Dims:
-    """Return the common shape of `shapes`, extents of which may be open, as far as it is known.
+    """Return the common shape of `shapes`, dims of which may be open, as far as it is known.
 
-    Beside a known extent other than 1 an open one can only be 1 or the same.
+    Beside a known dim other than 1 an open one can only be 1 or the same.
 
     Raises:
-        ValueError: two known extents differ and neither is 1.
+        ValueError: two known dims differ and neither is 1.
     """
     rank = max((len(shape) for shape in shapes), default=0)
     padded = [(1,) * (rank - len(shape)) + shape for shape in shapes]
-    return tuple(_broadcast_dim(extents, shapes) for extents in zip(*padded, strict=True))
+    return tuple(_broadcast_dim(dims, shapes) for dims in zip(*padded, strict=True))
 
 
-def _broadcast_dim(extents: Dims, shapes: tuple[Dims, ...]) -> int | None:
+def _broadcast_dim(dims: Dims, shapes: tuple[Dims, ...]) -> int | None:
     """Return the one known dim other than 1; else None if one is open, or 1."""
-    wide = {extent for extent in extents if extent is not None and extent != 1}
+    wide = {dim for dim in dims if dim is not None and dim != 1}
     if len(wide) > 1:
         listed = " and ".join(format_shape(shape) for shape in shapes)
         raise ValueError(f"shapes {listed} do not broadcast")
     if wide:
         return wide.pop()
-    return None if None in extents else 1
+    return None if None in dims else 1
 
 
 def window_count(
-    extent: int, pads: tuple[int, int], reach: int, stride: int, *, ceil: bool = False
+    length: int, pads: tuple[int, int], reach: int, stride: int, *, ceil: bool = False
 ) -> int:
-    """Count windows along an axis of `extent` elements; less than 1 where none fits.
+    """Count windows along an axis of `length` elements; less than 1 where none fits.
 
     Args:
-        extent: elements of the axis.
+        length: elements of the axis.
         pads: padding before and after them.
         reach: elements from the first of a window to the last, both included.
         stride: elements from one window to the next.
         ceil: a last window may overhang the padding behind, unless it would start there: ONNX's
             ceil_mode. One that is larger than the axis may be that one.
     """
-    room = extent + sum(pads) - reach
+    room = length + sum(pads) - reach
     count = (-(-room // stride) if ceil else room // stride) + 1
-    overhangs_all = ceil and (count - 1) * stride >= extent + pads[0]
+    overhangs_all = ceil and (count - 1) * stride >= length + pads[0]
     return count - 1 if overhangs_all else count

@@ -1,7 +1,7 @@
 """Storage of a tensor: the blocked format in which its bytes lie, and the shape that this gives.
 
 The rules are those of CANN's storage formats; docs/layout.md has them with their sources. The
-extents of a tensor keep their meaning, storage says only where its elements are.
+dims of a tensor keep their meaning, storage says only where its elements are.
 """
 
 from __future__ import annotations
@@ -93,9 +93,9 @@ def c0_of(dtype: DType) -> int:
     return _C0.get(dtype, _DEFAULT_C0)
 
 
-def blocks_of(extent: int, size: int) -> int:
-    """Return blocks of `size` that hold `extent` elements, the last one perhaps padded."""
-    return -(-extent // size)
+def blocks_of(length: int, size: int) -> int:
+    """Return blocks of `size` that hold `length` elements, the last one perhaps padded."""
+    return -(-length // size)
 
 
 def group_blocks(groups: int, channels: int, filters: int, c0: int) -> GroupBlocks:
@@ -120,7 +120,7 @@ def group_blocks(groups: int, channels: int, filters: int, c0: int) -> GroupBloc
 def why_impossible(dims: Dims, origin: Format, storage: Storage) -> str | None:
     """Return why a tensor of `dims` in `origin` cannot be stored in `storage`, or None.
 
-    Open extents are taken to be ones that fit.
+    Open dims are taken to be ones that fit.
     """
     rule = _RULES.get(storage.format)
     if rule is None:
@@ -137,10 +137,10 @@ def why_impossible(dims: Dims, origin: Format, storage: Storage) -> str | None:
 
 
 def stored_shape(dims: Dims, origin: Format, storage: Storage | None, dtype: DType) -> Dims:
-    """Return extents of the array in which a tensor lies, padding included, outermost first.
+    """Return the shape of the array in which a tensor lies, padding included, outermost first.
 
     Args:
-        dims: extents of the tensor in `origin`; an open one leaves open what depends on it.
+        dims: the shape of the tensor in `origin`; an open one leaves open what depends on it.
         origin: what the axes of `dims` mean.
         storage: None for row by row, which is `dims`.
         dtype: of the elements; it fixes C0.
@@ -184,8 +184,8 @@ def shows_same_bytes(
     stacked otherwise.
 
     Args:
-        before: extents and storage of what is shown.
-        after: extents and storage under which it is shown, of as many elements.
+        before: shape and storage of what is shown.
+        after: shape and storage under which it is shown, of as many elements.
         dtype: of both.
     """
     if all(lies_like_rows(dims, storage, dtype) for dims, storage in (before, after)):
@@ -196,19 +196,19 @@ def shows_same_bytes(
     return before[0][-MATRIX_RANK:] == after[0][-MATRIX_RANK:]
 
 
-def _ceil(extent: int | None, size: int) -> int | None:
+def _ceil(length: int | None, size: int) -> int | None:
     """Return `blocks_of`, or None for a dim that only the run knows."""
-    return None if extent is None else blocks_of(extent, size)
+    return None if length is None else blocks_of(length, size)
 
 
-def _product(extents: Sequence[int | None]) -> int | None:
-    """Return the product as far as it is known: of an open extent and a zero it is zero."""
-    known = math.prod(extent for extent in extents if extent is not None)
-    return known if known == 0 or None not in extents else None
+def _product(lengths: Sequence[int | None]) -> int | None:
+    """Return the product as far as it is known: of an open dim and a zero it is zero."""
+    known = math.prod(length for length in lengths if length is not None)
+    return known if known == 0 or None not in lengths else None
 
 
 def _as_nchw(dims: Dims, origin: Format) -> Dims:
-    """Return the extents in the order of NCHW."""
+    """Return the dims in the order of NCHW."""
     if origin is Format.NHWC:
         batch, height, width, channels = dims
         return batch, channels, height, width

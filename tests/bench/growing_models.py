@@ -17,12 +17,12 @@ __all__ = ["SHAPES"]
 
 OPSET = 13
 FUNCTIONS = ("Sigmoid", "Neg", "Tanh", "Abs")
-EXTENTS = (1, 8)
+DIMS = (1, 8)
 
 
 def elementwise_chain(nodes: int) -> onnx.ModelProto:
     """Return functions of each element one behind the other, which become launches of many."""
-    model = _Model(EXTENTS)
+    model = _Model(DIMS)
     for at in range(nodes):
         model.add(FUNCTIONS[at % len(FUNCTIONS)])
     return model.finished([model.last])
@@ -30,7 +30,7 @@ def elementwise_chain(nodes: int) -> onnx.ModelProto:
 
 def softmax_chain(nodes: int) -> onnx.ModelProto:
     """Return kernels one behind the other of which no two become one launch."""
-    model = _Model(EXTENTS)
+    model = _Model(DIMS)
     for _ in range(nodes):
         model.add("Softmax", axis=-1)
     return model.finished([model.last])
@@ -38,7 +38,7 @@ def softmax_chain(nodes: int) -> onnx.ModelProto:
 
 def fan_out(nodes: int) -> onnx.ModelProto:
     """Return a value that half of the nodes read, each with a constant; one node joins them."""
-    model = _Model(EXTENTS)
+    model = _Model(DIMS)
     head = model.add("Softmax", axis=-1)
     parts = [
         model.add("Softmax", model.add("Mul", head, model.constant([float(at + 2)])), axis=-1)
@@ -49,7 +49,7 @@ def fan_out(nodes: int) -> onnx.ModelProto:
 
 def residual_sums(nodes: int) -> onnx.ModelProto:
     """Return one early value that every second node adds again."""
-    model = _Model(EXTENTS)
+    model = _Model(DIMS)
     head = model.add("Softmax", axis=-1)
     for _ in range((nodes - 1) // 2):
         model.add("Add", model.add("Softmax", axis=-1), head)
@@ -58,19 +58,18 @@ def residual_sums(nodes: int) -> onnx.ModelProto:
 
 def many_constants(nodes: int) -> onnx.ModelProto:
     """Return every node reads a constant vector of its own."""
-    model = _Model(EXTENTS)
+    model = _Model(DIMS)
     for at in range(nodes):
-        constant = model.constant(np.full(EXTENTS[-1], 1 + at % 7 / 8, np.float32))
+        constant = model.constant(np.full(DIMS[-1], 1 + at % 7 / 8, np.float32))
         model.add(("Add", "Mul")[at % 2], model.last, constant)
     return model.finished([model.last])
 
 
 def many_outputs(nodes: int) -> onnx.ModelProto:
     """Return a chain of sums with constants of which every result is handed out."""
-    model = _Model(EXTENTS)
+    model = _Model(DIMS)
     outputs = [
-        model.add("Add", model.last, model.constant(np.full(EXTENTS, at / 8)))
-        for at in range(nodes)
+        model.add("Add", model.last, model.constant(np.full(DIMS, at / 8))) for at in range(nodes)
     ]
     return model.finished(outputs)
 
@@ -103,9 +102,9 @@ def views(nodes: int) -> onnx.ModelProto:
 
 def foldable(nodes: int) -> onnx.ModelProto:
     """Return arithmetic of constants, nine nodes of ten, which is done at compile time."""
-    model = _Model(EXTENTS)
+    model = _Model(DIMS)
     for at in range(nodes // 10):
-        folded = model.constant(np.full(EXTENTS[-1], float(at % 9), np.float32))
+        folded = model.constant(np.full(DIMS[-1], float(at % 9), np.float32))
         for _ in range(9):
             folded = model.add("Neg", folded)
         model.add("Add", model.spine, folded)
@@ -115,7 +114,7 @@ def foldable(nodes: int) -> onnx.ModelProto:
 
 def equal_nodes(nodes: int) -> onnx.ModelProto:
     """Return nodes that compute one and the same, which becomes one."""
-    model = _Model(EXTENTS)
+    model = _Model(DIMS)
     parts = [model.add("Sigmoid", "x") for _ in range(nodes - 1)]
     return model.finished([model.add("Concat", *parts, axis=0)])
 
@@ -132,10 +131,10 @@ def parts_of_one(nodes: int) -> onnx.ModelProto:
 
 def quantized_layers(nodes: int) -> onnx.ModelProto:
     """Return integer products between QuantizeLinear and DequantizeLinear, one after the other."""
-    model = _Model(EXTENTS)
+    model = _Model(DIMS)
     scale, zero = model.constant(np.float32(0.05)), model.constant(np.int8(0))
     for at in range(nodes // 5):
-        weights = model.constant(np.full((EXTENTS[-1],) * 2, 1 + at % 5, np.int8))
+        weights = model.constant(np.full((DIMS[-1],) * 2, 1 + at % 5, np.int8))
         model.add("QuantizeLinear", model.last, scale, zero)
         x = model.add("DequantizeLinear", model.last, scale, zero)
         w = model.add("DequantizeLinear", weights, scale, zero)
@@ -145,9 +144,9 @@ def quantized_layers(nodes: int) -> onnx.ModelProto:
 
 def constant_outputs(nodes: int) -> onnx.ModelProto:
     """Return results that are known before the run, beside one that is not."""
-    model = _Model(EXTENTS)
+    model = _Model(DIMS)
     outputs = [
-        model.add("Neg", model.constant(np.full(EXTENTS, float(at % 9)))) for at in range(nodes - 1)
+        model.add("Neg", model.constant(np.full(DIMS, float(at % 9)))) for at in range(nodes - 1)
     ]
     return model.finished([*outputs, model.add("Softmax", "x", axis=-1)])
 
@@ -188,10 +187,10 @@ class _Model:
         spine: a result to come back to; the input until it is set.
     """
 
-    def __init__(self, extents: Sequence[int]) -> None:
+    def __init__(self, dims: Sequence[int]) -> None:
         self.nodes: list[onnx.NodeProto] = []
         self.last = self.spine = "x"
-        self._extents = extents
+        self._dims = dims
         self._constants: list[onnx.TensorProto] = []
 
     def constant(self, array: Any) -> str:
@@ -211,11 +210,11 @@ class _Model:
         return self.last
 
     def finished(self, outputs: Sequence[str]) -> onnx.ModelProto:
-        """Return the model that hands out `outputs`, of extents that their makers know."""
+        """Return the model that hands out `outputs`, of dims that their makers know."""
         graph = helper.make_graph(
             self.nodes,
             "grown",
-            [helper.make_tensor_value_info("x", TensorProto.FLOAT, self._extents)],
+            [helper.make_tensor_value_info("x", TensorProto.FLOAT, self._dims)],
             [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in outputs],
             self._constants,
         )

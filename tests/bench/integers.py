@@ -21,7 +21,7 @@ __all__ = ["integers"]
 
 
 CONVOLUTIONS = ((64, 56, 3), (256, 14, 3), (512, 28, 1))
-"""Channels in and out, rows and columns, and extent of the filter."""
+"""Channels in and out, rows and columns, and dim of the filter."""
 
 PRODUCTS = ((128, 768, 3072), (1, 2048, 1000))
 """Rows, terms and columns."""
@@ -41,11 +41,11 @@ def integers() -> None:
 
 def _layers() -> Iterator[tuple[str, tuple[tuple[MemoryModel, Array], ...]]]:
     """Yield every layer: its name, and its three models with what they are fed."""
-    for channels, extent, size in CONVOLUTIONS:
+    for channels, dim, size in CONVOLUTIONS:
         pad = size // 2
         attributes = {"strides": [1] * 4, "pads": [pad] * 4}
-        name = f"Conv {channels} of {extent}x{extent}, {size}x{size}"
-        data = (1, channels, extent, extent)
+        name = f"Conv {channels} of {dim}x{dim}, {size}x{size}"
+        data = (1, channels, dim, dim)
         yield name, _models("Conv2D", data, (channels, channels, size, size), data, attributes)
     for rows, terms, columns in PRODUCTS:
         name = f"MatMul {rows}x{terms} by {terms}x{columns}"

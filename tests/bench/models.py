@@ -33,7 +33,7 @@ def randomised_light(name: str, seed: int = 0) -> onnx.ModelProto:
         if node.op_type != "ConstantOfShape":
             kept.append(node)
             continue
-        shape = tuple(int(extent) for extent in shapes[node.input[0]])
+        shape = tuple(int(dim) for dim in shapes[node.input[0]])
         weights = _weights(generator, shape, roles.get(node.output[0], "bias"))
         made.append(numpy_helper.from_array(weights, node.output[0]))
     used = {value for node in kept for value in node.input}

@@ -82,7 +82,7 @@ class Boundary:
     Attributes:
         code: the diagnostic of those that fail.
         neighbors: makes nodes on both sides.
-        reads: arguments that name tensors whose extents or rank the rule looks at.
+        reads: arguments that name tensors whose dims or rank the rule looks at.
     """
 
     code: Code
@@ -188,12 +188,12 @@ def _placed(side: Side, ground: Ground, setting: Setting) -> Side:
 
 
 def _opened(ground: Ground) -> Iterator[Side]:
-    """Yield the example with the extents open that the rule reads, and with the ranks open."""
+    """Yield the example with the dims open that the rule reads, and with the ranks open."""
     for argument in boundary_of(ground.rule).reads:
         name = str(ground.rule.arguments[argument])
         names = [name] if ground.is_input(name) else ground.given
         change = NONE
-        for what, rank_too in (("extents", False), ("rank", True)):
+        for what, rank_too in (("dims", False), ("rank", True)):
             change = NONE
             for each in names:
                 change = change.plus(ground.opened(each, rank_too=rank_too))

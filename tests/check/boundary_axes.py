@@ -87,14 +87,14 @@ def _in_rank(
 
 @boundary(AxisIs, ATTR_OUT_OF_RANGE, "tensor")
 def axis_is(rule: AxisIs, ground: Ground) -> Iterator[Side]:
-    """Yield the axis, and the others: with extents of 1 before it, one of 2, or an open one."""
+    """Yield the axis, and the others: with dims of 1 before it, one of 2, or an open one."""
     name = rule.tensor
     for shape in (ground.shape(name), (2, 3, 4), (2,)):
         rank = len(shape)
         last = rule.axis % max(rank, 2)
         for first in range(rank):
             way = [*range(first + 1, last + 1), *range(last, first)]
-            ones = tuple(1 if axis in way else extent for axis, extent in enumerate(shape))
+            ones = tuple(1 if axis in way else length for axis, length in enumerate(shape))
             for axis in (first, first - rank):
                 axes = ground.set(rule.attribute, (axis,))
                 reached = last < rank or rule.axis < 0
@@ -104,7 +104,7 @@ def axis_is(rule: AxisIs, ground: Ground) -> Iterator[Side]:
                     other = with_item(ones, each, 2)
                     yield outside(f"axis {axis} of {other}", axes.plus(ground.resized(name, other)))
     away = ground.set(rule.attribute, (0,)).plus(ground.opened(name, rank_too=False))
-    yield opened("another axis of open extents", away)
+    yield opened("another axis of open dims", away)
 
 
 @boundary(LastStepIsOne, VALUE_OUT_OF_RANGE, "tensor")
@@ -142,32 +142,32 @@ def _cut(rule: LastStepIsOne, ground: Ground, count: int) -> Change:
 
 @boundary(AxisExtentIsOne, DIM_OUT_OF_RANGE, "tensor")
 def axis_extent(rule: AxisExtentIsOne, ground: Ground) -> Iterator[Side]:
-    """Yield extents of 0, 1 and 2 on the axes that an attribute names."""
-    yield from _extents(rule.tensor, ground.items(rule.attribute), ground)
+    """Yield dims of 0, 1 and 2 on the axes that an attribute names."""
+    yield from _lengths(rule.tensor, ground.items(rule.attribute), ground)
 
 
 @boundary(AxesExtentIsOne, DIM_OUT_OF_RANGE, "tensor")
 def axes_extent(rule: AxesExtentIsOne, ground: Ground) -> Iterator[Side]:
-    """Yield extents of 0, 1 and 2 on the axes that an input names."""
-    yield from _extents(rule.tensor, ground.values(rule.axes) or (), ground)
+    """Yield dims of 0, 1 and 2 on the axes that an input names."""
+    yield from _lengths(rule.tensor, ground.values(rule.axes) or (), ground)
 
 
-def _extents(name: str, axes: Sequence[int], ground: Ground) -> Iterator[Side]:
-    """Yield extents of 0, 1 and 2 on each axis; 2 on the others."""
+def _lengths(name: str, axes: Sequence[int], ground: Ground) -> Iterator[Side]:
+    """Yield dims of 0, 1 and 2 on each axis; 2 on the others."""
     shape = ground.shape(name)
     assert axes
     yield inside("1 on all axes named", NONE)
     for axis in range(len(shape)):
         named = axis in {each % len(shape) for each in axes}
-        for extent in (0, 2):
+        for length in (0, 2):
             make = outside if named else inside
-            change = ground.resized(name, with_item(shape, axis, extent))
-            yield make(f"{extent} on axis {axis}", change)
+            change = ground.resized(name, with_item(shape, axis, length))
+            yield make(f"{length} on axis {axis}", change)
 
 
 @boundary(AttrSumIsExtent, SHAPES_DISAGREE, "tensor")
 def attribute_sum(rule: AttrSumIsExtent, ground: Ground) -> Iterator[Side]:
-    """Yield parts that add up to the extent, to one less and to one more."""
+    """Yield parts that add up to the dim, to one less and to one more."""
     parts = ground.items(rule.attribute)
     for what, items, make in _sums(parts):
         yield make(what, ground.set(rule.attribute, items))
@@ -176,14 +176,14 @@ def attribute_sum(rule: AttrSumIsExtent, ground: Ground) -> Iterator[Side]:
 
 @boundary(ValuesSumIsExtent, SHAPES_DISAGREE, "other")
 def values_sum(rule: ValuesSumIsExtent, ground: Ground) -> Iterator[Side]:
-    """Yield parts that add up to the extent, to one less and to one more."""
+    """Yield parts that add up to the dim, to one less and to one more."""
     for what, items, make in _sums(ground.values(rule.tensor) or ()):
         yield make(what, ground.constant(rule.tensor, items))
     yield from _moved(rule.other, rule.along, ground)
 
 
 def _sums(parts: Sequence[int]) -> Iterator[tuple[str, Sequence[int], Callable[..., Side]]]:
-    """Yield parts that fit, and some that miss the extent by one or lack a part."""
+    """Yield parts that fit, and some that miss the dim by one or lack a part."""
     last = len(parts) - 1
     assert last > 0
     yield "parts that fit", parts, inside
@@ -194,10 +194,10 @@ def _sums(parts: Sequence[int]) -> Iterator[tuple[str, Sequence[int], Callable[.
 
 
 def _moved(name: str, along: str, ground: Ground) -> Iterator[Side]:
-    """Yield fitting parts of a tensor whose extent does not fit, or along the same named axis."""
+    """Yield fitting parts of a tensor whose dim does not fit, or along the same named axis."""
     (axis,) = ground.items(along)
     shape = ground.shape(name)
-    for extent in (shape[axis] - 1, shape[axis] + 1):
-        change = ground.resized(name, with_item(shape, axis, extent))
-        yield outside(f"extent {extent}", change)
+    for length in (shape[axis] - 1, shape[axis] + 1):
+        change = ground.resized(name, with_item(shape, axis, length))
+        yield outside(f"dim {length}", change)
     yield inside("axis from the end", ground.set(along, (axis - len(shape),)))

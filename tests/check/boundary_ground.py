@@ -28,7 +28,7 @@ Shape: TypeAlias = "tuple[int | str | None, ...]"
 _TENSORS = ("tensor", "other", "axes", "steps", "indices")
 _ATTRIBUTES = ("attribute", "along")
 _FARTHEST = 32
-"""Extents of inputs up to this one are tried for an extent of an output."""
+"""Dims of inputs up to this one are tried for a dim of an output."""
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ class Ground:
     def shape(self, name: str, change: Change = NONE) -> tuple[int, ...]:
         """Return the shape of an input."""
         known = {**self.spec.example.inputs, **self.base.shapes, **change.shapes}
-        return tuple(int(extent or 0) for extent in known[name] or ())
+        return tuple(int(length or 0) for length in known[name] or ())
 
     def values(self, name: str) -> tuple[Any, ...] | None:
         """Return the data of an input, where it is a constant."""
@@ -199,7 +199,7 @@ class Ground:
         return Change(shapes={name: () if scalar else (len(values),)}, values={name: tuple(values)})
 
     def opened(self, name: str, *, rank_too: bool) -> Change:
-        """Return an input of the graph with open extents, or of open rank."""
+        """Return an input of the graph with open dims, or of open rank."""
         names = tuple(f"{name}_{axis}" for axis in range(len(self.shape(name))))
         return Change(shapes={name: OPEN_RANK if rank_too else names}, values={name: None})
 
@@ -210,23 +210,23 @@ class Ground:
         assert row.layout
         return row.layout.index(dim)
 
-    def with_extent(self, name: str, dim: str, extent: int, change: Change = NONE) -> Change | None:
-        """Return the node with an extent of an input, or of an output by way of larger inputs."""
+    def with_length(self, name: str, dim: str, length: int, change: Change = NONE) -> Change | None:
+        """Return the node with a dim of an input, or of an output by way of larger inputs."""
         if self.is_input(name):
-            shape = with_item(self.shape(name, change), self.axis(name, dim), extent)
+            shape = with_item(self.shape(name, change), self.axis(name, dim), length)
             return change.plus(self.resized(name, shape))
         source = next(row for row in self.spec.inputs if dim in (row.layout or ""))
-        if self.extent(name, dim, change) == extent:
+        if self.length(name, dim, change) == length:
             return change
         least = self.shape(source.name, change)[self.axis(source.name, dim)]
         for each in range(least, _FARTHEST + 1):
-            found = self.with_extent(source.name, dim, each, change)
-            if found is not None and self.extent(name, dim, found) == extent:
+            found = self.with_length(source.name, dim, each, change)
+            if found is not None and self.length(name, dim, found) == length:
                 return found
         return None
 
-    def extent(self, name: str, dim: str, change: Change) -> int | None:
-        """Return the extent of an operand, as onnx infers it."""
+    def length(self, name: str, dim: str, change: Change) -> int | None:
+        """Return the dim of an operand, as onnx infers it."""
         dims = self.dims(name, change)
         return dims[self.axis(name, dim)] if dims else None
 
@@ -247,10 +247,10 @@ class Ground:
         return None
 
     def dims_met(self, change: Change) -> bool:
-        """Return True if the extents are those on which the rule is conditional."""
+        """Return True if the dims are those on which the rule is conditional."""
         when = self.rule.when
         return when is None or all(
-            self.extent(each.tensor, each.dim, change) == each.equals for each in when.dims
+            self.length(each.tensor, each.dim, change) == each.equals for each in when.dims
         )
 
     def of_rank(self, name: str, rank: int) -> Change | None:
@@ -289,7 +289,7 @@ class Ground:
 
 
 def reranked(shape: Sequence[int], rank: int) -> tuple[int, ...]:
-    """Return a shape of another rank: its last extents left out, or more of them behind it."""
+    """Return a shape of another rank: its last dims left out, or more of them behind it."""
     return (*shape[:rank], *[shape[-1] if shape else 1] * (rank - len(shape)))
 
 

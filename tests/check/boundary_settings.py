@@ -83,9 +83,9 @@ def _given(ground: Ground, when: When) -> Change:
 
 
 def _dims_met(ground: Ground, when: When, change: Change) -> Change:
-    """Return the change with the extents that the rule is conditional on."""
+    """Return the change with the dims that the rule is conditional on."""
     for each in when.dims:
-        found = ground.with_extent(each.tensor, each.dim, each.equals, change)
+        found = ground.with_length(each.tensor, each.dim, each.equals, change)
         assert found is not None
         change = found
     return change
@@ -108,7 +108,7 @@ def _lifted(ground: Ground, when: When, met: Setting) -> Iterator[Setting]:
     for name in when.present:
         yield replace(met, change=Change(shapes={name: None}), text=f"no {name}")
     for each in when.dims:
-        found = ground.with_extent(each.tensor, each.dim, each.equals + 1)
+        found = ground.with_length(each.tensor, each.dim, each.equals + 1)
         assert found is not None
         yield replace(met, change=found, text=f"{each.dim} of {each.tensor} = {each.equals + 1}")
 

@@ -1,4 +1,4 @@
-"""Neighbors of the rules on extents and numbers of elements."""
+"""Neighbors of the rules on dims and numbers of elements."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def dim_in_range(rule: DimInRange, ground: Ground) -> Iterator[Side]:
     for bound, past in zip(rule.range, (-1, 1), strict=True):
         if math.isinf(bound):
             continue
-        for extent, make in ((int(bound), inside), (int(bound) + past, outside)):
-            change = ground.with_extent(rule.tensor, rule.dim, extent)
+        for length, make in ((int(bound), inside), (int(bound) + past, outside)):
+            change = ground.with_length(rule.tensor, rule.dim, length)
             if change is not None:
-                yield make(f"{rule.dim} = {extent}", change)
+                yield make(f"{rule.dim} = {length}", change)
 
 
 @boundary(PrimeDimBelow, DIM_OUT_OF_RANGE, "tensor")
@@ -46,10 +46,10 @@ def prime_dim_below(rule: PrimeDimBelow, ground: Ground) -> Iterator[Side]:
     """Yield the primes next to the limit, and composite numbers on both sides and between."""
     below = next(number for number in range(rule.limit - 1, 1, -1) if _is_prime(number))
     above = next(number for number in range(rule.limit, 2 * rule.limit) if _is_prime(number))
-    for extent in (below, above - 1, above + 1):
-        assert _is_prime(extent) is (extent == below)
-        yield inside(f"{rule.dim} = {extent}", _extent(rule, ground, extent))
-    yield outside(f"{rule.dim} = {above}", _extent(rule, ground, above))
+    for length in (below, above - 1, above + 1):
+        assert _is_prime(length) is (length == below)
+        yield inside(f"{rule.dim} = {length}", _with_length(rule, ground, length))
+    yield outside(f"{rule.dim} = {above}", _with_length(rule, ground, above))
 
 
 def _is_prime(number: int) -> bool:
@@ -57,9 +57,9 @@ def _is_prime(number: int) -> bool:
     return number > 1 and all(number % each for each in range(2, math.isqrt(number) + 1))
 
 
-def _extent(rule: PrimeDimBelow | DimDivisible, ground: Ground, extent: int) -> Change:
-    """Return the node with that extent."""
-    change = ground.with_extent(rule.tensor, rule.dim, extent)
+def _with_length(rule: PrimeDimBelow | DimDivisible, ground: Ground, length: int) -> Change:
+    """Return the node with that dim."""
+    change = ground.with_length(rule.tensor, rule.dim, length)
     assert change is not None
     return change
 
@@ -69,10 +69,10 @@ def dim_divisible(rule: DimDivisible, ground: Ground) -> Iterator[Side]:
     """Yield multiples of a few numbers, and their neighbors; numbers that divide nothing."""
     for divisor in (1, 2, 3):
         set_ = ground.set(rule.attribute, (divisor,))
-        for extent in (2 * divisor - 1, 2 * divisor, 2 * divisor + 1):
-            make = outside if extent % divisor else inside
-            change = _extent(rule, ground, extent).plus(set_)
-            yield make(f"{rule.attribute} = {divisor}, {rule.dim} = {extent}", change)
+        for length in (2 * divisor - 1, 2 * divisor, 2 * divisor + 1):
+            make = outside if length % divisor else inside
+            change = _with_length(rule, ground, length).plus(set_)
+            yield make(f"{rule.attribute} = {divisor}, {rule.dim} = {length}", change)
         change = ground.opened(rule.tensor, rank_too=False).plus(set_)
         yield opened(f"{rule.attribute} = {divisor}, {rule.tensor} open", change)
     for divisor in (0, -1):
@@ -81,8 +81,8 @@ def dim_divisible(rule: DimDivisible, ground: Ground) -> Iterator[Side]:
 
 @boundary(DimsEqual, SHAPES_DISAGREE, "tensor", "other")
 def dims_equal(rule: DimsEqual, ground: Ground) -> Iterator[Side]:
-    """Yield equal extents, and some of one or two more."""
-    yield inside("extents as in the example", NONE)
+    """Yield equal dims, and some of one or two more."""
+    yield inside("dims as in the example", NONE)
     for dim in rule.dims:
         axis = ground.axis(rule.tensor, dim)
         shape = ground.shape(rule.tensor)
@@ -93,12 +93,12 @@ def dims_equal(rule: DimsEqual, ground: Ground) -> Iterator[Side]:
 
 @boundary(ShapesEqual, SHAPES_DISAGREE, "tensor", "other")
 def shapes_equal(rule: ShapesEqual, ground: Ground) -> Iterator[Side]:
-    """Yield one shape, another extent on each axis, another rank."""
+    """Yield one shape, another length on each axis, another rank."""
     shape = ground.shape(rule.tensor)
     same = ground.resized(rule.other, shape)
     yield inside("one shape", same)
-    for axis, extent in enumerate(shape):
-        for other in (1, extent + 1):
+    for axis, length in enumerate(shape):
+        for other in (1, length + 1):
             change = ground.resized(rule.other, with_item(shape, axis, other))
             yield outside(f"{other} on axis {axis}", change)
     for other_shape in (shape[1:], (1, *shape), ()):
@@ -128,12 +128,12 @@ def _counts(name: str, count: int, ground: Ground, per_axis: int) -> Iterator[Si
 
 @boundary(CountIsOneOrExtent, SHAPES_DISAGREE, "tensor", "other")
 def count_is_one_or_extent(rule: CountIsOneOrExtent, ground: Ground) -> Iterator[Side]:
-    """Yield one element, the axis's extent, numbers beside that; a tensor without the axis."""
+    """Yield one element, the axis's dim, numbers beside that; a tensor without the axis."""
     other = ground.shape(rule.other)
-    extent = other[rule.axis]
-    for count in (1, extent):
+    length = other[rule.axis]
+    for count in (1, length):
         yield inside(f"{count} elements", ground.resized(rule.tensor, (count,)))
-    for count in (0, extent - 1, extent + 1):
+    for count in (0, length - 1, length + 1):
         yield outside(f"{count} elements", ground.resized(rule.tensor, (count,)))
     cut = ground.resized(rule.other, other[: rule.axis])
     yield inside("one element, no axis", cut.plus(ground.resized(rule.tensor, (1,))))
@@ -150,16 +150,16 @@ def element_count(rule: ElementCountInRange, ground: Ground) -> Iterator[Side]:
 
 @boundary(OutputShapeWithinFull, SHAPES_DISAGREE, "tensor", "other")
 def output_shape(rule: OutputShapeWithinFull, ground: Ground) -> Iterator[Side]:
-    """Yield the extents that all windows cover, without padding; one more on each axis."""
+    """Yield the dims that all windows cover, without padding; one more on each axis."""
     name = rule.attribute
     for steps in ({}, {"strides": (3, 1)}, {"strides": (2, 3), "output_padding": (1, 2)}):
         free = Change(attributes={**steps, name: None, "pads": None})
         result = ground.dims(ground.spec.outputs[0].name, free)
         assert result is not None
-        full = tuple(int(extent or 0) for extent in result[2:])
+        full = tuple(int(length or 0) for length in result[2:])
         yield inside(f"{name} {full}", free.plus(ground.set(name, full)))
-        for axis, extent in enumerate(full):
-            larger = with_item(full, axis, extent + 1)
+        for axis, length in enumerate(full):
+            larger = with_item(full, axis, length + 1)
             yield outside(f"{name} {larger}", free.plus(ground.set(name, larger)))
     for wrong in ((1,), (1, 1, 1)):
         yield outside(f"{name} {wrong}", ground.set(name, wrong))
@@ -167,7 +167,7 @@ def output_shape(rule: OutputShapeWithinFull, ground: Ground) -> Iterator[Side]:
 
 @boundary(SamePaddingEven, SHAPES_DISAGREE, "tensor")
 def same_padding(rule: SamePaddingEven, ground: Ground) -> Iterator[Side]:
-    """Yield windows on extents of 8: padding of 0, 1 and 2, and windows that leave some out."""
+    """Yield windows on dims of 8: padding of 0, 1 and 2, and windows that leave some out."""
     assert ground.shape(rule.tensor)[2:] == (8, 8)
     for window, stride, make in (
         (2, 2, inside),

@@ -52,8 +52,8 @@ PAIRS: list[tuple[str, SourceNode, SourceNode, tuple[bool, bool]]] = [
     ("operator", view(), view("Upsample"), (False, False)),
     ("domain", view(), replace(view(), domain="custom"), (False, False)),
     ("opset", view(), replace(view(), opset=11), (False, False)),
-    ("extent", view(), view("Resize", tensor(2, 4)), (False, False)),
-    ("open extent", view("Relu", tensor(2, 3)), view("Relu", tensor(2, None)), (False, False)),
+    ("dim", view(), view("Resize", tensor(2, 4)), (False, False)),
+    ("open dim", view("Relu", tensor(2, 3)), view("Relu", tensor(2, None)), (False, False)),
     (
         "dtype",
         view("Relu", tensor(2, 3)),

@@ -125,8 +125,8 @@ class Outcome:
 
 
 def _is_open(shape: tuple[int | str | None, ...] | None) -> bool:
-    """Return True if a shape has open extents."""
-    return any(isinstance(extent, str) for extent in shape or ())
+    """Return True if a shape has open dims."""
+    return any(isinstance(length, str) for length in shape or ())
 
 
 def _outcome(spec: OpSpec, rule: Rule, side: Side, folder: Path) -> Outcome:

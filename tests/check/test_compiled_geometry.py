@@ -119,7 +119,7 @@ def test_every_node_is_told_however_many_are_alike(tmp_path: Path) -> None:
     assert len(said_by_convert(tmp_path / "model.onnx")) == 3
 
 
-def test_nodes_that_do_not_depend_on_open_extents_are_tried(tmp_path: Path) -> None:
+def test_nodes_that_do_not_depend_on_open_dims_are_tried(tmp_path: Path) -> None:
     nodes = [
         helper.make_node("Gather", ["x", "i"], ["a"], "fixed"),
         helper.make_node("Relu", ["n"], ["b"], "open"),
@@ -131,7 +131,7 @@ def test_nodes_that_do_not_depend_on_open_extents_are_tried(tmp_path: Path) -> N
     assert checked(fits, tmp_path).standing is Standing.SUPPORTED
 
 
-def test_nodes_whose_own_extents_are_known_are_tried(tmp_path: Path) -> None:
+def test_nodes_whose_own_dims_are_known_are_tried(tmp_path: Path) -> None:
     nodes = [
         helper.make_node("Reshape", ["x", "s"], ["r"], "shaped"),
         helper.make_node("MaxPool", ["r"], ["y"], "pool", kernel_shape=[9, 9]),
@@ -141,7 +141,7 @@ def test_nodes_whose_own_extents_are_known_are_tried(tmp_path: Path) -> None:
     assert only(model).place.node_name == "pool"
 
 
-def test_shape_arithmetic_of_open_extents_is_no_error(tmp_path: Path) -> None:
+def test_shape_arithmetic_of_open_dims_is_no_error(tmp_path: Path) -> None:
     # It folds away with fixed dims, which one choice tries: the index is beyond the shape there.
     nodes = [
         helper.make_node("Shape", ["x"], ["s"], "shape"),

@@ -89,7 +89,7 @@ def test_finding_says_what_was_seen_and_where_the_rule_stands(tmp_path: Path) ->
     assert diagnostic.rule == finding.source
 
 
-def test_open_extent_is_unknown_and_names_the_input_to_fix(tmp_path: Path) -> None:
+def test_open_dim_is_unknown_and_names_the_input_to_fix(tmp_path: Path) -> None:
     inputs: onnx_files.Ports = {"x": (FLOAT, ["N", 3, 8, "W"])}
     proto = onnx_files.model([conv()], inputs, ["y"], filters())
     model = checked(proto, tmp_path)
@@ -103,7 +103,7 @@ def test_open_extent_is_unknown_and_names_the_input_to_fix(tmp_path: Path) -> No
     assert (fixed.standing, fixed.shape_hint) == (Standing.SUPPORTED, "")
 
 
-def test_open_extent_that_decides_nothing_is_no_finding(tmp_path: Path) -> None:
+def test_open_dim_that_decides_nothing_is_no_finding(tmp_path: Path) -> None:
     proto = onnx_files.model([node("Relu", ["x"], ["y"])], {"x": (FLOAT, ["N", 3])}, ["y"])
     assert checked(proto, tmp_path).findings == ()
 

@@ -50,8 +50,8 @@ def model(
     return onnx_files.model(list(nodes), {"x": (FLOAT, x)}, results, NUMBERS, {"": opset})
 
 
-def extent(x: str = "x", axis: str = "two", name: str = "n") -> tuple[onnx.NodeProto, ...]:
-    """Read one extent of a value as a number."""
+def dim(x: str = "x", axis: str = "two", name: str = "n") -> tuple[onnx.NodeProto, ...]:
+    """Read one dim of a value as a number."""
     return (node("Shape", [x], [f"{name}_shape"]), node("Gather", [f"{name}_shape", axis], [name]))
 
 
@@ -115,7 +115,7 @@ def test_only_the_dims_that_decide_are_named(tmp_path: Path) -> None:
 
 # Nodes that may fold away -----------------------------------------------------------------------
 
-ARITHMETIC = (*extent(), node("Mul", ["n", "n"], ["cells"], "cells"))
+ARITHMETIC = (*dim(), node("Mul", ["n", "n"], ["cells"], "cells"))
 RANGE = node("Range", ["zero", "cells", "one"], ["y"], "range")
 SAME = node("Equal", ["n", "two"], ["same"], "same")
 
@@ -133,7 +133,7 @@ def choice(condition: str, then: onnx.GraphProto, otherwise: onnx.GraphProto) ->
 MAY_FOLD = {
     "arithmetic of int64": (*ARITHMETIC, RANGE),
     "operator that is not listed": (
-        *extent(),
+        *dim(),
         node("Cast", ["n"], ["u"], to=TensorProto.UINT64),
         node("BitShift", ["u", "u"], ["s"], "shift", direction="LEFT"),
         node("Cast", ["s"], ["y"], to=INT64),
@@ -143,12 +143,12 @@ MAY_FOLD = {
         node("Shape", ["m"], ["y"]),
     ),
     "operator that is not listed in a branch that need not be taken": (
-        *extent(),
+        *dim(),
         SAME,
         choice("same", branch("Mish", "a"), branch("Relu", "b")),
     ),
     "branches of two ranks": (
-        *extent(),
+        *dim(),
         SAME,
         choice("same", branch("Flatten", "a"), branch("Relu", "b")),
     ),
@@ -200,11 +200,11 @@ STAYS = {
     ),
     "arithmetic on a number of elements that data decides": (
         node("NonZero", ["x"], ["z"]),
-        *extent("z", "one"),
+        *dim("z", "one"),
         node("Mul", ["n", "n"], ["y"], "cells"),
     ),
     "operator that both branches need": (
-        *extent(),
+        *dim(),
         SAME,
         node("Mish", ["x"], ["m"], "mish"),
         choice(
@@ -244,7 +244,7 @@ def test_node_that_no_choice_of_dims_folds_away_is_an_error(what: str, tmp_path:
 
 def test_value_that_may_be_constant_is_undecided(tmp_path: Path) -> None:
     rows = node("Unsqueeze", ["n", "first"], ["rows"])
-    check = checked(model(*extent(), rows, node("Expand", ["one_line", "rows"], ["y"])), tmp_path)
+    check = checked(model(*dim(), rows, node("Expand", ["one_line", "rows"], ["y"])), tmp_path)
     found = [each for each in check.findings if each.rule == "Expand/values_known/shape"]
     assert [each.standing for each in found] == [Standing.UNKNOWN]
     assert "it may be constant once the open dims are fixed" in found[0].message.en
@@ -255,7 +255,7 @@ def test_constant_that_may_be_out_of_range_is_undecided(tmp_path: Path) -> None:
     data = node("ReduceSum", ["x"], ["total"], keepdims=0)
     real = node("Cast", ["step"], ["delta"], to=FLOAT)
     count = node("Range", ["nought", "total", "delta"], ["y"], "count")
-    proto = model(*extent(), step, data, real, count)
+    proto = model(*dim(), step, data, real, count)
     check = checked(proto, tmp_path)
     assert check.standing is Standing.UNKNOWN
     assert any("known_values_exclude" in each.rule for each in check.findings)
@@ -267,14 +267,14 @@ def test_constant_that_may_be_out_of_range_is_undecided(tmp_path: Path) -> None:
 def test_input_that_may_become_an_attribute_is_undecided(tmp_path: Path) -> None:
     axes = node("Unsqueeze", ["n", "first"], ["axes"])
     last = node("Unsqueeze", ["x", "axes"], ["y"], "late")
-    check = checked(model(*extent(), axes, last), tmp_path)
+    check = checked(model(*dim(), axes, last), tmp_path)
     (found,) = [
         each
         for each in check.findings
         if each.code is UNSUPPORTED_OPSET and each.place.node_name == "late"
     ]
     assert found.standing is Standing.UNKNOWN
-    fixed = checked(model(*extent(), axes, last), tmp_path, input_shape="x:1,3,4,8")
+    fixed = checked(model(*dim(), axes, last), tmp_path, input_shape="x:1,3,4,8")
     assert fixed.standing is not Standing.ERROR
 
 

@@ -76,7 +76,7 @@ def test_number_of_elements_that_another_shape_asks_for(
         ((2.5, 3.5), 1, tensor(1, 6), "fails: [2.5, 3.5]"),
     ],
 )
-def test_elements_that_add_up_to_an_extent(
+def test_elements_that_add_up_to_a_dim(
     parts: Any, along: Any, other: SourceTensor, expected: str
 ) -> None:
     node = bound(attributes={"axes": parts, "axis": along}, I=other)
@@ -96,7 +96,7 @@ def test_elements_that_add_up_to_an_extent(
         (constant(6), tensor(1, 6), "holds"),
     ],
 )
-def test_values_that_add_up_to_an_extent(
+def test_values_that_add_up_to_a_dim(
     parts: SourceTensor, other: SourceTensor, expected: str
 ) -> None:
     assert said(INPUT_PARTS, bound(J=parts, I=other)) == expected

@@ -1,4 +1,4 @@
-"""Predicates on extents and on shapes that must agree or fit, known and open."""
+"""Predicates on dims and on shapes that must agree or fit, known and open."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ LARGEST_PRIME = 2**62 - 57
         (COUNT, constant([1, 2]), "holds"),
     ],
 )
-def test_extents_of_one_tensor(rule: Rule, x: SourceTensor, expected: str) -> None:
+def test_dims_of_one_tensor(rule: Rule, x: SourceTensor, expected: str) -> None:
     assert said(rule, bound(X=x)) == expected
 
 
@@ -87,14 +87,12 @@ def test_extents_of_one_tensor(rule: Rule, x: SourceTensor, expected: str) -> No
         (2**62, 64, f"fails: 64 (group = {2**62})"),
     ],
 )
-def test_extent_that_an_attribute_must_divide(
-    value: Any, channels: int | None, expected: str
-) -> None:
+def test_dim_that_an_attribute_must_divide(value: Any, channels: int | None, expected: str) -> None:
     node = bound(attributes={"group": value}, X=tensor(1, channels, 1, 1))
     assert said(GROUP, node) == expected
 
 
-def test_extent_of_another_rank_is_not_divided() -> None:
+def test_dim_of_another_rank_is_not_divided() -> None:
     assert said(GROUP, bound(attributes={"group": 2}, X=tensor(3))) == "holds"
     rule = DimDivisible(tensor="X", dim="C", attribute="bare")
     assert said(rule, bound(X=tensor(1, 3, 1, 1))) == "holds"
@@ -112,7 +110,7 @@ def test_extent_of_another_rank_is_not_divided() -> None:
         (tensor(3), tensor(4, 8, 3, 5), "holds"),
     ],
 )
-def test_extents_that_must_agree(x: SourceTensor, w: SourceTensor, expected: str) -> None:
+def test_dims_that_must_agree(x: SourceTensor, w: SourceTensor, expected: str) -> None:
     assert said(EQUAL, bound(X=x, W=w)) == expected
 
 
@@ -203,7 +201,7 @@ def test_absent_tensors_keep_every_rule(rule: Rule) -> None:
     assert said(rule, bound(tensors=given)) == "holds"
 
 
-def test_each_tensor_of_a_variadic_operand_keeps_its_extents() -> None:
+def test_each_tensor_of_a_variadic_operand_keeps_its_dims() -> None:
     rule = DimInRange(tensor="Z", dim="K", range=(4, 4))
     assert said(rule, bound(many=(tensor(9, 4), tensor(None, 4)))) == "holds"
     assert said(rule, bound(many=(tensor(9, None), tensor(9, 5)))) == "fails: 5 (9x5)"

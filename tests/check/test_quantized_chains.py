@@ -106,7 +106,7 @@ def test_sums_that_are_not_dequantized_are_told_where_they_are_used(tmp_path: Pa
     assert (finding.place.op_type, finding.observed.en) == ("Sigmoid", "int32")
 
 
-def test_channels_beside_open_extents_are_known(tmp_path: Path) -> None:
+def test_channels_beside_open_dims_are_known(tmp_path: Path) -> None:
     quant = node("AscendQuant", ["x"], ["q"], scale=20.0, offset=0.0)
     nodes = [quant, node("Conv", ["q", "w"], ["s"]), node("AscendDequant", ["s", "d"], ["y"])]
     for count, standing in ((4, None), (3, Standing.UNKNOWN)):

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def bad(tmp_path: Path) -> Path:
-    """Return a model with an operator that is not on the list, and with an open extent."""
+    """Return a model with an operator that is not on the list, and with an open dim."""
     path = tmp_path / "bad.onnx"
     onnx.save(small_model(free=True, operator="Mish"), path)
     return path

@@ -45,7 +45,7 @@ def run(atc: Atc, om: Path, *options: object) -> Result:
     return atc("run", om, *feeds, *options)
 
 
-def test_info_shows_open_extents(atc: Atc, om: Path) -> None:
+def test_info_shows_open_dims(atc: Atc, om: Path) -> None:
     rows = [line.split() for line in atc("info", om).out.splitlines()]
     assert ["output", "y", "float32", "?,?", "ND"] in rows
     assert ["output", "places", "int64", "2,?", "ND"] in rows
@@ -56,14 +56,14 @@ def test_info_shows_open_extents(atc: Atc, om: Path) -> None:
 
 
 @pytest.mark.usefixtures("om")
-def test_dumps_and_kernels_show_open_extents() -> None:
+def test_dumps_and_kernels_show_open_dims() -> None:
     for path in Path("ir").iterdir():
         assert "[?,?] ND" in path.read_text(encoding="utf-8")
     tables = [path.read_text(encoding="utf-8") for path in Path("kernels").rglob("*_tiling.h")]
     assert any("// x ?x?, y 2x?; ?" in table for table in tables)
 
 
-def test_run_shows_the_extents_of_the_run(atc: Atc, om: Path) -> None:
+def test_run_shows_the_dims_of_the_run(atc: Atc, om: Path) -> None:
     done = run(atc, om, "--output", "out", "--json")
     assert done.status == 0
     assert {name: row["shape"] for name, row in done.json["outputs"].items()} == {
@@ -73,7 +73,7 @@ def test_run_shows_the_extents_of_the_run(atc: Atc, om: Path) -> None:
     np.testing.assert_array_equal(np.load("out/y.npy"), X[:2])
 
 
-def test_expected_data_may_have_any_extents_that_the_run_has(atc: Atc, om: Path) -> None:
+def test_expected_data_may_have_any_dims_that_the_run_has(atc: Atc, om: Path) -> None:
     for name, array, status in (("right", X[:2], 0), ("wrong", X[:3], 4), ("flat", X[0], 4)):
         np.save(f"{name}.npy", array)
         assert run(atc, om, "--expect", f"y={name}.npy").status == status

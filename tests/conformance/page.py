@@ -38,7 +38,7 @@ _HIDDEN = """\
 ## Shapes that only the run knows
 
 The cases that are right in allow_fp32_to_fp16, each with the shapes of its inputs hidden: every
-input passes a Reshape whose shape is fed. Not yet: the device would need the extents beforehand.
+input passes a Reshape whose shape is fed. Not yet: the device would need the dims beforehand.
 """
 
 _EXAMPLES = 3

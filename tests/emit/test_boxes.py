@@ -32,7 +32,7 @@ BOXES = [
 def _moves(box: Box) -> dict[int, int]:
     """Return the source of each element of the target."""
     places = {}
-    for at in product(*map(range, box.extents)):
+    for at in product(*map(range, box.shape)):
         source = box.source_start + sum(i * by for i, by in zip(at, box.source, strict=True))
         target = box.target_start + sum(i * by for i, by in zip(at, box.target, strict=True))
         places[target] = source
@@ -55,12 +55,12 @@ def test_merged_axes_move_the_same_elements(box: Box) -> None:
     merged = box.merged()
     assert _moves(merged) == _moves(box)
     assert merged.target[-1] == 1
-    assert len(merged.extents) <= max(1, len(box.extents))
+    assert len(merged.shape) <= max(1, len(box.shape))
 
 
 def test_axes_that_run_on_become_one() -> None:
-    assert view((3, 5, 7), (35, 7, 1)).merged().extents == (105,)
-    assert view((2, 3, 5, 7), (105, 35, 1, 5)).merged().extents == (6, 5, 7)
+    assert view((3, 5, 7), (35, 7, 1)).merged().shape == (105,)
+    assert view((2, 3, 5, 7), (105, 35, 1, 5)).merged().shape == (6, 5, 7)
 
 
 def test_ways_follow_from_the_last_axis() -> None:
@@ -77,11 +77,11 @@ def test_tiles_fit_every_core_and_reach_every_element(box: Box, itemsize: int) -
         assert sum(buffer.nbytes for buffer in buffers) <= soc.ub_kib * 1024
         assert 1 <= tiling.core_num <= max(1, tiling.tiles[0])
         lengths, counts, last = tiling.lengths[0], tiling.counts[0], tiling.last[0]
-        for extent, length, count, start in zip(
-            box.merged().extents, lengths, counts, last, strict=True
+        for dim, length, count, start in zip(
+            box.merged().shape, lengths, counts, last, strict=True
         ):
-            assert count * length >= extent
-            assert start == max(0, extent - length)
+            assert count * length >= dim
+            assert start == max(0, dim - length)
         assert tiling.tiles == (prod(counts),)
         assert tiling.rows[0] * tiling.columns[0] == prod(lengths)
         assert max(tiling.runs[0], tiling.rows[0]) <= 4095

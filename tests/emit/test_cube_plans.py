@@ -35,7 +35,7 @@ COLUMNS = st.sampled_from(
 )
 """Dtypes of operands, bias and result."""
 
-EXTENTS = st.one_of(st.integers(0, 40), st.integers(1, 600), st.integers(1, 2**20))
+DIMS = st.one_of(st.integers(0, 40), st.integers(1, 600), st.integers(1, 2**20))
 SMALL = st.integers(1, 9)
 
 
@@ -82,7 +82,7 @@ def _check(plan: Plan, itemsize: int, soc: Soc) -> None:
 
 
 @examples(200)
-@given(EXTENTS, EXTENTS, EXTENTS, COLUMNS, SOCS)
+@given(DIMS, DIMS, DIMS, COLUMNS, SOCS)
 def test_products_fit_every_soc(
     m: int, k: int, n: int, column: tuple[DType, DType, DType], soc: Soc
 ) -> None:
@@ -131,8 +131,8 @@ def test_convolutions_fit_every_soc(
     groups = case["groups"]
     channels, filters = (count * groups for count in case["channels"])
     y = tuple(
-        extent * stride if transposed else -(-extent // stride)
-        for extent, stride in zip(case["map"], case["strides"], strict=True)
+        dim * stride if transposed else -(-dim // stride)
+        for dim, stride in zip(case["map"], case["strides"], strict=True)
     )
     split = (channels, filters // groups) if transposed else (filters, channels // groups)
     shapes = ((1, channels, *case["map"]), (*split, *case["window"]), filters, (1, filters, *y))

@@ -53,7 +53,7 @@ def compiled(spec: OpSpec, mode: str, folder: Path) -> Graph | None:
 
 
 def emptied(shapes: Sequence[Shape]) -> Iterator[tuple[Shape, ...]]:
-    """Yield variants of shapes: each dim alone at 0, and all dims of one extent."""
+    """Yield variants of shapes: each dim alone at 0, and all dims equal."""
     found = [
         tuple(
             tuple(0 if (at, axis) == place else n for axis, n in enumerate(shape))
@@ -61,8 +61,8 @@ def emptied(shapes: Sequence[Shape]) -> Iterator[tuple[Shape, ...]]:
         )
         for place in ((at, axis) for at, shape in enumerate(shapes) for axis in range(len(shape)))
     ]
-    extents = dict.fromkeys(n for shape in shapes for n in shape)
-    found += [tuple(tuple(0 if n == e else n for n in shape) for shape in shapes) for e in extents]
+    dims = dict.fromkeys(n for shape in shapes for n in shape)
+    found += [tuple(tuple(0 if n == e else n for n in shape) for shape in shapes) for e in dims]
     yield from dict.fromkeys(found)
 
 

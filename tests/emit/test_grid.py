@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from atc_py.target import Soc
     from atc_py.tensor.shapes import Shape
 
-EXTENTS = st.one_of(st.integers(0, 3), st.integers(1, 70), st.integers(1, 300_000))
+DIMS = st.one_of(st.integers(0, 3), st.integers(1, 70), st.integers(1, 300_000))
 
 
 @pytest.mark.parametrize(
@@ -35,14 +35,14 @@ EXTENTS = st.one_of(st.integers(0, 3), st.integers(1, 70), st.integers(1, 300_00
 def test_axes_that_do_the_same_are_merged(
     result: Shape,
     operands: list[Shape],
-    extents: tuple[int, ...],
+    dims: tuple[int, ...],
     moves: tuple[tuple[bool, ...], ...],
 ) -> None:
-    assert grid_of(result, operands) == Grid(extents, moves)
+    assert grid_of(result, operands) == Grid(dims, moves)
 
 
 @given(
-    st.lists(st.tuples(EXTENTS, st.booleans(), st.booleans()), min_size=1, max_size=4),
+    st.lists(st.tuples(DIMS, st.booleans(), st.booleans()), min_size=1, max_size=4),
     st.sampled_from([1, 2, 4, 8]),
     st.integers(1, 40),
     st.sampled_from(socs()),
@@ -52,7 +52,7 @@ def test_tiles_cover_the_result_once_within_the_buffer(
     axes: list[tuple[int, bool, bool]], itemsize: int, nbytes: int, soc: Soc
 ) -> None:
     grid = Grid(
-        tuple(extent for extent, _, _ in axes),
+        tuple(dim for dim, _, _ in axes),
         (tuple(one for _, one, _ in axes), tuple(two for _, _, two in axes)),
     )
     row = grid_tiling(grid, ElementFootprint(32 // itemsize, nbytes), soc)

@@ -1,4 +1,4 @@
-"""Kernel stubs for nodes whose extents only the run knows: the source is that of known ones."""
+"""Kernel stubs for nodes whose dims only the run knows: the source is that of known ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 SIM = find_soc("sim")
 LAUNCHING = [row for row in operators() if row.launches_kernel and row.name != "Cast"]
 KNOWN_WEIGHTS = {"conv"}
-"""Families whose second operand is never open: lowering needs the filter's extents."""
+"""Families whose second operand is never open: lowering needs the filter's dims."""
 
 
 def engines(row: TargetOp) -> list[Engine]:
@@ -26,7 +26,7 @@ def engines(row: TargetOp) -> list[Engine]:
 
 
 def opened(graph: Graph, row: TargetOp) -> Graph:
-    """Return `graph` with all extents of operands open but those of filters."""
+    """Return `graph` with all dims of operands open but those of filters."""
     (node,) = graph.nodes
     for position, value in enumerate((*node.present_inputs, *node.outputs)):
         if not (row.family in KNOWN_WEIGHTS and position == 1):
@@ -36,7 +36,7 @@ def opened(graph: Graph, row: TargetOp) -> Graph:
 
 
 @in_one_item(("op", "engine"), [(row.name, engine) for row in LAUNCHING for engine in engines(row)])
-def test_stub_is_that_of_known_extents(op: str, engine: Engine, add_node: AddNode) -> None:
+def test_stub_is_that_of_known_dims(op: str, engine: Engine, add_node: AddNode) -> None:
     """Check that only the tiling table differs, and in it only the row's numbers and comment."""
     graph, row = Graph("test", Phase.TYPED), find_operator(op)
     assert row is not None
@@ -55,7 +55,7 @@ def test_stub_is_that_of_known_extents(op: str, engine: Engine, add_node: AddNod
 
 
 def _check_table(text: str, closed: str) -> None:
-    """Check for as many numbers as with known extents, no `?` outside comments, none negative."""
+    """Check for as many numbers as with known dims, no `?` outside comments, none negative."""
     table, other = (re.sub(r"//[^\n]*", "", each) for each in (text, closed))
     assert "?" not in table
     assert "??" not in text
@@ -70,7 +70,7 @@ def _shape_of(table: str) -> str:
     return re.sub(r"\b1(, 1\b)+", "1", re.sub(r"\d+", "1", table))
 
 
-def test_row_of_open_extents_comes_first_and_names_its_nodes(add_node: AddNode) -> None:
+def test_row_of_open_dims_comes_first_and_names_its_nodes(add_node: AddNode) -> None:
     graph = Graph("test", Phase.TYPED)
     for shape in ((4, 5), (2, 3)):
         add_node(graph, "Add", [shape] * 2, [shape])

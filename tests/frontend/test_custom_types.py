@@ -118,7 +118,7 @@ def test_results_that_the_file_does_not_state_are_known(
 
 
 @pytest.mark.parametrize(("op", "inputs", "weights", "attributes", "results"), NODES, ids=IDS)
-def test_open_extents_stay_open_in_the_results(
+def test_open_dims_stay_open_in_the_results(
     op: str, inputs: Any, weights: Any, attributes: Any, results: list[Any], tmp_path: Path
 ) -> None:
     proto = one(op, inputs, weights, attributes, len(results))
@@ -171,11 +171,11 @@ def test_result_that_is_stated_stays_beside_one_that_is_worked_out(tmp_path: Pat
     ("op", "inputs", "attributes", "words"),
     [
         ("Addcmul", {n: (FLOAT, [size]) for n, size in zip("abcd", (2, 3, 1, 1), strict=True)}, {}, "broadcast"),
-        ("BatchMatMul", {"a": (FLOAT, [2, 3]), "b": (FLOAT, [2, 3])}, {}, "equal inner extents"),
+        ("BatchMatMul", {"a": (FLOAT, [2, 3]), "b": (FLOAT, [2, 3])}, {}, "equal inner dims"),
         ("BatchMatMul", {"a": (FLOAT, [2, 3])}, {}, "needs input 1, found none"),
         ("AdaptiveMaxPool2D", {"x": (FLOAT, [1, 1, 4, 4])}, {"output_size": [0, 2]}, "positive"),
         ("EmbeddingBag", {"w": (FLOAT, [3, 4]), "i": (INT, [2])}, {}, "needs a matrix of indices"),
-        ("AffineGrid", {"t": (FLOAT, [1, 2, 3]), "s": (INT, [3])}, {}, "four or five extents"),
+        ("AffineGrid", {"t": (FLOAT, [1, 2, 3]), "s": (INT, [3])}, {}, "four or five dims"),
     ],
 )  # fmt: skip
 def test_node_without_a_result_is_a_fault_of_the_model(

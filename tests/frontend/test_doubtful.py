@@ -52,7 +52,7 @@ def findings(proto: onnx.ModelProto, folder: Path) -> str:
         ("Pad", {"w": np.array([0, 0, -7, 0, 0, 0, 0, 0])}, {}),
     ],
 )
-def test_slice_behind_a_negative_extent_is_refused(
+def test_slice_behind_a_negative_dim_is_refused(
     operator: str, weights: dict[str, np.ndarray], attributes: dict[str, Any], tmp_path: Path
 ) -> None:
     nodes = [node(operator, ["x", *weights], ["k"], **attributes), node("Relu", ["k"], ["m"])]
@@ -90,13 +90,13 @@ def inferences(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 @pytest.mark.parametrize(
-    ("first", "attributes", "extent", "sizes"),
+    ("first", "attributes", "dim", "sizes"),
     [("Relu", {}, 4, [6]), ("MaxPool", {"kernel_shape": [2, 2]}, 3, [5, 6])],
 )
 def test_slices_in_a_row_wait_only_for_a_window(
     first: str,
     attributes: dict[str, Any],
-    extent: int,
+    dim: int,
     sizes: list[int],
     inferences: list[int],
     tmp_path: Path,
@@ -105,7 +105,7 @@ def test_slices_in_a_row_wait_only_for_a_window(
     nodes += [node("Slice", [f"v{at}", "s", "e", "a"], [f"v{at + 1}"]) for at in range(5)]
     weights = {**BOUNDS, "e": np.array([-1])}
     proto = onnx_files.model(nodes, {"x": (FLOAT, [1, 1, 9, 9])}, ["v5"], weights)
-    assert onnx_files.source(proto, tmp_path).outputs[0].shape[2] == extent
+    assert onnx_files.source(proto, tmp_path).outputs[0].shape[2] == dim
     assert inferences == sizes
 
 

@@ -109,7 +109,7 @@ SOUND = {
     "sizes of an open number": onnx_files.model(
         [node("Resize", ["x", "", "", "s"], ["y"], **NEAREST)], SIZES, ["y"]
     ),
-    "text of an open extent": onnx_files.model(
+    "text of an open dim": onnx_files.model(
         [node("StringNormalizer", ["x"], ["y"])], {"x": (TensorProto.STRING, ["n", 4])}, ["y"]
     ),
     "pads along axes that are fed": onnx_files.model(

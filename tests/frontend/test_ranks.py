@@ -68,8 +68,8 @@ def test_rank_follows_from_how_many_numbers_there_are(
 ) -> None:
     found = result(of_x(op_type, shape, count, **attributes), tmp_path)
     assert (found.dtype, found.rank) == (DType.FLOAT32, rank)
-    known = [extent for extent in found.required_dims if extent is not None]
-    assert all(extent in {*shape, 1} for extent in known)
+    known = [dim for dim in found.required_dims if dim is not None]
+    assert all(dim in {*shape, 1} for dim in known)
 
 
 def test_ranks_are_told_one_after_the_other(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_operators_of_other_domains_are_left_alone(tmp_path: Path) -> None:
 
 
 def test_known_shape_is_not_made_open(tmp_path: Path) -> None:
-    """Check that a shape that folds has extents, whatever its number of elements tells."""
+    """Check that a shape that folds has dims, whatever its number of elements tells."""
     nodes = [
         helper.make_node("Shape", ["x"], ["shape"]),
         helper.make_node("Reshape", ["x", "shape"], ["y"]),

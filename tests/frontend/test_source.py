@@ -254,7 +254,7 @@ def test_unknown_shapes_are_reported_where_they_begin(tmp_path: Path) -> None:
     assert "value_info" in str(own.help)
 
 
-def test_extents_that_only_the_run_knows_are_open(tmp_path: Path) -> None:
+def test_dims_that_only_the_run_knows_are_open(tmp_path: Path) -> None:
     nodes = [node("NonZero", ["x"], ["a"]), node("Cast", ["a"], ["b"], to=FLOAT)]
     model = onnx_files.source(onnx_files.model(nodes, X, ["b"]), tmp_path)
     assert model.outputs[0].dims == (2, None)

@@ -43,7 +43,7 @@ def dims(view: SourceNode) -> tuple[int | None, ...] | None:
     return output.dims
 
 
-def test_open_extents_stay_open(tmp_path: Path) -> None:
+def test_open_dims_stay_open(tmp_path: Path) -> None:
     nodes = [node("Relu", ["x"], ["r"]), node("Flatten", ["r"], ["y"])]
     view = surveyed(onnx_files.model(nodes, X, ["y"]), tmp_path)
     assert dims(only(view, "Relu")) == (None, 3, 4, 4)
@@ -99,7 +99,7 @@ def test_constants_are_known_and_folded_away(tmp_path: Path) -> None:
         node("Concat", ["x", "v"], ["b"], "bad", axis=0),
         node("MatMul", ["x", "v"], ["b"], "bad"),
     ],
-    ids=["attribute type", "unknown attribute", "input count", "ranks", "extents"],
+    ids=["attribute type", "unknown attribute", "input count", "ranks", "dims"],
 )
 def test_node_that_breaks_onnx_is_a_fault_and_the_rest_is_known(
     bad: onnx.NodeProto, tmp_path: Path

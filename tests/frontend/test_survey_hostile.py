@@ -100,7 +100,7 @@ def test_negative_batch_dims_are_kept_from_onnx(batch_dims: int, tmp_path: Path)
     assert fault.message == f"batch_dims of GatherND must be at least 0, found {batch_dims}"
 
 
-def test_indices_of_a_negative_extent_are_kept_from_onnx(tmp_path: Path) -> None:
+def test_indices_of_a_negative_dim_are_kept_from_onnx(tmp_path: Path) -> None:
     inputs: onnx_files.Ports = {"x": (FLOAT, [1, 1, 4, 4]), "d": (FLOAT, [2, 2, 2])}
     nodes = [
         node("MaxPool", ["x"], ["p"], kernel_shape=[9, 9]),

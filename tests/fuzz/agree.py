@@ -40,7 +40,7 @@ _COMBINATIONS = 2
 """Precision modes and SoCs that a model is tried with."""
 
 _OPEN_SHARE = 0.15
-"""How many of the models leave extents open, which the commands are told."""
+"""How many of the models leave dims open, which the commands are told."""
 
 _CONTROL_SHARE = 0.1
 """How many of the combinations have a finer control of precision."""
@@ -186,14 +186,14 @@ def _send(connection: Connection, seed: int, numbers: range) -> None:
 
 
 def _opened(model: onnx.ModelProto, rng: random.Random) -> dict[str, tuple[int, ...]]:
-    """Leave some extents of inputs open, now and then, and say what they are instead."""
+    """Leave some dims of inputs open, now and then, and say what they are instead."""
     shapes: dict[str, tuple[int, ...]] = {}
     for value in model.graph.input if rng.random() < _OPEN_SHARE else ():
         dims = value.type.tensor_type.shape.dim
-        extents = tuple(dim.dim_value for dim in dims)
-        if not extents or min(extents) < 1 or not all(dim.HasField("dim_value") for dim in dims):
+        sizes = tuple(dim.dim_value for dim in dims)
+        if not sizes or min(sizes) < 1 or not all(dim.HasField("dim_value") for dim in dims):
             continue
-        shapes[value.name] = extents
+        shapes[value.name] = sizes
         for dim in rng.sample(list(dims), rng.randint(1, len(dims))):
             dim.dim_param = "n"
     return shapes

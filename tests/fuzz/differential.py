@@ -30,7 +30,7 @@ _DTYPES = {"float": "float32", "double": "float64"}
 
 
 def onnxruntime_runs(data: bytes) -> bool:
-    """Return True if onnxruntime takes a model and runs it on random data, open extents being 1."""
+    """Return True if onnxruntime takes a model and runs it on random data, open dims being 1."""
     process = multiprocessing.get_context("fork").Process(target=_run, args=(data,))
     process.start()
     process.join(_SECONDS)
@@ -56,8 +56,8 @@ def _run(data: bytes) -> None:
 
 def _array(port: Any) -> np.ndarray[Any, Any]:
     """Return random data for an input."""
-    shape = [extent if isinstance(extent, int) else 1 for extent in port.shape]
-    if np.prod([float(extent) for extent in shape]) > _LARGEST:
+    shape = [dim if isinstance(dim, int) else 1 for dim in port.shape]
+    if np.prod([float(dim) for dim in shape]) > _LARGEST:
         sys.exit(2)
     name = str(port.type).removeprefix("tensor(").removesuffix(")")
     dtype = np.dtype(_DTYPES.get(name, name))

@@ -54,9 +54,9 @@ class Draft:
 
     def weights(self, shape: Sequence[int], dtype: str = "float32") -> str:
         """Return a constant of small numbers."""
-        count = int(np.prod([max(0, extent) for extent in shape]))
+        count = int(np.prod([max(0, dim) for dim in shape]))
         numbers = np.arange(count) % 5 - 2
-        return self.const(numbers.reshape([max(0, extent) for extent in shape]), dtype)
+        return self.const(numbers.reshape([max(0, dim) for dim in shape]), dtype)
 
     def tensor(self, shape: Sequence[int], dtype: str = "float32") -> str:
         """Return a constant or an input of the graph."""

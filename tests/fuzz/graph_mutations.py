@@ -150,8 +150,8 @@ def attributes(model: onnx.ModelProto, rng: random.Random) -> None:
 
 
 @mutation
-def extents(model: onnx.ModelProto, rng: random.Random) -> None:
-    """Change an extent of a declared type: negative, huge, overflowing, open, or one more."""
+def dims(model: onnx.ModelProto, rng: random.Random) -> None:
+    """Change a dim of a declared type: negative, huge, overflowing, open, or one more."""
     graph = model.graph
     declared = [*graph.input, *graph.output, *graph.value_info]
     if not declared:
@@ -269,7 +269,7 @@ def a_constant_becomes_an_input(model: onnx.ModelProto, rng: random.Random) -> N
     elif graph.input:
         value = rng.choice(graph.input)
         shape = [dim.dim_value for dim in value.type.tensor_type.shape.dim]
-        if all(0 <= extent <= 64 for extent in shape) and len(shape) < 6:
+        if all(0 <= length <= 64 for length in shape) and len(shape) < 6:
             zeros = np.zeros(shape, np.float32)
             graph.initializer.append(numpy_helper.from_array(zeros, value.name))
 

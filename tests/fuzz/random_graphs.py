@@ -59,7 +59,7 @@ def _binary(draft: Draft, source: Value, known: Sequence[Value]) -> str:
     if rng.random() < 0.5:
         other = rng.choice(alike)[0]
     else:
-        shape = [extent if rng.random() < 0.5 else 1 for extent in source[2]]
+        shape = [dim if rng.random() < 0.5 else 1 for dim in source[2]]
         other = draft.weights(shape[rng.randint(0, len(shape)) :], source[1])
     return draft.node(op, [source[0], other] if rng.random() < 0.8 else [other, source[0]])[0]
 
@@ -142,9 +142,9 @@ def _parts(draft: Draft, source: Value, _known: Sequence[Value]) -> str:
     """Split and joined again, or a slice."""
     rng = draft.rng
     axis = rng.randrange(len(source[2]))
-    extent = source[2][axis]
+    dim = source[2][axis]
     if rng.random() < 0.5 or draft.opset < 11:
-        pair = [extent // 2, extent - extent // 2]
+        pair = [dim // 2, dim - dim // 2]
         given = draft.opset >= 13
         inputs = [source[0], draft.const(pair)] if given else [source[0]]
         names = draft.node("Split", inputs, 2, axis=axis, split=None if given else pair)

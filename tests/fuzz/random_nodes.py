@@ -97,7 +97,7 @@ class _Changed:
             self.values[name] = (data * (count // len(data) + 1))[:count]
 
     def _a_dim(self) -> None:
-        """Change one extent."""
+        """Change one dim."""
         name = self._given()
         shape = self._shape(name) if name else None
         if name and shape:
@@ -105,15 +105,15 @@ class _Changed:
             self._set_shape(name, shape)
 
     def _all_dims(self) -> None:
-        """Replace one extent of the example wherever it occurs."""
+        """Replace one dim of the example wherever it occurs."""
         shapes = {row.name: self._shape(row.name) for row in self._spec.inputs}
-        extents = sorted({extent for shape in shapes.values() for extent in shape or ()})
-        if not extents:
+        dims = sorted({dim for shape in shapes.values() for dim in shape or ()})
+        if not dims:
             return
-        old, new = self._rng.choice(extents), self._rng.choice(_DIMS)
+        old, new = self._rng.choice(dims), self._rng.choice(_DIMS)
         for name, shape in shapes.items():
             if shape and old in shape:
-                self._set_shape(name, [new if extent == old else extent for extent in shape])
+                self._set_shape(name, [new if dim == old else dim for dim in shape])
 
     def _a_rank(self) -> None:
         """Add or remove an axis."""

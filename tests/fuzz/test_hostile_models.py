@@ -104,14 +104,14 @@ def _attribute_by_reference(proto: onnx.ModelProto) -> None:
     proto.graph.node[0].attribute[0].ref_attr_name = "outer"
 
 
-def _extent(value: int) -> Damage:
+def _dim(value: int) -> Damage:
     def damage(proto: onnx.ModelProto) -> None:
         proto.graph.input[0].type.tensor_type.shape.dim[0].dim_value = value
 
     return damage
 
 
-def _tensor_extent(value: int) -> Damage:
+def _tensor_dim(value: int) -> Damage:
     def damage(proto: onnx.ModelProto) -> None:
         proto.graph.initializer[0].dims[0] = value
 
@@ -122,11 +122,11 @@ def _short_data(proto: onnx.ModelProto) -> None:
     proto.graph.initializer[0].raw_data = b"1234"
 
 
-def _reshape_to(*extents: int) -> Damage:
+def _reshape_to(*dims: int) -> Damage:
     def damage(proto: onnx.ModelProto) -> None:
         tensor = proto.graph.initializer[1]
-        tensor.raw_data = np.array(extents).tobytes()
-        tensor.dims[:] = [len(extents)]
+        tensor.raw_data = np.array(dims).tobytes()
+        tensor.dims[:] = [len(dims)]
 
     return damage
 
@@ -191,14 +191,14 @@ CASES: dict[str, tuple[Damage, str]] = {
     "an attribute is of another type": (_attribute_of_wrong_type, "ATC3003"),
     "an attribute is of no type": (_attribute_of_no_type, "ATC3003"),
     "an attribute refers to a function's": (_attribute_by_reference, "ATC4012"),
-    "an extent is negative, which leaves it open": (_extent(-1), "ATC3004"),
-    "a tensor's extent is negative": (_tensor_extent(-2), "ATC2006"),
-    "a tensor's extent is huge": (_tensor_extent(2**62), "ATC2006"),
-    "a tensor has more data than its shape": (_tensor_extent(0), "ATC2006"),
+    "a dim is negative, which leaves it open": (_dim(-1), "ATC3004"),
+    "a tensor's dim is negative": (_tensor_dim(-2), "ATC2006"),
+    "a tensor's dim is huge": (_tensor_dim(2**62), "ATC2006"),
+    "a tensor has more data than its shape": (_tensor_dim(0), "ATC2006"),
     "a tensor's data is short": (_short_data, "ATC2006"),
     "a shape contradicts the data": (_reshape_to(7, 7), "ATC3003"),
     "a shape overflows": (_reshape_to(2**62, 2**62, 4), "ATC3003"),
-    "a shape has two open extents": (_reshape_to(-1, -1), "ATC3003"),
+    "a shape has two open dims": (_reshape_to(-1, -1), "ATC3003"),
     "opset 0": (_opset(0), "ATC3003"),
     "opset -1": (_opset(-1), "ATC3003"),
     "opset 99": (_opset(99), "ATC3002"),
@@ -223,10 +223,10 @@ def test_damaged_model_is_refused_with_its_code(case: str, tmp_path: Path) -> No
     assert code in outcome(proto.SerializePartialToString(), tmp_path)
 
 
-@pytest.mark.parametrize("extent", [2**40, 2**62, 2**63 - 1])
-def test_input_of_any_extent_is_refused_as_too_large(extent: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("dim", [2**40, 2**62, 2**63 - 1])
+def test_input_of_any_dim_is_refused_as_too_large(dim: int, tmp_path: Path) -> None:
     proto = sound()
-    _extent(extent)(proto)
+    _dim(dim)(proto)
     assert "ATC2006" in outcome(proto.SerializeToString(), tmp_path)
 
 

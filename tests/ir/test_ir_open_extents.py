@@ -1,4 +1,4 @@
-"""Open extents in types: `?` in the text form, and what may have them."""
+"""Open dims in types: `?` in the text form, and what may have them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def line(statement: str) -> str:
     return TEXT.replace("  input %x", f"  {statement}\n  input %x", 1)
 
 
-def test_open_extents_survive_the_text_form() -> None:
+def test_open_dims_survive_the_text_form() -> None:
     graph = parse_graph(TEXT)
     assert print_graph(graph).rstrip() == TEXT.rstrip().replace("output %z", 'output %z as "z"')
     assert [node.output.type.dims for node in graph.nodes] == [(None, None), (None, 3)]
@@ -39,23 +39,23 @@ def test_open_extents_survive_the_text_form() -> None:
 
 
 @pytest.mark.parametrize("type_", ["float32[??] ND", "float32[?3] ND", "float32[-?] ND", "?[2] ND"])
-def test_question_mark_is_an_extent_alone(type_: str) -> None:
+def test_question_mark_is_a_dim_alone(type_: str) -> None:
     with pytest.raises(AtcError):
         parse_graph(TEXT.replace("float32[?,?] ND", type_))
 
 
-def test_constant_with_open_extents_is_no_text() -> None:
-    with pytest.raises(AtcError, match="a constant has known extents"):
+def test_constant_with_open_dims_is_no_text() -> None:
+    with pytest.raises(AtcError, match="a constant has known dims"):
         parse_graph(line("const %c : float32[?] ND = splat 1.0"))
 
 
-def test_input_with_open_extents_breaks_an_invariant() -> None:
+def test_input_with_open_dims_breaks_an_invariant() -> None:
     graph = parse_graph(TEXT.replace("float32[2,6]", "float32[2,?]"))
     with pytest.raises(AtcError, match=r"input %x must be known, found float32\[2,\?\]"):
         verify_graph(graph, RULES)
 
 
-def test_constant_declared_with_open_extents_breaks_an_invariant() -> None:
+def test_constant_declared_with_open_dims_breaks_an_invariant() -> None:
     graph = Graph("g")
     constant = graph.constant("c", DenseConst(np.zeros(3, np.float32)))
     graph.add_output(constant)
@@ -64,7 +64,7 @@ def test_constant_declared_with_open_extents_breaks_an_invariant() -> None:
         verify_graph(graph, RULES)
 
 
-def test_extents_that_are_not_known_are_not_given_out() -> None:
+def test_dims_that_are_not_known_are_not_given_out() -> None:
     type_ = TensorType(DType.FLOAT16, (2, None, 3))
     assert (type_.rank, type_.is_open, str(type_)) == (3, True, "float16[2,?,3] ND")
     for ask in (lambda: type_.shape, lambda: type_.nbytes):
@@ -93,13 +93,13 @@ def test_shapes_are_written_with_question_marks() -> None:
         ([(None,), (5,), (1,)], (5,)),
     ],
 )
-def test_open_extents_broadcast_as_far_as_they_are_known(
+def test_open_dims_broadcast_as_far_as_they_are_known(
     shapes: list[tuple[int | None, ...]], common: tuple[int | None, ...]
 ) -> None:
     assert broadcast_dims(*shapes) == common
     assert broadcast_dims(*reversed(shapes)) == common
 
 
-def test_known_extents_beside_open_ones_must_still_broadcast() -> None:
+def test_known_dims_beside_open_ones_must_still_broadcast() -> None:
     with pytest.raises(ValueError, match=r"\?x2 and 3 do not broadcast"):
         broadcast_dims((None, 2), (3,))

@@ -216,13 +216,13 @@ def test_target_rows_have_only_attribute_types_that_are_checked() -> None:
     assert used <= set(ATTRIBUTE_TYPES)
 
 
-def test_extents_must_not_be_negative() -> None:
+def test_dims_must_not_be_negative() -> None:
     graph = Graph()
     bad = TensorType(DType.INT8, (2, -1))
     x = graph.add_input("x", bad)
     graph.add_node("One", [x], [("y", bad)])
     assert messages(graph) == [
-        f"{node}extents of %{name} must be at least 0, found int8[2,-1] ND"
+        f"{node}dims of %{name} must be at least 0, found int8[2,-1] ND"
         for node, name in [("One 'One:y': ", "x"), ("One 'One:y': ", "y")]
     ]
 

@@ -120,7 +120,7 @@ def test_bound_counts_what_could_be_overwritten_once() -> None:
         replace(in_place(), tensors=(*in_place().tensors[:A], tensor("a", 0, dims=(4, 4)), *in_place().tensors[B:])),
         replace(in_place(), nodes=(*in_place().nodes[:3], PlacedNode("fourth", (C, A), (Y,)))),
     ],
-    ids=["row", "two-results", "other-extents", "still-needed"],
+    ids=["row", "two-results", "other-dims", "still-needed"],
 )  # fmt: skip
 def test_overlap_that_is_not_in_place_is_found(placement: Placement) -> None:
     extra = tensor("more", 128)
@@ -174,7 +174,7 @@ def test_result_that_is_written_over_half_of_its_operand_is_found() -> None:
     assert any("%b at [64, 192) overlaps %a at [0, 128)" in each for each in found)
 
 
-def test_part_of_an_operand_is_not_overwritten_through_a_view_of_other_extents() -> None:
+def test_part_of_an_operand_is_not_overwritten_through_a_view_of_other_dims() -> None:
     tensors = (
         *GOOD.tensors[:A], tensor("a", 0, dims=(32,)), tensor("b", 0), tensor("c", 0), GOOD.tensors[Y],
     )  # fmt: skip

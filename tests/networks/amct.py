@@ -176,7 +176,7 @@ class _Runner:
 
     def transposed(self, name: str, x: Array, w: Array, b: Array) -> Array:
         x = self._into(name, x)
-        wide = np.zeros((*x.shape[:2], *(2 * extent - 1 for extent in x.shape[2:])))
+        wide = np.zeros((*x.shape[:2], *(2 * dim - 1 for dim in x.shape[2:])))
         wide[:, :, ::2, ::2] = x
         turned = self._with(w, 1).transpose(1, 0, 2, 3)[:, :, ::-1, ::-1]
         return _convolved(wide, turned, 1, 1) + b[:, None, None]

@@ -99,7 +99,7 @@ class Session:
 
 
 def feeds_for(path: Path, count: int, seed: int) -> list[dict[str, Array]]:
-    """Return normal numbers for the inputs of a model, open extents 1."""
+    """Return normal numbers for the inputs of a model, open dims 1."""
     generator = np.random.default_rng(seed)
     inputs = onnx.load(path, load_external_data=False).graph.input
     shapes = {

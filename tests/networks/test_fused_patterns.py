@@ -108,7 +108,7 @@ def test_pattern_is_one_kernel_and_agrees_with_onnxruntime(
 ) -> None:
     model = _model(name)
     onnx.save(model, tmp_path / "m.onnx")
-    shape = [extent.dim_value for extent in model.graph.input[0].type.tensor_type.shape.dim]
+    shape = [dim.dim_value for dim in model.graph.input[0].type.tensor_type.shape.dim]
     feeds = {"x": (np.random.default_rng(4).normal(size=shape) * 2).astype(np.float32)}
     expected = run_with_onnxruntime(model, feeds)["y"]
     fused, operators = _run(tmp_path, feeds, mode, [])

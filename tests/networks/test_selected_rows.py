@@ -86,7 +86,7 @@ FLOAT_FORMS: dict[str, tuple[Callable[[Selection], str], list[int | str]]] = {
     ),
     "layer norm": (lambda s: s.layer_norm(s.linear(s.rows, WIDTH, 4), 4), ["n", 4]),
     "log softmax": (lambda s: s.op("LogSoftmax", s.rows, axis=1), ["n", WIDTH]),
-    "view": (lambda s: s.view(s.rows, s.extent(s.rows, 0), 3, 2), ["n", 3, 2]),
+    "view": (lambda s: s.view(s.rows, s.dim(s.rows, 0), 3, 2), ["n", 3, 2]),
     "concat": (lambda s: s.op("Concat", s.rows, s.x, axis=0), ["n", WIDTH]),
     "scatter": (
         lambda s: s.op("ScatterND", s.x, s.unsqueeze(s.at, 1), s.op("Neg", s.rows)),

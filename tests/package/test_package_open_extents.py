@@ -1,4 +1,4 @@
-"""Extents that only the run knows: null in the description of an offline model."""
+"""Dims that only the run knows: null in the description of an offline model."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def tensors(om: Path) -> list[dict[str, Any]]:
     return found
 
 
-def test_open_extents_are_null_and_come_back(graph: Graph, tmp_path: Path) -> None:
+def test_open_dims_are_null_and_come_back(graph: Graph, tmp_path: Path) -> None:
     om = write_model(graph, tmp_path / "model.om", NOTHING).path
     assert [tensor["shape"] for tensor in tensors(om)] == [[2, 3], [2, 1], [None, 3, None]]
     with open_model(om) as model:
@@ -52,7 +52,7 @@ def test_open_extents_are_null_and_come_back(graph: Graph, tmp_path: Path) -> No
 
 @pytest.mark.parametrize(
     ("at", "message"),
-    [(0, "an input must have known extents"), (1, "a constant must have known extents")],
+    [(0, "an input must have known dims"), (1, "a constant must have known dims")],
 )
 def test_open_input_or_constant_is_refused(om: Path, seal: Seal, at: int, message: str) -> None:
     """Check the description that the fixtures make, with one tensor of each kind opened."""
@@ -66,15 +66,15 @@ def test_open_input_or_constant_is_refused(om: Path, seal: Seal, at: int, messag
     assert {found.code for found in caught.value.diagnostics} == {OM_CONTENT}
 
 
-@pytest.mark.parametrize("extent", [-1, "n", 1.5, True])
-def test_nothing_else_stands_for_an_open_extent(om: Path, seal: Seal, extent: object) -> None:
+@pytest.mark.parametrize("dim", [-1, "n", 1.5, True])
+def test_nothing_else_stands_for_an_open_dim(om: Path, seal: Seal, dim: object) -> None:
     given = tensors(om)
-    given[-1]["shape"] = [extent, 3]
+    given[-1]["shape"] = [dim, 3]
     with pytest.raises(AtcError):
         open_model(seal({"tensors": given}))
 
 
-def test_known_extents_beside_open_ones_are_bounded(om: Path, seal: Seal) -> None:
+def test_known_dims_beside_open_ones_are_bounded(om: Path, seal: Seal) -> None:
     given = tensors(om)
     given[-1]["shape"] = [None, 2**40, 2**40]
     with pytest.raises(AtcError, match=r"no tensor can have the shape \?x"):

@@ -46,10 +46,10 @@ def halved(times: int) -> list[onnx.NodeProto]:
     return [*pools, grown, node("Add", ["g", "x"], ["y"])]
 
 
-def flattened(extent: int) -> onnx.ModelProto:
+def flattened(dim: int) -> onnx.ModelProto:
     """Make a layer on all pixels of an image, whose weights are for one size alone."""
     nodes = [node("Flatten", ["x"], ["f"]), node("Gemm", ["f", "w"], ["y"])]
-    weights: Weights = {"w": np.zeros((3 * extent * extent, 4), np.float32)}
+    weights: Weights = {"w": np.zeros((3 * dim * dim, 4), np.float32)}
     inputs: onnx_files.Ports = {"x": (FLOAT, ["batch", 3, "height", "width"])}
     return onnx_files.model(nodes, inputs, ["y"], weights)
 

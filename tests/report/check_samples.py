@@ -168,5 +168,5 @@ def unreadable(path: str = "gone.onnx") -> ModelCheck:
 def faulty() -> ModelCheck:
     """Return a model that breaks ONNX's own rules at one node."""
     place = Place("bad.onnx", 2, "cat", "Concat")
-    fault = BAD_MODEL.diagnostic("extents 3 and 4 disagree", place=place, help="mend the exporter")
+    fault = BAD_MODEL.diagnostic("dims 3 and 4 disagree", place=place, help="mend the exporter")
     return model_check(STRIDES, path="bad.onnx", faults=(fault,))

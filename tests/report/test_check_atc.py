@@ -74,7 +74,7 @@ def test_fault_fails_the_network_and_its_node() -> None:
     rows = (NodeRow(2, "cat", "ai.onnx::13::Concat", "", Standing.ERROR),)
     value = atc_of(ModelCheck("b", "g", {}, 1, 1, (), faulty().faults, rows=rows))
     assert (value["result"], value["fail"]) == ("failed", 1)
-    assert value["op"][0]["cause"] == [{"code": 2, "message": "extents 3 and 4 disagree"}]
+    assert value["op"][0]["cause"] == [{"code": 2, "message": "dims 3 and 4 disagree"}]
     assert atc_of(unreadable())["result"] == "failed"
 
 

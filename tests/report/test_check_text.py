@@ -172,7 +172,7 @@ def test_chinese_columns_are_aligned() -> None:
     assert len(ends) == 1
 
 
-def test_open_extents_name_the_option() -> None:
+def test_open_dims_name_the_option() -> None:
     assert '\n  --input-shape "x:1,3,1,1"\n' in text_of(mixed())
     assert "--input-shape" not in text_of(model_check())
 

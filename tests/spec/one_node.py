@@ -63,7 +63,7 @@ def build(
         spec: the operator.
         opset: version of ONNX's domain; a custom operator imports it beside its own domain.
         shapes: inputs with other shapes, or further inputs; None leaves one out, a None or a name
-            among the extents is an open one, OPEN_RANK leaves open even how many there are.
+            among the dims is an open one, OPEN_RANK leaves open even how many there are.
             Changing the shape of an input with values takes changing these, too. An output that is
             optional is asked for; that of a custom operator is stated with the shape, or None for
             the list's rank.
@@ -74,7 +74,7 @@ def build(
             dtype follow. Also outputs of custom operators.
 
     Returns:
-        The model; outputs have a dtype and no shape, those of custom operators open extents.
+        The model; outputs have a dtype and no shape, those of custom operators open dims.
     """
     node = _Node(
         spec,
@@ -231,10 +231,10 @@ class _Node:
             element = _number(_CHOSEN[chosen]) if chosen in _CHOSEN else element
         elif row.name in self.changed:
             element = _number(self.changed[row.name])
-        extents = self.shapes.get(row.name)
-        if extents is None:
-            extents = OPEN_RANK if row.rank is None else [None] * row.rank
-        return _typed(name, element, extents)
+        dims = self.shapes.get(row.name)
+        if dims is None:
+            dims = OPEN_RANK if row.rank is None else [None] * row.rank
+        return _typed(name, element, dims)
 
 
 def is_stated(spec: OpSpec) -> bool:
@@ -269,8 +269,8 @@ def _tensor_names(row: OperandSpec, taken: Sequence[str]) -> list[str]:
 
 def _typed(name: str, element: int, shape: Sequence[int | str | None]) -> onnx.ValueInfoProto:
     """Return a value of that type."""
-    extents = None if tuple(shape) == OPEN_RANK else shape
-    return helper.make_tensor_value_info(name, element, extents)
+    dims = None if tuple(shape) == OPEN_RANK else shape
+    return helper.make_tensor_value_info(name, element, dims)
 
 
 def _number(dtype: DType | str) -> int:
@@ -280,8 +280,8 @@ def _number(dtype: DType | str) -> int:
 
 
 def _closed(shape: Sequence[int | str | None]) -> list[int]:
-    """Return the extents of data, which cannot be open."""
-    return [int(extent) for extent in shape if extent is not None]
+    """Return the dims of data, which cannot be open."""
+    return [int(dim) for dim in shape if dim is not None]
 
 
 def _attribute(row: AttributeSpec, value: Any) -> onnx.AttributeProto:

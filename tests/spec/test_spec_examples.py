@@ -50,7 +50,7 @@ def _element(model: onnx.ModelProto, name: str) -> int:
 
 
 def _with_ranks(model: onnx.ModelProto, spec: OpSpec) -> onnx.ModelProto:
-    """Return the model with open extents for outputs without shape, for onnx's checker.
+    """Return the model with open dims for outputs without shape, for onnx's checker.
 
     ONNX infers none for operators of the user's own, nor for a few old versions of its own.
     """

@@ -99,18 +99,18 @@ def test_unpacking_gives_back_what_was_packed(
 def tensors(draw: st.DrawFn) -> tuple[NDArray[Any], Format, Storage]:
     """Return a tensor of any bits with a storage that it can have."""
     dtype = draw(st.sampled_from([d for d in DType if d not in {DType.BOOL, DType.INT4}]))
-    extent = st.integers(0, 4) | st.integers(15, 34)
+    dim = st.integers(0, 4) | st.integers(15, 34)
     small = st.integers(1, 3)
     form = draw(st.sampled_from([*Format][3:]))
     origin, groups = NCHW, 1
     shape: tuple[int, ...]
     match form:
         case Format.NC1HWC0:
-            shape = (draw(small), draw(extent), draw(small), draw(small))
+            shape = (draw(small), draw(dim), draw(small), draw(small))
             origin = draw(st.sampled_from([NCHW, NHWC]))
         case Format.FRACTAL_NZ:
             outer = draw(st.lists(small, max_size=3))
-            shape, origin = (*outer, draw(extent), draw(extent)), ND
+            shape, origin = (*outer, draw(dim), draw(dim)), ND
         case Format.C1HWNCOC0:
             groups = draw(st.integers(1, 34))
             shape = (groups * draw(small), 1, draw(small), draw(small))

@@ -87,7 +87,7 @@ def test_stored_shape_follows_from_type_and_storage(
         ((None, 20, None, 5), NZ, (None, 20, 1, None, 16, 16)),
     ],
 )
-def test_open_extents_leave_open_what_depends_on_them(
+def test_open_dims_leave_open_what_depends_on_them(
     dims: Dims, storage: Storage, stored: Dims
 ) -> None:
     assert stored_shape(dims, NCHW, storage, F16) == stored

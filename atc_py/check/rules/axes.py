@@ -127,10 +127,10 @@ def _has_axes(name: str, tensor: SourceTensor, axes: _Axes) -> Answer:
     return HOLDS
 
 
-# Extent 1 ---------------------------------------------------------------------------------------
+# Length 1 ---------------------------------------------------------------------------------------
 
 _RESHAPE = Words(
-    "name only axes of extent 1, or use Reshape to make the shape that is wanted",
+    "name only axes of length 1, or use Reshape to make the shape that is wanted",
     "只指定长度为 1 的轴，或改用 Reshape 得到所需形状",
 )
 
@@ -138,31 +138,31 @@ _RESHAPE = Words(
 @predicate(
     AxisExtentIsOne,
     DIM_OUT_OF_RANGE,
-    en="{tensor} of {op} must have extent 1 on the axes in {attribute}",
+    en="{tensor} of {op} must have length 1 on the axes in {attribute}",
     zh="{op} 的 {tensor} 在 {attribute} 所指各轴上的长度须为 1",
     help_=_RESHAPE,
 )
 def axis_extent_is_one(rule: AxisExtentIsOne, node: BoundNode) -> Answer:
     """Judge a node by an AxisExtentIsOne rule."""
-    return _each(node, rule.tensor, _of_attribute(rule.attribute, node), _has_extent_one)
+    return _each(node, rule.tensor, _of_attribute(rule.attribute, node), _has_length_one)
 
 
 @predicate(
     AxesExtentIsOne,
     DIM_OUT_OF_RANGE,
-    en="{tensor} of {op} must have extent 1 on the axes that the values of {axes} name",
+    en="{tensor} of {op} must have length 1 on the axes that the values of {axes} name",
     zh="{op} 的 {tensor} 在 {axes} 的值所指各轴上的长度须为 1",
     help_=_RESHAPE,
 )
 def axes_extent_is_one(rule: AxesExtentIsOne, node: BoundNode) -> Answer:
     """Judge a node by an AxesExtentIsOne rule."""
     return all_of(
-        _each(node, rule.tensor, axes, _has_extent_one) for axes in _of_input(rule.axes, node)
+        _each(node, rule.tensor, axes, _has_length_one) for axes in _of_input(rule.axes, node)
     )
 
 
-def _has_extent_one(name: str, tensor: SourceTensor, axes: _Axes) -> Answer:
-    """Return True if a tensor has extent 1 on all those of the axes that it has.
+def _has_length_one(name: str, tensor: SourceTensor, axes: _Axes) -> Answer:
+    """Return True if a tensor has length 1 on all those of the axes that it has.
 
     An axis that it does not have is another rule's affair.
     """
@@ -170,12 +170,12 @@ def _has_extent_one(name: str, tensor: SourceTensor, axes: _Axes) -> Answer:
     if dims is None:
         return unknown(described(name, tensor)) if axes.numbers else HOLDS
     found = [(axis, dims[axis]) for axis in axes.numbers if -len(dims) <= axis < len(dims)]
-    for axis, extent in found:
-        if extent is not None and extent != 1:
-            seen = Words(f"{shown(extent)} on axis {axis}", f"轴 {axis} 的长度 {shown(extent)}")
+    for axis, length in found:
+        if length is not None and length != 1:
+            seen = Words(f"{shown(length)} on axis {axis}", f"轴 {axis} 的长度 {shown(length)}")
             shape = shape_text(tensor)
             return fails(seen + Words(f" ({shape})", f"（{shape}）"))
-    is_open = any(extent is None for _, extent in found)
+    is_open = any(length is None for _, length in found)
     return unknown(described(name, tensor)) if is_open else HOLDS
 
 
@@ -185,7 +185,7 @@ def _has_extent_one(name: str, tensor: SourceTensor, axes: _Axes) -> Answer:
 @predicate(
     AxisIs,
     ATTR_OUT_OF_RANGE,
-    en="{attribute} of {op} must be axis {axis} of {tensor}, or only extents of 1 away from it",
+    en="{attribute} of {op} must be axis {axis} of {tensor}, or only dims of 1 away from it",
     zh="{op} 的 {attribute} 须为 {tensor} 的轴 {axis}，或与该轴之间只隔长度为 1 的维",
     help_=Words(
         "transpose {tensor} so that the axis comes to stand there, or run this node on the host",
@@ -213,7 +213,7 @@ def _stands_at(wanted: int, name: str, tensor: SourceTensor, axes: _Axes) -> Ans
             continue
         first, last = axis % len(dims), wanted % len(dims) if wanted < 0 else wanted
         passed = dims[last:first] if last < first else dims[first + 1 : last + 1]
-        if first != last >= len(dims) or any(extent not in {None, 1} for extent in passed):
+        if first != last >= len(dims) or any(length not in {None, 1} for length in passed):
             text, shape = Words.same(axes.text(index)), shape_text(tensor)
             return fails(text + Words(f" ({name} is {shape})", f"（{name} 为 {shape}）"))
         if None in passed:

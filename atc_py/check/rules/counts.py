@@ -95,13 +95,13 @@ def _count_fits(
 def count_is_one_or_extent(rule: CountIsOneOrExtent, node: BoundNode) -> Answer:
     """Judge a node by a CountIsOneOrExtent rule."""
     return all_of(
-        _one_or_extent(rule, tensor, other)
+        _one_or_length(rule, tensor, other)
         for tensor in node.tensors(rule.tensor)
         for other in node.tensors(rule.other)
     )
 
 
-def _one_or_extent(rule: CountIsOneOrExtent, tensor: SourceTensor, other: SourceTensor) -> Answer:
+def _one_or_length(rule: CountIsOneOrExtent, tensor: SourceTensor, other: SourceTensor) -> Answer:
     """Return the answer for two tensors."""
     count, dims = count_of(dims_of(tensor)), dims_of(other)
     if count == 1:
@@ -112,16 +112,16 @@ def _one_or_extent(rule: CountIsOneOrExtent, tensor: SourceTensor, other: Source
         return unknown(described(rule.other, other))
     if not -len(dims) <= rule.axis < len(dims):
         return fails(with_rank(shown(count), rule.other, len(dims)))
-    extent = dims[rule.axis]
-    if extent is None:
+    length = dims[rule.axis]
+    if length is None:
         return unknown(described(rule.other, other))
-    return HOLDS if count == extent else fails(_with_extent(count, rule.other, rule.axis, extent))
+    return HOLDS if count == length else fails(_with_length(count, rule.other, rule.axis, length))
 
 
 # Sums -------------------------------------------------------------------------------------------
 
 _PARTS = Words(
-    "make the parts add up to the extent along {along}, or leave them out for equal parts",
+    "make the parts add up to the length along {along}, or leave them out for equal parts",
     "使各部分之和等于沿 {along} 的长度；若要等分则可不写",
 )
 
@@ -129,7 +129,7 @@ _PARTS = Words(
 @predicate(
     AttrSumIsExtent,
     SHAPES_DISAGREE,
-    en="{attribute} of {op} must add up to the extent of {tensor} along {along}",
+    en="{attribute} of {op} must add up to the length of {tensor} along {along}",
     zh="{op} 的 {attribute} 的元素之和须等于 {tensor} 沿 {along} 的长度",
     help_=_PARTS,
 )
@@ -141,13 +141,13 @@ def attr_sum_is_extent(rule: AttrSumIsExtent, node: BoundNode) -> Answer:
     parts = integers(value)
     if parts is None or not isinstance(value, tuple):
         return fails(shown(value))
-    return _sum_is_extent(sum(parts), node, rule.tensor, attribute(node, rule.along))
+    return _sum_is_length(sum(parts), node, rule.tensor, attribute(node, rule.along))
 
 
 @predicate(
     ValuesSumIsExtent,
     SHAPES_DISAGREE,
-    en="{tensor} of {op} must add up to the extent of {other} along {along}",
+    en="{tensor} of {op} must add up to the length of {other} along {along}",
     zh="{op} 的 {tensor} 的值之和须等于 {other} 沿 {along} 的长度",
     help_=_PARTS,
 )
@@ -165,12 +165,12 @@ def values_sum_is_extent(rule: ValuesSumIsExtent, node: BoundNode) -> Answer:
         if parts is None:
             return fails(array_at_fault(data))
         along = attribute(node, rule.along)
-        answers.append(_sum_is_extent(sum(parts), node, rule.other, along))
+        answers.append(_sum_is_length(sum(parts), node, rule.other, along))
     return all_of(answers)
 
 
-def _sum_is_extent(total: int, node: BoundNode, name: str, along: Any) -> Answer:
-    """Return True if a sum is the extent of operand `name` on axis `along`.
+def _sum_is_length(total: int, node: BoundNode, name: str, along: Any) -> Answer:
+    """Return True if a sum is the length of operand `name` on axis `along`.
 
     An axis that is none, or that the tensor does not have, is another rule's affair.
     """
@@ -181,23 +181,23 @@ def _sum_is_extent(total: int, node: BoundNode, name: str, along: Any) -> Answer
 
 
 def _sum_fits(total: int, name: str, tensor: SourceTensor, axis: int) -> Answer:
-    """Return True if a sum is the extent of one tensor on an axis."""
+    """Return True if a sum is the length of one tensor on an axis."""
     dims = dims_of(tensor)
     if dims is None:
         return unknown(described(name, tensor))
     if not -len(dims) <= axis < len(dims):
         return HOLDS
-    extent = dims[axis]
-    if extent is None:
+    length = dims[axis]
+    if length is None:
         return unknown(described(name, tensor))
-    return HOLDS if total == extent else fails(_with_extent(total, name, axis, extent))
+    return HOLDS if total == length else fails(_with_length(total, name, axis, length))
 
 
-def _with_extent(count: int, name: str, axis: int, extent: int) -> Words:
-    """Return a count that does not suit an extent."""
-    length = shown(extent)
+def _with_length(count: int, name: str, axis: int, length: int) -> Words:
+    """Return a count that does not equal the length of an axis."""
+    text = shown(length)
     return noted(
         shown(count),
-        f"{name} has {length} on axis {axis}",
-        f"{name} 在轴 {axis} 上的长度为 {length}",
+        f"{name} has {text} on axis {axis}",
+        f"{name} 在轴 {axis} 上的长度为 {text}",
     )

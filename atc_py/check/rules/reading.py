@@ -1,4 +1,4 @@
-"""How predicates read a node: attributes by type, extents as far as known, data of constants."""
+"""How predicates read a node: attributes by type, dims as far as known, data of constants."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ __all__ = [
     "count_of",
     "dims_of",
     "elements",
-    "extents",
     "integers",
     "is_known",
+    "lengths",
     "may_be_known",
     "numbers",
     "rank_of",
@@ -81,7 +81,7 @@ def _has_type(value: Any, kind: AttributeType) -> bool:
 
 
 def dims_of(tensor: SourceTensor) -> tuple[int | None, ...] | None:
-    """Return its extents, which of a constant are those of its data."""
+    """Return its dims, which of a constant are those of its data."""
     return tensor.dims if tensor.const is None else tensor.const.shape
 
 
@@ -91,7 +91,7 @@ def rank_of(tensor: SourceTensor) -> int | None:
     return None if dims is None else len(dims)
 
 
-def extents(node: BoundNode, name: str, dim: str) -> Iterator[tuple[SourceTensor, int | None]]:
+def lengths(node: BoundNode, name: str, dim: str) -> Iterator[tuple[SourceTensor, int | None]]:
     """Yield each tensor of the operand with its dim `dim`, None where that is open.
 
     A tensor of another rank than the layout's has no such dimension and is left out: the rule on

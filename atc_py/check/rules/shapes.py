@@ -1,4 +1,4 @@
-"""Predicates on extents, and on shapes that must agree."""
+"""Predicates on dims, and on shapes that must agree."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from atc_py.check.answers import HOLDS, Answer, all_of, fails, unknown
 from atc_py.check.predicate import predicate
-from atc_py.check.rules.reading import attribute, count_of, dims_of, extents, integers
+from atc_py.check.rules.reading import attribute, count_of, dims_of, integers, lengths
 from atc_py.check.rules.wording import described, noted, shape_text, shown
 from atc_py.diag import COMMA, Words
 from atc_py.diag.codes import DIM_OUT_OF_RANGE, SHAPES_DISAGREE
@@ -42,7 +42,7 @@ _WITNESSES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
 def dim_in_range(rule: DimInRange, node: BoundNode) -> Answer:
     """Judge a node by a DimInRange rule."""
     least, most = rule.range
-    return _dim(node, rule.tensor, rule.dim, lambda extent: least <= extent <= most)
+    return _dim(node, rule.tensor, rule.dim, lambda length: least <= length <= most)
 
 
 @predicate(
@@ -51,14 +51,14 @@ def dim_in_range(rule: DimInRange, node: BoundNode) -> Answer:
     en="{tensor} of {op} must have dimension {dim} less than {limit} where it is a prime number",
     zh="{op} 的 {tensor} 的 {dim} 维为素数时须小于 {limit}",
     help_=Words(
-        "choose another extent, one more for instance, or split {tensor} along {dim}",
+        "choose another dim, one more for instance, or split {tensor} along {dim}",
         "改用其他长度，例如加 1，或沿 {dim} 维拆分 {tensor}",
     ),
 )
 def prime_dim_below(rule: PrimeDimBelow, node: BoundNode) -> Answer:
     """Judge a node by a PrimeDimBelow rule."""
     limit = rule.limit
-    return _dim(node, rule.tensor, rule.dim, lambda extent: extent < limit or not is_prime(extent))
+    return _dim(node, rule.tensor, rule.dim, lambda length: length < limit or not is_prime(length))
 
 
 def is_prime(number: int) -> bool:
@@ -106,7 +106,7 @@ def dim_divisible(rule: DimDivisible, node: BoundNode) -> Answer:
         node,
         rule.tensor,
         rule.dim,
-        lambda extent: extent % divisor == 0,
+        lambda length: length % divisor == 0,
         f"{rule.attribute} = {shown(value)}",
     )
     return HOLDS if divisor == 1 else answer
@@ -126,11 +126,11 @@ def _dim(
     What is behind the value at fault is `note`, or the tensor's shape.
     """
     answers = []
-    for tensor, extent in extents(node, name, dim):
-        if extent is None:
+    for tensor, length in lengths(node, name, dim):
+        if length is None:
             answers.append(unknown(described(name, tensor)))
-        elif not keeps(extent):
-            answers.append(fails(noted(shown(extent), note or shape_text(tensor))))
+        elif not keeps(length):
+            answers.append(fails(noted(shown(length), note or shape_text(tensor))))
     return all_of(answers)
 
 
@@ -181,20 +181,20 @@ def _count_in_range(rule: ElementCountInRange, tensor: SourceTensor) -> Answer:
 def dims_equal(rule: DimsEqual, node: BoundNode) -> Answer:
     """Judge a node by a DimsEqual rule."""
     return all_of(
-        _extents_agree(rule, dim, one, two)
+        _lengths_agree(rule, dim, one, two)
         for dim in rule.dims
-        for one in extents(node, rule.tensor, dim)
-        for two in extents(node, rule.other, dim)
+        for one in lengths(node, rule.tensor, dim)
+        for two in lengths(node, rule.other, dim)
     )
 
 
-def _extents_agree(
+def _lengths_agree(
     rule: DimsEqual,
     dim: str,
     one: tuple[SourceTensor, int | None],
     two: tuple[SourceTensor, int | None],
 ) -> Answer:
-    """Return True if two tensors have one extent on a dimension."""
+    """Return True if two tensors have one length on a dimension."""
     (tensor, first), (other, second) = one, two
     if first is None:
         return unknown(described(rule.tensor, tensor))

@@ -77,7 +77,7 @@ def values_at_least(rule: ValuesAtLeast, node: BoundNode) -> Answer:
     en="{tensor} of {op}, where constant, must have values of at least {least}",
     zh="{op} 的 {tensor} 为常量时，其值须不小于 {least}",
     help_=Words(
-        "write values of {least} or more into {tensor}; add the extent to an index that counts "
+        "write values of {least} or more into {tensor}; add the length of the axis to an index that counts "
         "from the end",
         "使 {tensor} 的每个值不小于 {least}；从末尾计数的下标加上该轴的长度",
     ),

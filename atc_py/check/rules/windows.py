@@ -94,19 +94,19 @@ def _rank_fits(node: BoundNode, name: str, shape: tuple[int | None, ...]) -> boo
 
 
 def _full(
-    extents: tuple[int | None, ...], windows: tuple[int | None, ...], steps: _Steps
+    lengths: tuple[int | None, ...], windows: tuple[int | None, ...], steps: _Steps
 ) -> list[int | None]:
     """Return what all windows cover together on each axis; None where a dim is open.
 
-    Formula: (extent - 1) * stride + (window - 1) * dilation + 1 + output_padding, which ONNX's
+    Formula: (length - 1) * stride + (window - 1) * dilation + 1 + output_padding, which ONNX's
     ConvTranspose has as the output shape without pads.
     """
     full: list[int | None] = []
-    for extent, window, stride, dilation, padding in zip(extents, windows, *steps, strict=True):
-        if extent is None or window is None:
+    for length, window, stride, dilation, padding in zip(lengths, windows, *steps, strict=True):
+        if length is None or window is None:
             full.append(None)
         else:
-            full.append((extent - 1) * stride + (window - 1) * dilation + 1 + padding)
+            full.append((length - 1) * stride + (window - 1) * dilation + 1 + padding)
     return full
 
 
@@ -138,7 +138,7 @@ def _pads_evenly(
 ) -> Answer:
     """Return the answer for one tensor.
 
-    Formula: the padding is (ceil(extent / stride) - 1) * stride + window - extent, or nothing where
+    Formula: the padding is (ceil(length / stride) - 1) * stride + window - length, or nothing where
     that is negative, as ONNX has it for SAME_UPPER and SAME_LOWER.
     """
     dims = dims_of(tensor)
@@ -147,12 +147,12 @@ def _pads_evenly(
     if len(dims) != len(windows) + 2:
         return HOLDS  # the rule on the rank says it
     undecided = False
-    for extent, window, stride in zip(dims[2:], windows, steps.strides, strict=True):
+    for length, window, stride in zip(dims[2:], windows, steps.strides, strict=True):
         if stride < 1 or (stride == 1 and window % 2 == 1):
             continue
-        if extent is None:
+        if length is None:
             undecided = True
-        elif max(0, (-(-extent // stride) - 1) * stride + window - extent) % 2:
+        elif max(0, (-(-length // stride) - 1) * stride + window - length) % 2:
             return fails(COMMA.join([described(name, tensor), Words.same(shown(windows))]))
     return unknown(described(name, tensor)) if undecided else HOLDS
 

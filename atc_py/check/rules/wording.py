@@ -37,7 +37,7 @@ _WORD = re.compile(r"<?[A-Za-z_][A-Za-z0-9_.]{0,59}>?")
 """Texts that need no quotes: SAME_UPPER, <graph>."""
 
 _BITS = 64
-"""An integer of more bits is no extent or value of any tensor; its digits would say nothing."""
+"""An integer of more bits is no dim or value of any tensor; its digits would say nothing."""
 
 _ROUNDING = 6e-8
 """How far, relatively, float32 moves a number: half a unit in its last place, 2**-24."""
@@ -89,8 +89,8 @@ def array_at_fault(data: npt.NDArray[Any], index: int = 0) -> str:
         return shown(items.tolist())
     places: list[int] = []
     rest = index
-    for extent in reversed(data.shape):
-        rest, place = divmod(rest, extent)
+    for length in reversed(data.shape):
+        rest, place = divmod(rest, length)
         places.insert(0, place)
     return f"{shown(places)} = {shown(items[index : index + 1].tolist()[0])}"
 
@@ -121,7 +121,7 @@ def described(name: str, tensor: SourceTensor) -> Words:
 
 
 def _joined(dims: Sequence[int | None]) -> str:
-    """Return extents with an x between them; of very many only the first."""
+    """Return dims with an x between them; of very many only the first."""
     texts = ["?" if dim is None else _integer(dim) for dim in dims[:_ELEMENTS]]
     return "x".join(texts + (["..."] if len(dims) > _ELEMENTS else []))
 

@@ -43,8 +43,8 @@ def _together(whole: Shape, parts: Iterable[Shape], axis: int) -> Iterable[Box]:
     """Yield a box for each part of a whole."""
     by_run = prod(whole[axis:])
     return [
-        Box(extents, (extents[1], 1), (by_run, 1), target_start=start)
-        for extents, start in _joined(whole, parts, axis)
+        Box(shape, (shape[1], 1), (by_run, 1), target_start=start)
+        for shape, start in _joined(whole, parts, axis)
     ]
 
 
@@ -62,8 +62,8 @@ def _apart(whole: Shape, parts: Iterable[Shape], axis: int) -> Iterable[Box]:
     """Yield a box for each part that a whole is cut into."""
     by_run = prod(whole[axis:])
     return [
-        Box(extents, (by_run, 1), (extents[1], 1), source_start=start)
-        for extents, start in _joined(whole, parts, axis)
+        Box(shape, (by_run, 1), (shape[1], 1), source_start=start)
+        for shape, start in _joined(whole, parts, axis)
     ]
 
 

@@ -49,7 +49,7 @@ class _MaskedSoftmax(Family):
         tiling = axes_tiling(Folded(kept, (), 1, shape[-1]), room, launch.soc)
         full = (1,) * (len(shape) - len(mask)) + mask
         pairs = zip(full, _strides(full), strict=True)
-        strides = tuple(0 if extent == 1 else stride for extent, stride in pairs)
+        strides = tuple(0 if dim == 1 else stride for dim, stride in pairs)
         placed = extended(
             MaskedTiling, tiling, mask_strides=strides[:-1] or (0,), mask_length=full[-1]
         )

@@ -64,7 +64,7 @@ class MatMulTiling(ProductTiling):
 
 
 def _turned(kernel: KernelFacts) -> tuple[bool, bool]:
-    """Return True if the left and the right operand lie summed extent first."""
+    """Return True if the left and the right operand are stored summed axis first."""
     turn = "adj" if kernel.op.startswith("Batch") else "transpose"
     flags = [bool(kernel.attributes[f"{turn}_x{number}"]) for number in (1, 2)]
     return flags[0], not flags[1]
@@ -79,7 +79,7 @@ def _room(kernel: KernelFacts, soc: Soc, *, direct: bool) -> TileBounds:
 
 
 def _stacks(launch: Launch) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
-    """Return extents of the stack of results, and how both operands move along them."""
+    """Return the shape of the stack of results, and how both operands move along them."""
     stack = launch.outputs[0][:-_MATRIX]
     result = launch.outputs[0]
     linked = [
@@ -95,7 +95,7 @@ def _stacks(launch: Launch) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...
 def _steps(stack: Shape, rank: int) -> tuple[int, ...]:
     """Return matrices from neighbor to neighbor along each axis, 0 where a stack repeats."""
     padded = (1,) * (rank - len(stack)) + stack
-    steps = [prod(padded[axis + 1 :]) if extent != 1 else 0 for axis, extent in enumerate(padded)]
+    steps = [prod(padded[axis + 1 :]) if dim != 1 else 0 for axis, dim in enumerate(padded)]
     return tuple(steps) or (0,)
 
 
@@ -118,8 +118,8 @@ class _Products(ProductFamily):
         kept = sum(buffer.nbytes for buffer in channels if buffer.storage == "l1")
         walk = walk_of(product, sides, soc, kept)
         base = product_tiling(product, sides, walk, (-(-m // sides.m), -(-n // sides.n)), soc)
-        extents, steps = _stacks(launch)
-        tiling = extended(MatMulTiling, base, extents=extents, steps=steps)
+        shape, steps = _stacks(launch)
+        tiling = extended(MatMulTiling, base, extents=shape, steps=steps)
         buffers = (
             *product_buffers(product, sides, walk, None if direct else width),
             *channels,

@@ -27,8 +27,8 @@ def _expand(launch: Launch) -> Iterable[Box]:
     source, target = launch.inputs[0], launch.outputs[0]
     missing = len(target) - len(source)
     steps = (0,) * missing + dense(source)
-    extents = (1,) * missing + source
-    kept = (step if extent != 1 else 0 for step, extent in zip(steps, extents, strict=True))
+    lengths = (1,) * missing + source
+    kept = (step if length != 1 else 0 for step, length in zip(steps, lengths, strict=True))
     return [view(target, kept)]
 
 
@@ -36,12 +36,12 @@ def _tile(launch: Launch) -> Iterable[Box]:
     """Yield two axes for each one: the copies, with source stride 0, and its elements."""
     shape = launch.inputs[0]
     multiples = numbers_of(launch.kernel.attributes["multiples"])
-    extents: list[int] = []
+    lengths: list[int] = []
     steps: list[int] = []
-    for extent, step, count in zip(shape, dense(shape), multiples, strict=True):
-        extents += [count, extent]
+    for length, step, count in zip(shape, dense(shape), multiples, strict=True):
+        lengths += [count, length]
         steps += [0, step]
-    return [view(extents, steps)]
+    return [view(lengths, steps)]
 
 
 def _slice(launch: Launch) -> Iterable[Box]:
@@ -51,11 +51,11 @@ def _slice(launch: Launch) -> Iterable[Box]:
     begins, ends, strides = (numbers_of(attributes[name]) for name in names)
     from_start, to_end = (number(attributes[name]) for name in ("begin_mask", "end_mask"))
     start, steps = 0, []
-    for axis, (extent, step) in enumerate(zip(shape, dense(shape), strict=True)):
+    for axis, (length, step) in enumerate(zip(shape, dense(shape), strict=True)):
         stride, end = strides[axis], ends[axis]
         whole = to_end >> axis & 1 or (stride < 0 and end < 0)
         begin = None if from_start >> axis & 1 else begins[axis]
-        first, _, by = slice(begin, None if whole else end, stride).indices(extent)
+        first, _, by = slice(begin, None if whole else end, stride).indices(length)
         start += first * step
         steps.append(by * step)
     return [view(launch.outputs[0], steps, start)]
@@ -71,17 +71,17 @@ def _depth_to_space(launch: Launch) -> Iterable[Box]:
     by_channel, by_row, by_column = plane, block * depth * plane, depth * plane
     if attributes["mode"] == "CRD":
         by_channel, by_row, by_column = block**2 * plane, block * plane, plane
-    extents = (images, depth, height, block, width, block)
-    return [view(extents, (image, by_channel, width, by_row, 1, by_column))]
+    lengths = (images, depth, height, block, width, block)
+    return [view(lengths, (image, by_channel, width, by_row, 1, by_column))]
 
 
 def _space_to_depth(launch: Launch) -> Iterable[Box]:
     """Yield blocks of rows and columns moved into channels (block, block, C)."""
     images, channels, height, width = launch.inputs[0]
     block = number(launch.kernel.attributes["block_size"])
-    extents = (images, block, block, channels, height // block, width // block)
+    lengths = (images, block, block, channels, height // block, width // block)
     steps = (channels * height * width, width, 1, height * width, block * width, block)
-    return [view(extents, steps)]
+    return [view(lengths, steps)]
 
 
 FAMILIES = (

@@ -38,8 +38,8 @@ def _pad_constant(launch: Launch) -> Iterable[Box]:
     source, target, pairs = launch.inputs[0], launch.outputs[0], _borders(launch.kernel)
     steps, places = dense(source), dense(target)
     inside = tuple(
-        max(0, extent + min(0, before) + min(0, after))
-        for extent, (before, after) in zip(source, pairs, strict=True)
+        max(0, length + min(0, before) + min(0, after))
+        for length, (before, after) in zip(source, pairs, strict=True)
     )
     cut = sum(max(0, -before) * step for (before, _), step in zip(pairs, steps, strict=True))
     skipped = [max(0, before) * place for (before, _), place in zip(pairs, places, strict=True)]
@@ -48,9 +48,9 @@ def _pad_constant(launch: Launch) -> Iterable[Box]:
         outside = sum(skipped[:axis])
         for width, first in ((before, 0), (after, target[axis] - after)):
             if width > 0:
-                extents = (*inside[:axis], width, *target[axis + 1 :])
+                lengths = (*inside[:axis], width, *target[axis + 1 :])
                 start = outside + first * places[axis]
-                yield Box(extents, (0,) * len(target), places, 0, start, filled=True)
+                yield Box(lengths, (0,) * len(target), places, 0, start, filled=True)
 
 
 def _pad_repeated(launch: Launch) -> Iterable[Box]:
@@ -58,8 +58,8 @@ def _pad_repeated(launch: Launch) -> Iterable[Box]:
     source, target = launch.inputs[0], launch.outputs[0]
     edge = launch.kernel.attributes["mode"] == "edge"
     axes = [
-        _stretches(extent, pair, edge=edge)
-        for extent, pair in zip(source, _borders(launch.kernel), strict=True)
+        _stretches(length, pair, edge=edge)
+        for length, pair in zip(source, _borders(launch.kernel), strict=True)
     ]
     steps, places = dense(source), dense(target)
     for combination in product(*axes):
@@ -74,17 +74,17 @@ def _pad_repeated(launch: Launch) -> Iterable[Box]:
 
 
 def _stretches(
-    extent: int, pair: tuple[int, int], *, edge: bool
+    length: int, pair: tuple[int, int], *, edge: bool
 ) -> list[tuple[int, int, int, int]]:
     """Return (elements, source start, source step, target start) of an axis' stretches."""
     before, after = pair
     front, cut = max(0, before), max(0, -before)
-    kept = max(0, extent - cut - max(0, -after))
+    kept = max(0, length - cut - max(0, -after))
     found = [(kept, cut, 1, front)]
     if before > 0:
         found.append((before, 0, 0, 0) if edge else (before, before, -1, 0))
     if after > 0:
-        last = extent - 1
+        last = length - 1
         found.append(
             (after, last, 0, front + kept) if edge else (after, last - 1, -1, front + kept)
         )

@@ -38,7 +38,7 @@ class _Picked:
         images: how often the picking is repeated, each time in another part of x.
         count: rows picked of each image.
         inner: elements of a row.
-        reached: extents of the axes that indices reach into.
+        reached: dims of the axes that indices reach into.
         image_step: elements from image to image in x.
         index_step: indices from image to image; 0 where all images have the same.
     """
@@ -72,7 +72,7 @@ class PickTiling:
 
 
 def _reached(op: str, attributes: Mapping[str, Any], x: Shape, indices: Shape) -> tuple[int, Shape]:
-    """Return the first axis of x that indices reach into, and the extents of all of them."""
+    """Return the first axis of x that indices reach into, and the dims of all of them."""
     if op == "GatherV2D":
         axis = number(attributes["axis"]) % len(x)
         return axis, (x[axis],)

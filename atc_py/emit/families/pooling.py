@@ -39,8 +39,8 @@ class _Axis:
     """A window along one axis.
 
     Attributes:
-        extent: of the input.
-        windows: extent of the result.
+        length: of the input.
+        windows: length of the result.
         size: elements under the window.
         stride: steps between windows.
         dilation: steps between elements of a window.
@@ -48,7 +48,7 @@ class _Axis:
         after: padding behind.
     """
 
-    extent: int
+    length: int
     windows: int
     size: int
     stride: int
@@ -63,7 +63,7 @@ class _Axis:
     @property
     def stays_inside(self) -> bool:
         """True if no window reaches beyond the input."""
-        return not self.before and self.span(self.windows, self.size) <= self.extent
+        return not self.before and self.span(self.windows, self.size) <= self.length
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,15 +116,15 @@ def _pair(value: AttrValue) -> tuple[int, int]:
 def _axes(launch: Launch) -> tuple[_Axis, _Axis]:
     """Return the windows of the node over height and width."""
     attributes = launch.kernel.attributes
-    extents, windows = launch.inputs[0][2:], launch.outputs[0][2:]
+    lengths, windows = launch.inputs[0][2:], launch.outputs[0][2:]
     if attributes["global_pooling"]:
-        found = [_Axis(n, w, n, 1, 1, 0, 0) for n, w in zip(extents, windows, strict=True)]
+        found = [_Axis(n, w, n, 1, 1, 0, 0) for n, w in zip(lengths, windows, strict=True)]
         return found[0], found[1]
     sizes, strides = _pair(attributes["ksize"]), _pair(attributes["strides"])
     dilations = _pair(attributes.get("dilations", (1, 1, 1, 1)))
     pads = _pads(attributes)
     found = [
-        _Axis(extents[at], windows[at], sizes[at], strides[at], dilations[at], *pads[at])
+        _Axis(lengths[at], windows[at], sizes[at], strides[at], dilations[at], *pads[at])
         for at in range(2)
     ]
     if attributes["padding_mode"] == "SAME":
@@ -143,8 +143,8 @@ def _pads(attributes: Mapping[str, AttrValue]) -> tuple[tuple[int, int], tuple[i
 
 def _same(axis: _Axis) -> _Axis:
     """Return pads for ceil(dim / stride) windows; the odd element goes after."""
-    windows = -(-axis.extent // axis.stride)
-    missing = max(0, axis.span(windows, axis.size) - axis.extent)
+    windows = -(-axis.length // axis.stride)
+    missing = max(0, axis.span(windows, axis.size) - axis.length)
     return replace(axis, before=missing // 2, after=missing - missing // 2)
 
 
@@ -174,7 +174,7 @@ class _Tile:
     def load_pitch(self) -> int:
         """Elements from row to row of what is loaded."""
         span = self.width.span(self.columns, self.group)
-        return _whole(max(1, min(self.width.extent, span)) * self.lanes)
+        return _whole(max(1, min(self.width.length, span)) * self.lanes)
 
     @property
     def lead(self) -> int:
@@ -243,7 +243,7 @@ def _tile(launch: Launch, planes: int, lanes: int) -> _Tile:
         launch.kernel.op == "AvgPoolV2",
         rows,
         max(1, width.windows),
-        max(1, min(height.extent, height.span(rows, height.size), _MOST_RUNS)),
+        max(1, min(height.length, height.span(rows, height.size), _MOST_RUNS)),
         max(1, width.size),
         lanes,
     )
@@ -273,8 +273,8 @@ def _tiling(launch: Launch, tile: _Tile, planes: int) -> PoolTiling:
         lead=tile.lead,
         pitch=tile.pitch,
         out_pitch=tile.out_pitch,
-        height=height.extent,
-        width=width.extent,
+        height=height.length,
+        width=width.length,
         out_height=height.windows,
         out_width=width.windows,
         size_h=height.size,

@@ -43,10 +43,10 @@ class _Lanes(NamedTuple):
     blocks: int
 
     @classmethod
-    def of(cls, extent: int, c0: int) -> _Lanes:
-        """Return the blocks of `extent` elements."""
-        tail = extent % c0
-        return cls(c0, extent // c0, tail, c0 - tail if tail else 0, -(-extent // c0))
+    def of(cls, length: int, c0: int) -> _Lanes:
+        """Return the blocks of `length` elements."""
+        tail = length % c0
+        return cls(c0, length // c0, tail, c0 - tail if tail else 0, -(-length // c0))
 
 
 def _boxes(launch: Launch) -> Iterable[Box]:
@@ -145,7 +145,7 @@ def _matrices_back(shape: Shape, c0: int) -> Iterable[Box]:
 
 
 class _Filter(NamedTuple):
-    """Extents of a filter, and elements between neighbors along them row by row.
+    """Sizes of a filter, and elements between neighbors along them row by row.
 
     Attributes:
         outputs: result channels.
@@ -175,8 +175,8 @@ class _Filter(NamedTuple):
 
 def _filter(shape: Shape, c0: int) -> Iterable[Box]:
     """Yield boxes from rows to FRACTAL_Z: whole channel blocks, the rest, and zero padding."""
-    outputs, inputs, taps, (by_output, by_input, by_tap) = extents = _Filter.of(shape)
-    block, tap, padded = extents.places(c0)
+    outputs, inputs, taps, (by_output, by_input, by_tap) = sizes = _Filter.of(shape)
+    block, tap, padded = sizes.places(c0)
     lanes = _Lanes.of(inputs, c0)
     last = lanes.full * block
     yield Box(
@@ -197,8 +197,8 @@ def _filter(shape: Shape, c0: int) -> Iterable[Box]:
 
 def _filter_back(shape: Shape, c0: int) -> Iterable[Box]:
     """Yield FRACTAL_Z to rows: whole blocks of channels, and the rest."""
-    outputs, inputs, taps, (by_output, by_input, by_tap) = extents = _Filter.of(shape)
-    block, tap, _ = extents.places(c0)
+    outputs, inputs, taps, (by_output, by_input, by_tap) = sizes = _Filter.of(shape)
+    block, tap, _ = sizes.places(c0)
     lanes = _Lanes.of(inputs, c0)
     axes = [
         (outputs, c0, by_output),
@@ -212,14 +212,14 @@ def _filter_back(shape: Shape, c0: int) -> Iterable[Box]:
 
 
 def _ordered(axes: list[tuple[int, int, int]], source: int = 0, target: int = 0) -> Box:
-    """Return a box of (extent, source, target) whose axes are in the target's order."""
-    extents, froms, tos = zip(*sorted(axes, key=lambda axis: -axis[2]), strict=True)
-    return Box(extents, froms, tos, source, target)
+    """Return a box of (length, source, target) whose axes are in the target's order."""
+    lengths, froms, tos = zip(*sorted(axes, key=lambda axis: -axis[2]), strict=True)
+    return Box(lengths, froms, tos, source, target)
 
 
-def _zeros(extents: Shape, target: tuple[int, ...], start: int) -> Box:
+def _zeros(lengths: Shape, target: tuple[int, ...], start: int) -> Box:
     """Return padding."""
-    return Box(extents, (0,) * len(extents), target, 0, start, filled=True)
+    return Box(lengths, (0,) * len(lengths), target, 0, start, filled=True)
 
 
 def _storage(kernel: KernelFacts) -> Storage | None:

@@ -36,7 +36,7 @@ def bind_inputs(
         path: the model's file.
         inputs: its inputs.
         shapes: what the user gave.
-        suggest: finds shapes to propose; without it every open extent is proposed as 1.
+        suggest: finds shapes to propose; without it every open dim is proposed as 1.
 
     Raises:
         AtcError: with every finding: BAD_INPUT_SHAPE for shapes that fit no input, FREE_DIMENSION
@@ -56,7 +56,7 @@ def observe_inputs(
     shapes: Mapping[str, Shape],
     suggest: Callable[[], ShapeAdvice] | None = None,
 ) -> dict[str, ValueType]:
-    """Return types of `inputs` as far as they are known, with the extents of `shapes`.
+    """Return types of `inputs` as far as they are known, with the dims of `shapes`.
 
     Args are those of `bind_inputs`.
 
@@ -174,17 +174,17 @@ class _Binder:
         """Report where the user's shape contradicts the model's."""
         model = f"input {declared.name!r} is {declared.label} in the model"
         user = f"--input-shape gives {format_shape(given)}"
-        if any(extent < 1 for extent in given):
-            self._report_given(f"extents must be at least 1, but {user}")
+        if any(wanted < 1 for wanted in given):
+            self._report_given(f"dims must be at least 1, but {user}")
         if declared.dims is None:
             return
         if len(declared.dims) != len(given):
             ranks = f"rank {len(declared.dims)}", f"rank {len(given)}"
             self._report_given(f"{model} ({ranks[0]}), but {user} ({ranks[1]})")
             return
-        for axis, (dim, extent) in enumerate(zip(declared.dims, given, strict=True)):
-            if isinstance(dim, int) and dim != extent:
-                self._report_given(f"{model}, but {user}: axis {axis} is {dim}, not {extent}")
+        for axis, (dim, wanted) in enumerate(zip(declared.dims, given, strict=True)):
+            if isinstance(dim, int) and dim != wanted:
+                self._report_given(f"{model}, but {user}: axis {axis} is {dim}, not {wanted}")
 
     def _report_given(self, message: str) -> None:
         """Report a finding about the user's text."""
@@ -222,7 +222,7 @@ class _Binder:
             text = format_input_shapes(self._suggestion())
             note = "1 stands for what the model leaves open"
             if any(each.dims is None and each.name not in self._shapes for each in self._inputs):
-                note += "; replace the 1 of an input of unknown rank by all its extents"
+                note += "; replace the 1 of an input of unknown rank by all its dims"
             return f'give --input-shape "{text}" ({note})'
         if not is_first:
             return "give its shape as above"

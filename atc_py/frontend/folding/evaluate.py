@@ -178,12 +178,12 @@ def _gather_elements(node: WorkNode, arrays: Mapping[str, npt.NDArray[Any]]) -> 
     data, indices = (arrays[name] for name in node.inputs)
     axis = next((each.i for each in node.proto.attribute if each.name == "axis"), 0)
     axis = normalize_axis(axis, data.ndim)
-    extent = data.shape[axis]
-    if np.any(indices < -extent) or np.any(indices >= extent):
-        raise ValueError(f"indices must be in [{-extent}, {extent - 1}]")
-    # Along the other axes, the result has the extents of the indices, which may be smaller.
+    length = data.shape[axis]
+    if np.any(indices < -length) or np.any(indices >= length):
+        raise ValueError(f"indices must be in [{-length}, {length - 1}]")
+    # Along the other axes, the result has the dims of the indices, which may be smaller.
     part = tuple(slice(None if at == axis else n) for at, n in enumerate(indices.shape))
-    return [np.take_along_axis(data[part], indices % extent, axis)]
+    return [np.take_along_axis(data[part], indices % length, axis)]
 
 
 def _tensors(names: list[str], results: Sequence[object]) -> dict[str, npt.NDArray[Any]] | None:

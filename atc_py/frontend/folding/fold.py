@@ -46,7 +46,7 @@ _UNSIZED_LIMIT = 2**20
 """Bytes that a node may read whose result's size depends on values (NonZero, for instance)."""
 
 _AT_MOST_INPUT = frozenset({"Compress", "NonZero", "NonMaxSuppression", "Unique"})
-"""Operators whose result, though of unknown extent, is about as large as their inputs at most."""
+"""Operators whose result, though of unknown size, is about as large as their inputs at most."""
 
 
 def fold_graph(graph: WorkGraph, tensors: TensorReader, limit: int) -> None:
@@ -240,7 +240,7 @@ class _Folder:
     def _constant_of_shape(self, node: WorkNode) -> ConstData | None:
         """Return one value over the shape that the input gives, however large."""
         shape = ints_of(self._graph.consts.get(node.inputs[0]) if node.inputs else None)
-        if shape is None or len(shape) > MAX_RANK or any(extent < 0 for extent in shape):
+        if shape is None or len(shape) > MAX_RANK or any(dim < 0 for dim in shape):
             return None
         value: float = 0.0
         dtype = DType.FLOAT32

@@ -34,7 +34,7 @@ def reshaped(const: ConstData, shape: Shape) -> ConstData:
 
 
 def ints_of(const: ConstData | None) -> tuple[int, ...] | None:
-    """Return the numbers of a constant list of extents or axes; None where it is none."""
+    """Return the numbers of a constant list of dims or axes; None where it is none."""
     if const is None or len(const.shape) > 1 or not const.dtype.is_integer:
         return None
     if element_count(const.shape) > MAX_RANK:
@@ -48,22 +48,22 @@ def _identity(inputs: Sequence[ConstData | None], _: Attributes) -> ConstData | 
 
 
 def _reshape(inputs: Sequence[ConstData | None], attributes: Attributes) -> ConstData | None:
-    """Return extent 0 keeps the input's (unless allowzero), -1 takes what is left."""
+    """Return dim 0 keeps the input's (unless allowzero), -1 takes what is left."""
     wanted = _listed(inputs, attributes, "shape")
     if inputs[0] is None or wanted is None:
         return None
     source = inputs[0].shape
-    extents = list(wanted)
+    lengths = list(wanted)
     if not attributes.get("allowzero"):
-        if any(not extent and axis >= len(source) for axis, extent in enumerate(extents)):
+        if any(not length and axis >= len(source) for axis, length in enumerate(lengths)):
             return None
-        extents = [extent or source[axis] for axis, extent in enumerate(extents)]
-    if extents.count(-1) == 1:
-        rest = -element_count(extents)
+        lengths = [length or source[axis] for axis, length in enumerate(lengths)]
+    if lengths.count(-1) == 1:
+        rest = -element_count(lengths)
         if not rest:
             return None
-        extents[extents.index(-1)] = element_count(source) // rest
-    return _checked(inputs[0], tuple(extents))
+        lengths[lengths.index(-1)] = element_count(source) // rest
+    return _checked(inputs[0], tuple(lengths))
 
 
 def _flatten(inputs: Sequence[ConstData | None], attributes: Attributes) -> ConstData | None:
@@ -79,22 +79,22 @@ def _flatten(inputs: Sequence[ConstData | None], attributes: Attributes) -> Cons
 
 
 def _squeeze(inputs: Sequence[ConstData | None], attributes: Attributes) -> ConstData | None:
-    """Return the given axes of extent 1 taken out, or all of them."""
+    """Return the given axes of length 1 taken out, or all of them."""
     if inputs[0] is None:
         return None
     shape = inputs[0].shape
     if len(inputs) == 1 and "axes" not in attributes:
-        return reshaped(inputs[0], tuple(extent for extent in shape if extent != 1))
+        return reshaped(inputs[0], tuple(length for length in shape if length != 1))
     axes = _axes(_listed(inputs, attributes, "axes"), len(shape))
     if axes is None or any(shape[axis] != 1 for axis in axes):
         return None
     return reshaped(
-        inputs[0], tuple(extent for axis, extent in enumerate(shape) if axis not in axes)
+        inputs[0], tuple(length for axis, length in enumerate(shape) if axis not in axes)
     )
 
 
 def _unsqueeze(inputs: Sequence[ConstData | None], attributes: Attributes) -> ConstData | None:
-    """Return axes of extent 1 put in; they are counted in the result."""
+    """Return axes of length 1 put in; they are counted in the result."""
     wanted = _listed(inputs, attributes, "axes")
     if inputs[0] is None or wanted is None:
         return None
@@ -162,7 +162,7 @@ def _checked(const: ConstData, shape: Shape) -> ConstData | None:
     """Return `const` under `shape` where that has as many elements and not too many axes."""
     if (
         len(shape) > MAX_RANK
-        or any(extent < 0 for extent in shape)
+        or any(length < 0 for length in shape)
         or element_count(shape) != element_count(const.shape)
         or not is_addressable(shape)
     ):

@@ -46,7 +46,7 @@ Dims: TypeAlias = "tuple[int | None, ...] | None"
 class ValueType(NamedTuple):
     """Known type of a value: ONNX's number of its element type (0: unknown) and dims.
 
-    `dims` is None where not even the rank is known; an extent is None where it is open.
+    `dims` is None where not even the rank is known; a dim is None where it is open.
     """
 
     element: int
@@ -54,10 +54,10 @@ class ValueType(NamedTuple):
 
     @property
     def shape(self) -> Shape | None:
-        """The extents where all are known, else None."""
+        """The dims where all are known, else None."""
         if self.dims is None or None in self.dims:
             return None
-        return tuple(extent for extent in self.dims if extent is not None)
+        return tuple(dim for dim in self.dims if dim is not None)
 
 
 @dataclass(eq=False, slots=True)

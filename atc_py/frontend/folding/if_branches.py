@@ -306,6 +306,6 @@ def _agreed(types: list[ValueType]) -> ValueType:
     return ValueType(
         element,
         tuple(
-            extents[0] if len(set(extents)) == 1 else None for extents in zip(*known, strict=True)
+            lengths[0] if len(set(lengths)) == 1 else None for lengths in zip(*known, strict=True)
         ),
     )

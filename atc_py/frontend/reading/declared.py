@@ -24,7 +24,7 @@ class DeclaredInput:
     Attributes:
         name: its name.
         element: ONNX's number of its element type, 0 where none is given.
-        dims: an int for a fixed extent, the dimension's name (often "") for an open one; None
+        dims: an int for a fixed dim, the dimension's name (often "") for an open one; None
             where not even the rank is given.
         kind: what it is where it is no tensor: sequence, map, optional ...
     """
@@ -46,13 +46,13 @@ class DeclaredInput:
         if self.dims is None:
             return True
         return len(self.dims) == len(shape) and all(
-            isinstance(dim, str) or dim == extent
-            for dim, extent in zip(self.dims, shape, strict=True)
+            isinstance(dim, str) or dim == given
+            for dim, given in zip(self.dims, shape, strict=True)
         )
 
 
 def declared_input(value: ValueInfoProto, place: Place) -> DeclaredInput:
-    """Return `value` as a graph input; negative extents, which some exporters write, are open.
+    """Return `value` as a graph input; negative dims, which some exporters write, are open.
 
     Raises:
         AtcError: NOT_ONNX for a name that is not text.

@@ -104,7 +104,7 @@ class OnnxFile:
         """Return the model with static inputs, inferred types and folded constants.
 
         Args:
-            input_shapes: extents of inputs that the model leaves open, by name.
+            input_shapes: dims of inputs that the model leaves open, by name.
             limit: bytes that folding one node may make.
             quant_bias: the convention of biases of int8 layers; None for what the file says.
             suggest: finds shapes to propose where some are missing or do not fit.

@@ -123,7 +123,7 @@ def output_fault(graph: WorkGraph, name: str, dtype: DType) -> Diagnostic | None
 
 
 def tensor_shape(tensor: TensorProto, place: Place) -> Shape:
-    """Return the tensor's extents.
+    """Return the tensor's dims.
 
     Raises:
         AtcError: BAD_TENSOR where one is negative, where there are more than MAX_RANK, or where
@@ -133,11 +133,11 @@ def tensor_shape(tensor: TensorProto, place: Place) -> Shape:
     if len(shape) > MAX_RANK:
         message = f"tensors have at most {MAX_RANK} axes, found {len(shape)}"
         raise BAD_TENSOR.error(message, place=place)
-    if any(extent < 0 for extent in shape):
+    if any(dim < 0 for dim in shape):
         listed = ", ".join(map(str, shape))
-        raise BAD_TENSOR.error(f"extents must not be negative, found [{listed}]", place=place)
+        raise BAD_TENSOR.error(f"dims must not be negative, found [{listed}]", place=place)
     if not is_addressable(shape):
-        message = f"no array can have the extents {format_shape(shape)}"
+        message = f"no array can have the dims {format_shape(shape)}"
         raise BAD_TENSOR.error(message, place=place)
     return shape
 

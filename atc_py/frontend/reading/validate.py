@@ -84,7 +84,7 @@ def check_weights(
 
 
 def check_sizes(inputs: Iterable[DeclaredInput], place: Place, sink: Sink) -> None:
-    """Report inputs of which no tensor can be as large; open extents count as 1."""
+    """Report inputs of which no tensor can be as large; open dims count as 1."""
     for declared in inputs:
         fixed = tuple(dim for dim in declared.dims or () if isinstance(dim, int))
         complaint = size_complaint(declared.element, fixed)

@@ -84,11 +84,11 @@ def _told(node: SourceNode) -> tuple[tuple[str, int], int] | None:
     x, weights = node.inputs[:2]
     if x is None or weights is None or x.dims is None:
         return None
-    extent = _extent(node, weights)
-    return None if extent is None else ((x.name, axis % max(len(x.dims), 1)), extent)
+    dim = _dim(node, weights)
+    return None if dim is None else ((x.name, axis % max(len(x.dims), 1)), dim)
 
 
-def _extent(node: SourceNode, weights: SourceTensor) -> int | None:
+def _dim(node: SourceNode, weights: SourceTensor) -> int | None:
     """Return the dim of the weights that the first input must share, or None."""
     dims = weights.dims or ()
     if node.op_type == "Conv" and len(dims) > 1 and dims[1] is not None:

@@ -41,7 +41,7 @@ SUMS = ("ReduceSumD", "ReduceMeanD", "ReduceMaxD", "ReduceMinD", "ReduceProdD")
 
 
 def _kept(shape: Shape, axes: tuple[int, ...]) -> Shape:
-    return tuple(extent for axis, extent in enumerate(shape) if axis not in axes)
+    return tuple(dim for axis, dim in enumerate(shape) if axis not in axes)
 
 
 def _one(

@@ -221,7 +221,7 @@ def test_windows_are_left_to_write_for_split_cores(add_node: AddNode, verified: 
 
 
 @pytest.mark.parametrize("name", sampled(["int8"], ["float16", "float32"]))
-def test_convolutions_larger_than_all_buffers_are_cut_along_every_extent(
+def test_convolutions_larger_than_all_buffers_are_cut_along_every_dim(
     add_node: AddNode, verified: Verified, name: str
 ) -> None:
     """Check channels, positions and the sum over L1 tiles, on the SoC with the smallest buffers."""

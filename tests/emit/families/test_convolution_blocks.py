@@ -162,7 +162,7 @@ def test_functions_behind_convolutions_leave_zeros(
 
 
 @pytest.mark.parametrize("name", sampled("int8", "float16", "float32"))
-def test_convolutions_larger_than_all_buffers_are_cut_along_every_extent(
+def test_convolutions_larger_than_all_buffers_are_cut_along_every_dim(
     add_node: AddNode, verified: Verified, name: str
 ) -> None:
     graph = Graph("large", Phase.TYPED)

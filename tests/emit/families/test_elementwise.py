@@ -63,7 +63,7 @@ def _column(op: str, column: Column, shapes: list[Shape]) -> tuple[list[TensorTy
 
 
 def _graph_of(add_node: AddNode, ops: list[str], pick: int) -> Graph:
-    """Return a node for each operator in one of its dtype columns, in a shape of three extents."""
+    """Return a node for each operator in one of its dtype columns, in a shape of three dims."""
     graph = Graph(f"columns{pick}", Phase.TYPED)
     for op in ops:
         row = find_operator(op)

@@ -32,7 +32,7 @@ SHAPES: list[tuple[Shape, Shape]] = [
     ((3, 40_009), (3, 1)),
     ((0, 5), (1, 5)),
 ]
-"""The same extents, every axis repeated, fewer axes, rows beyond all buffers, nothing."""
+"""The same dims, every axis repeated, fewer axes, rows beyond all buffers, nothing."""
 
 
 @pytest.mark.parametrize("dtype", [DType.FLOAT16, DType.FLOAT32])

@@ -137,7 +137,7 @@ def test_bfloat16_agrees_where_the_cube_has_it(add_node: AddNode, verified: Veri
         ],
     ),
 )  # fmt: skip
-def test_products_larger_than_all_buffers_are_cut_along_every_extent(
+def test_products_larger_than_all_buffers_are_cut_along_every_dim(
     add_node: AddNode, verified: Verified, name: str, turned: tuple[bool, bool]
 ) -> None:
     """Check rows, columns and the sum over two tiles of L1, on a SoC with few cores.

@@ -146,7 +146,7 @@ def test_slices_agree(add_node: AddNode, verified: Verified, dtype: DType) -> No
     for shape, begin, end, strides in SLICES:
         ends = [None if step < 0 and to < 0 else to for to, step in zip(end, strides, strict=True)]
         bounds = zip(shape, begin, ends, strides, strict=True)
-        result = tuple(len(range(*slice(*rest).indices(extent))) for extent, *rest in bounds)
+        result = tuple(len(range(*slice(*rest).indices(dim))) for dim, *rest in bounds)
         sides: tuple[list[Shape], list[Shape]] = ([shape], [result])
         _node(
             graph, add_node, "StridedSliceD", dtype, sides,
@@ -190,7 +190,7 @@ EXPANDS: list[tuple[Shape, Shape]] = [
 def test_repetitions_agree(add_node: AddNode, verified: Verified, dtype: DType) -> None:
     graph = Graph("tile", Phase.TYPED)
     for shape, multiples in TILES:
-        result = tuple(extent * count for extent, count in zip(shape, multiples, strict=True))
+        result = tuple(dim * count for dim, count in zip(shape, multiples, strict=True))
         _node(graph, add_node, "TileD", dtype, ([shape], [result]), multiples=multiples)
     for shape, result in EXPANDS:
         _node(graph, add_node, "ExpandD", dtype, ([shape], [result]), shape=result)
@@ -235,16 +235,15 @@ def test_joined_and_split_tensors_agree(
 ) -> None:
     graph = Graph("join", Phase.TYPED)
     for parts, axis in JOINS:
-        extents = [part[axis] for part in parts]
+        dims = [part[axis] for part in parts]
         whole = tuple(
-            sum(extents) if at == axis % len(parts[0]) else extent
-            for at, extent in enumerate(parts[0])
+            sum(dims) if at == axis % len(parts[0]) else dim for at, dim in enumerate(parts[0])
         )
         many = len(parts)
         _node(graph, add_node, "ConcatD", dtype, (parts, [whole]), concat_dim=axis, N=many)
         _node(
             graph, add_node, "SplitVD", dtype, ([whole], parts),
-            split_dim=axis, num_split=many, size_splits=tuple(extents),
+            split_dim=axis, num_split=many, size_splits=tuple(dims),
         )  # fmt: skip
     _node(
         graph, add_node, "SplitD", dtype, ([(3, 6, 5)], [(3, 2, 5)] * 3), split_dim=1, num_split=3
@@ -281,7 +280,7 @@ def test_borders_agree(add_node: AddNode, verified: Verified, dtype: DType, mode
         pairs = list(zip(paddings[::2], paddings[1::2], strict=True))
         if mode == "reflect" and any(max(pair) >= n for pair, n in zip(pairs, shape, strict=True)):
             continue
-        result = tuple(extent + sum(pair) for extent, pair in zip(shape, pairs, strict=True))
+        result = tuple(dim + sum(pair) for dim, pair in zip(shape, pairs, strict=True))
         sides: tuple[list[Shape], list[Shape]] = ([shape], [result])
         _node(
             graph, add_node, "PadV3D", dtype, sides,

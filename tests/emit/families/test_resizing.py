@@ -57,7 +57,7 @@ def _add(
 
 
 @pytest.mark.parametrize("nearest", ROUNDS)
-def test_extents_that_are_given_agree(verified: Verified, nearest: str) -> None:
+def test_dims_that_are_given_agree(verified: Verified, nearest: str) -> None:
     graph = Graph("sizes", Phase.TYPED)
     for place in PLACES:
         for x, y in RESIZED:

@@ -36,8 +36,8 @@ def transposed_convolution(x: Wide, w: Wide, stride: int, zero: int = 0) -> Wide
     """Return a transposed convolution; where no element of `x` meets a tap, `zero` does."""
     rows, columns = w.shape[2:]
     batch, channels, height, width = x.shape
-    extents = [(extent - 1) * stride + 1 for extent in (height, width)]
-    wide = np.full((batch, channels, *extents), zero, np.int64)
+    dims = [(dim - 1) * stride + 1 for dim in (height, width)]
+    wide = np.full((batch, channels, *dims), zero, np.int64)
     wide[:, :, ::stride, ::stride] = x
     around = [(0, 0), (0, 0), (rows - 1,) * 2, (columns - 1,) * 2]
     wide = np.pad(wide, around, constant_values=zero)

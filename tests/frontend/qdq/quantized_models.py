@@ -161,7 +161,7 @@ class Sketch:
         return self.folded(folder, **shapes).to_source()
 
     def view(self, folder: Path) -> SourceModel:
-        """Return the model as checking sees it, open extents left open."""
+        """Return the model as checking sees it, open dims left open."""
         from atc_py.frontend.folding.survey import survey
 
         return survey(read_model(self._saved(folder), lenient=True), {})

@@ -153,7 +153,7 @@ def test_layers_need_no_shapes(tmp_path: Path) -> None:
     assert view.nodes[-1].outputs[0].dims == (None, 4, None, None)
 
 
-def test_sums_over_an_open_extent_stay_in_floats_until_it_is_known(tmp_path: Path) -> None:
+def test_sums_over_an_open_dim_stay_in_floats_until_it_is_known(tmp_path: Path) -> None:
     s = Sketch()
     a = s.qdq(s.input("a", [2, 3, "k"]), 0.5, 3)
     b = s.qdq(s.input("b", [2, "k", 4]), 0.5)
@@ -161,7 +161,7 @@ def test_sums_over_an_open_extent_stay_in_floats_until_it_is_known(tmp_path: Pat
     (told,) = s.view(tmp_path).quantized
     assert told.outcome is Outcome.FLOAT
     assert told.reason is not None
-    assert "over an extent that is open" in told.reason.en
+    assert "over a dim that is open" in told.reason.en
     (told,) = s.folded(tmp_path, a=(2, 3, 5), b=(2, 5, 4)).source.quantized
     assert told.outcome is Outcome.INTEGER
 

@@ -64,7 +64,7 @@ def branch(name: str, weight: npt.NDArray[Any], source: str) -> onnx.GraphProto:
 
 
 def several_forms() -> onnx.ModelProto:
-    """Return large and small weights, a Constant, an If, open extents, texts about the model."""
+    """Return large and small weights, a Constant, an If, open dims, texts about the model."""
     nodes = [
         node("Constant", [], ["k"], name="k", value=numpy_helper.from_array(LARGE)),
         node("MatMul", ["x", "w"], ["a"], name="first", doc_string="kept"),
@@ -300,8 +300,8 @@ def test_nodes_that_the_import_folded_stand_again(tmp_path: Path) -> None:
     behind = [
         node("Constant", [], ["one"], name="one", value_int=1),
         node("Shape", ["x"], ["shape"], name="shape"),
-        node("Gather", ["shape", "one"], ["extent"], name="gather"),
-        node("Mul", ["extent", "two"], ["double"], name="mul"),
+        node("Gather", ["shape", "one"], ["dim"], name="gather"),
+        node("Mul", ["dim", "two"], ["double"], name="mul"),
         node("Cast", ["double"], ["real"], name="cast", to=FLOAT),
         node("Add", ["m", "real"], ["y"], name="add"),
     ]

@@ -23,8 +23,8 @@ def _indices(draft: Draft, shape: Sequence[int], limit: int) -> str:
     if rng.random() < 0.2:
         return draft.fed(shape, dtype)
     count = 1
-    for extent in shape:
-        count *= extent
+    for dim in shape:
+        count *= dim
     values = [rng.randrange(-limit, limit) if limit else 0 for _ in range(count)]
     if values and rng.random() < 0.15:
         values[rng.randrange(count)] = rng.choice((limit, -limit - 1, 100))

@@ -54,9 +54,9 @@ def _split(draft: Draft, op: str) -> None:
     rng = draft.rng
     shape = any_shape(draft)
     axis, count = any_axis(draft, len(shape)), rng.choice((1, 2, 2, 3))
-    extent = shape[axis] if -len(shape) <= axis < len(shape) else 1
-    sizes = [extent // count] * count
-    sizes[-1] += near(draft, extent - sum(sizes))
+    dim = shape[axis] if -len(shape) <= axis < len(shape) else 1
+    sizes = [dim // count] * count
+    sizes[-1] += near(draft, dim - sum(sizes))
     x = draft.fed(shape, rng.choice(ANY))
     given = rng.random() < 0.6
     if draft.opset < 13:
@@ -75,7 +75,7 @@ def _concat(draft: Draft, op: str) -> None:
     axis = any_axis(draft, len(shape))
     parts: list[str] = []
     for _ in range(rng.choice((1, 2, 2, 3))):
-        part = [near(draft, extent) if rng.random() < 0.05 else extent for extent in shape]
+        part = [near(draft, dim) if rng.random() < 0.05 else dim for dim in shape]
         part[axis % len(part)] = rng.choice((0, 1, 2, 3))
         parts.append(draft.tensor(part, dtype) if parts else draft.fed(part, dtype))
     draft.node(op, parts, axis=axis)
@@ -86,13 +86,13 @@ def _by_shape(draft: Draft, op: str) -> None:
     rng = draft.rng
     shape = any_shape(draft, least=0)
     count = 1
-    for extent in shape:
-        count *= extent
+    for dim in shape:
+        count *= dim
     x = draft.fed(shape, rng.choice(ANY))
     if op == "Reshape":
         target = rng.choice(([-1], [count], [0, -1], [1, *shape], [*shape[::-1]], [2, -1], shape))
     elif op == "Expand":
-        target = [extent if extent != 1 else rng.choice((1, 2, 3)) for extent in shape]
+        target = [dim if dim != 1 else rng.choice((1, 2, 3)) for dim in shape]
         target = rng.choice((target, [2, *target], target[1:], like(draft, target)))
     else:
         target = [rng.choice((0, 1, 1, 2, 3)) for _ in range(near(draft, len(shape)))]

@@ -65,6 +65,6 @@ def maybe(draft: Draft, share: float, value: Any) -> Any:
 def like(draft: Draft, shape: Sequence[int]) -> list[int]:
     """Return a shape that broadcasts against another, mostly."""
     rng = draft.rng
-    kept = [extent if rng.random() < 0.7 else 1 for extent in shape]
+    kept = [dim if rng.random() < 0.7 else 1 for dim in shape]
     kept = kept[rng.choice((0, 0, 0, min(1, len(kept)))) :]
-    return [near(draft, extent) if rng.random() < 0.1 else extent for extent in kept]
+    return [near(draft, dim) if rng.random() < 0.1 else dim for dim in kept]

@@ -95,9 +95,9 @@ def _head(net: Net, features: str, stride: int) -> str:
     bias[:, 4] = -3.0
     weights = net.weights(anchors * parts, 16, 1, 1, scale=0.7)
     y = net.op("Conv", features, weights, net.const(bias.reshape(-1)), kernel_shape=[1, 1])
-    y = net.view(y, net.extent(y, 0), anchors, parts, net.extent(y, 2), net.extent(y, 3))
+    y = net.view(y, net.dim(y, 0), anchors, parts, net.dim(y, 2), net.dim(y, 3))
     y = net.op("Transpose", y, perm=[0, 1, 3, 4, 2])
-    return net.view(y, net.extent(y, 0), -1, parts)
+    return net.view(y, net.dim(y, 0), -1, parts)
 
 
 def _decoded(net: Net, raw: str) -> tuple[str, str]:
@@ -107,8 +107,8 @@ def _decoded(net: Net, raw: str) -> tuple[str, str]:
     middles = net.op("Add", middles, net.const(_grid() - 0.5))
     middles = net.op("Mul", middles, net.const(_strides()))
     bounded = net.op("Tanh", parts[1])
-    extents = net.op("Mul", net.op("Exp", bounded), net.const(_anchors() / 2))
-    corners = [net.op(op, middles, extents) for op in ("Sub", "Add")]
+    dims = net.op("Mul", net.op("Exp", bounded), net.const(_anchors() / 2))
+    corners = [net.op(op, middles, dims) for op in ("Sub", "Add")]
     scores = net.op("Mul", net.op("Sigmoid", parts[2]), net.op("Sigmoid", parts[3]))
     return net.op("Concat", *corners, axis=2), net.op("Transpose", scores, perm=[0, 2, 1])
 
@@ -130,8 +130,8 @@ def _split(net: Net, x: str, parts: list[int]) -> list[str]:
 
 def _cells(stride: int) -> Array:
     """Return column and row of every anchor's cell, in the order of `_head`'s rows."""
-    extent = IMAGE[2] // stride
-    rows, columns = np.mgrid[:extent, :extent].astype(np.float32)
+    dim = IMAGE[2] // stride
+    rows, columns = np.mgrid[:dim, :dim].astype(np.float32)
     cells = np.stack([columns, rows], axis=-1).reshape(-1, 2)
     return np.tile(cells, (len(ANCHORS[stride]), 1))
 

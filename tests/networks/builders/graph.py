@@ -116,14 +116,14 @@ class Net:
             return self.op("Squeeze", x, axes=list(axes))
         return self.op("Squeeze", x, self.longs(*axes))
 
-    def extent(self, x: str, axis: int) -> str:
-        """Return one extent of x as a vector of one int64, as PyTorch's `x.size` exports."""
+    def dim(self, x: str, axis: int) -> str:
+        """Return one dim of x as a vector of one int64, as PyTorch's `x.size` exports."""
         shape = self.op("Shape", x)
         return self.unsqueeze(self.op("Gather", shape, self.const(axis, np.int64), axis=0), 0)
 
-    def view(self, x: str, *extents: int | str) -> str:
-        """Reshape to numbers and to extents that `extent` gave, joined at run time."""
-        parts = [self.longs(e) if isinstance(e, int) else e for e in extents]
+    def view(self, x: str, *dims: int | str) -> str:
+        """Reshape to numbers and to dims that `dim` gave, joined at run time."""
+        parts = [self.longs(e) if isinstance(e, int) else e for e in dims]
         return self.op("Reshape", x, self.op("Concat", *parts, axis=0))
 
     def linear(self, x: str, width: int, out: int, *, scale: float | None = None) -> str:

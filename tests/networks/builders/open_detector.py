@@ -36,7 +36,7 @@ def build_open_detector(
     image = net.input("images", np.float32, shape)
     features = _pyramid(net, image)
     rows = [_head(net, level) for level in features]
-    flat = [net.view(row, net.extent(row, 0), 4 * BINS + CLASSES, -1) for row in rows]
+    flat = [net.view(row, net.dim(row, 0), 4 * BINS + CLASSES, -1) for row in rows]
     raw = net.op("Concat", *flat, axis=2)
     grid, strides = _grid(net, features)
     parts = _split(net, raw, [4 * BINS, CLASSES])
@@ -97,7 +97,7 @@ def _grid(net: Net, features: Sequence[str]) -> tuple[str, str]:
     points, strides = [], []
     for level, stride in zip(features, STRIDES, strict=True):
         height, width = (_number(net, level, axis) for axis in (2, 3))
-        lines = [_middles(net, extent) for extent in (height, width)]
+        lines = [_middles(net, dim) for dim in (height, width)]
         size = net.op("Concat", net.unsqueeze(height, 0), net.unsqueeze(width, 0), axis=0)
         column = net.op("Reshape", lines[0], net.longs(-1, 1))
         row = net.op("Reshape", lines[1], net.longs(1, -1))
@@ -133,11 +133,11 @@ def _single(value: float) -> onnx.TensorProto:
 
 def _distances(net: Net, bins: str) -> str:
     """Sum up the bins: [n, 4, cells]."""
-    spread = net.view(bins, net.extent(bins, 0), 4, BINS, net.extent(bins, 2))
+    spread = net.view(bins, net.dim(bins, 0), 4, BINS, net.dim(bins, 2))
     likely = net.op("Softmax", net.op("Transpose", spread, perm=[0, 3, 1, 2]), axis=3)
     steps = net.const(np.arange(BINS).reshape(1, BINS, 1, 1))
     summed = net.op("Conv", net.op("Transpose", likely, perm=[0, 3, 2, 1]), steps)
-    return net.view(summed, net.extent(bins, 0), 4, net.extent(bins, 2))
+    return net.view(summed, net.dim(bins, 0), 4, net.dim(bins, 2))
 
 
 def _boxes(net: Net, distances: str, grid: str) -> str:

@@ -59,7 +59,7 @@ def _front_end(net: Net, features: str) -> str:
     x = net.conv_bn_relu(x, (1, CHANNELS), 3, 2)
     x = net.conv_bn_relu(x, (CHANNELS, CHANNELS), 3, 2)
     x = net.op("Transpose", x, perm=[0, 2, 1, 3])
-    x = net.view(x, net.extent(x, 0), net.extent(x, 1), WIDTH)
+    x = net.view(x, net.dim(x, 0), net.dim(x, 1), WIDTH)
     x = net.op("Relu", net.linear(x, WIDTH, HIDDEN))
     return net.op("Transpose", x, perm=[1, 0, 2])
 

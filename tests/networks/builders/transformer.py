@@ -66,15 +66,15 @@ def _padding_bias(net: Net, mask: str) -> str:
 
 def _allowed(net: Net, ids: str, mask: str) -> str:
     """Return the words [2, 1, 12, 12] a word may look at: no padding, none after itself."""
-    length = net.squeeze(net.extent(ids, 1), 0)
+    length = net.squeeze(net.dim(ids, 1), 0)
     places = net.op("Range", net.const(0, np.int64), length, net.const(1, np.int64))
     places = net.op("Cast", places, to=INT32)
     later = net.op("Greater", net.unsqueeze(places, 0), net.unsqueeze(places, 1))
     counts = net.op("ReduceSum", net.op("Cast", mask, to=FLOAT), *_axis(net, 1), **_axes(net, 1))
     inside = net.op("Less", places, net.op("Cast", counts, to=INT32))
     inside = net.unsqueeze(inside, 1, 2)
-    batch = net.extent(ids, 0)
-    square = net.op("Concat", batch, net.longs(1), net.extent(ids, 1), net.extent(ids, 1), axis=0)
+    batch = net.dim(ids, 0)
+    square = net.op("Concat", batch, net.longs(1), net.dim(ids, 1), net.dim(ids, 1), axis=0)
     return net.op("And", net.op("Expand", inside, square), net.op("Not", later))
 
 
@@ -93,13 +93,13 @@ def _layer(net: Net, x: str, masked: Any) -> str:
     heads = []
     for order in ((0, 2, 1, 3), (0, 2, 3, 1), (0, 2, 1, 3)):
         part = net.linear(x, WIDTH, WIDTH)
-        part = net.view(part, net.extent(part, 0), net.extent(part, 1), HEADS, EACH)
+        part = net.view(part, net.dim(part, 0), net.dim(part, 1), HEADS, EACH)
         heads.append(net.op("Transpose", part, perm=list(order)))
     query, key, value = heads
     scores = net.op("Div", net.op("MatMul", query, key), net.const(EACH**0.5))
     weights = net.op("Softmax", masked(scores), axis=3)
     y = net.op("Transpose", net.op("MatMul", weights, value), perm=[0, 2, 1, 3])
-    y = net.view(y, net.extent(y, 0), net.extent(y, 1), WIDTH)
+    y = net.view(y, net.dim(y, 0), net.dim(y, 1), WIDTH)
     x = net.layer_norm(net.op("Add", x, net.linear(y, WIDTH, WIDTH)), WIDTH)
     y = _gelu(net, net.linear(x, WIDTH, 2 * WIDTH))
     return net.layer_norm(net.op("Add", x, net.linear(y, 2 * WIDTH, WIDTH)), WIDTH)
@@ -126,7 +126,7 @@ def _last_word(net: Net, x: str, mask: str) -> str:
     axis, axes = _axis(net, 1), _axes(net, 1)
     words = net.op("ReduceSum", net.op("Cast", mask, to=FLOAT), *axis, keepdims=0, **axes)
     last = net.op("Add", net.op("Cast", words, to=7), net.const(-1, np.int64))
-    batch = net.squeeze(net.extent(x, 0), 0)
+    batch = net.squeeze(net.dim(x, 0), 0)
     rows = net.op("Range", net.const(0, np.int64), batch, net.const(1, np.int64))
     columns = [net.unsqueeze(part, 1) for part in (rows, last)]
     return net.op("GatherND", x, net.op("Concat", *columns, axis=1))

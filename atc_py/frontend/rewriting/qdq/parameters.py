@@ -109,7 +109,7 @@ class Parameters:
         return real
 
     def fits(self, shape: tuple[int | None, ...]) -> bool:
-        """Return True if a tensor of these extents has the axis, and a channel for each scale."""
+        """Return True if a tensor of these dims has the axis, and a channel for each scale."""
         if self.axis is None:
             return True
         if not -len(shape) <= self.axis < len(shape):

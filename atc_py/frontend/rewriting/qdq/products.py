@@ -19,7 +19,7 @@ from atc_py.frontend.rewriting.qdq.layers import dequant
 from atc_py.frontend.rewriting.qdq.reasons import (
     BOTH_CONSTANT,
     DATA_PER_CHANNEL,
-    OPEN_EXTENT,
+    OPEN_LENGTH,
     OPERAND_NOT_QUANTIZED,
     VECTOR,
     NoCounterpartError,
@@ -48,7 +48,7 @@ class ProductOperand:
 
     Attributes:
         name: its int8 codes.
-        dims: its extents as far as they are known.
+        dims: its shape as far as they are known.
         zero: its zero point where the product must make up for it, else 0.
         weights: what it is where it is constant.
     """
@@ -89,8 +89,8 @@ def rewrite_product(writer: Writer, tensors: KnownTensors, node: WorkNode) -> No
     sums = flat.write(writer.fresh(f"{y}/int32"))
     rows = writer.fresh(f"{y}/rows")
     dequant(writer, node, sums, words, real, rows)
-    extents = [-1 if extent is None else extent for extent in result or ()]
-    shape = writer.const(f"{y}/shape", np.array(extents, np.int64))
+    dims = [-1 if dim is None else dim for dim in result or ()]
+    shape = writer.const(f"{y}/shape", np.array(dims, np.int64))
     writer.op(node, "Reshape", [rows, shape], y)
 
 
@@ -116,7 +116,7 @@ class Product:
         """Write the sums, as int32, under the name `output`.
 
         Raises:
-            NoCounterpartError: sums of zero points leave int32, or run over an open extent.
+            NoCounterpartError: sums of zero points leave int32, or run over an open dim.
         """
         known = self._known_part()
         terms = self._computed_terms()
@@ -141,7 +141,7 @@ class Product:
         weights = self.b.weights
         opened = result is None or list(result).count(None) > 1 or 0 in result
         if weights is None or len(weights.shape) != _MATRIX or opened:
-            raise NoCounterpartError(OPEN_EXTENT)
+            raise NoCounterpartError(OPEN_LENGTH)
         shape = self.writer.const(f"{self.a.name}/rows", np.array([-1, weights.shape[0]]))
         name = self.writer.fresh(f"{self.a.name}/matrix")
         self.writer.op(self.node, "Reshape", [self.a.name, shape], name)
@@ -186,12 +186,12 @@ class Product:
         """
         a, b = self.a.dims, self.b.dims
         if a is None or b is None:
-            raise NoCounterpartError(OPEN_EXTENT)
+            raise NoCounterpartError(OPEN_LENGTH)
         if min(len(a), len(b)) < _MATRIX:
             raise NoCounterpartError(VECTOR)
         depth = a[-1] if a[-1] is not None else b[-2]
         if depth is None:
-            raise NoCounterpartError(OPEN_EXTENT)
+            raise NoCounterpartError(OPEN_LENGTH)
         return depth
 
 

@@ -22,7 +22,7 @@ __all__ = [
     "NO_WORD",
     "ODD_BIAS",
     "ODD_WEIGHTS",
-    "OPEN_EXTENT",
+    "OPEN_LENGTH",
     "OPERAND_NOT_QUANTIZED",
     "SUMS_NOT_CONSTANT",
     "UNKNOWN_KIND",
@@ -82,8 +82,8 @@ ODD_BIAS = Words("its bias does not fit its channels", "其偏置与通道数不
 OPERAND_NOT_QUANTIZED = Words(
     "one of its operands is not quantized as a whole", "其某一操作数未整体量化"
 )
-OPEN_EXTENT = Words(
-    "the zero points of both operands are summed up over an extent that is open",
+OPEN_LENGTH = Words(
+    "the zero points of both operands are summed up over a dim that is open",
     "零点需沿一个未定的维度求和",
 )
 

@@ -248,7 +248,7 @@ class _ToQdq:
         if count > 1:
             known = known_type(self._graph, x)
             shape = known.dims if known is not None and known.dims is not None else ()
-            axis = channel_axis(tuple(extent or 0 for extent in shape), count)
+            axis = channel_axis(tuple(dim or 0 for dim in shape), count)
             if axis is None:
                 raise no_form(node, f"must have 1 factor where channels are not known, not {count}")
             axes["axis"] = axis

@@ -58,7 +58,7 @@ class Weights:
 
     @property
     def shape(self) -> Shape:
-        """Extents."""
+        """Shape of the tensor."""
         return self.const.shape
 
     def sums(self, axes: tuple[int, ...], *, keepdims: bool = False) -> NDArray[np.int64]:
