@@ -175,6 +175,8 @@ def run_passes(
     for row in PIPELINE:
         if not disabled.isdisjoint((row.name, *row.atc_names)):
             continue
+        if context.only_atc_passes and not row.in_atc:
+            continue
         runs.append(_run(row(), graph, context))
         if verify or row.ensures is not None:
             verify_graph(graph, rules)

@@ -16,10 +16,22 @@ from __future__ import annotations
 
 from atc_py.diag.codes import UNKNOWN_SOC
 from atc_py.target.soc import Isa, Soc, SocFamily
+from atc_py.target.soc_storage import SocStorage
 
 __all__ = ["find_soc", "socs"]
 
 _GIB = 1024**3
+
+_STORAGE = SocStorage(depthwise_blocks=False, grouped_conv=True, int8_blocks=True)
+"""Storage as the operator information and kernels of CANN 8.1 have it on every SoC."""
+
+_PADDING = 32
+"""Bytes that CANN's graph engine adds to each tensor, whatever the SoC."""
+_RELUS = frozenset({"Relu", "LeakyRelu", "PRelu"})
+"""What `fix_pipe_pre_act` of Atlas A2, 310B and 910_95 lists: normal, scalar and vector relu."""
+
+_CLIPPED_RELUS = _RELUS | {"ClipByValue"}
+"""With the clipped relu, which 310B and 910_95 list as well."""
 
 
 def _a2(
@@ -51,10 +63,13 @@ def _a2(
         cube_hf32=True,
         bfloat16=True,
         fix_pipe=True,
+        fix_pipe_functions=_RELUS,
         ub_fusion=False,
         requant=True,
         quant_int4=True,
         fractal_copies=True,
+        storage=_STORAGE,
+        gm_padding=_PADDING,
     )
 
 
@@ -83,6 +98,8 @@ def _m200(
         requant=True,
         requant_s16=True,
         quant_int4=is_310p,
+        storage=_STORAGE,
+        gm_padding=_PADDING,
     )
 
 
@@ -117,9 +134,12 @@ def _m300(name: str, *, mhz: int, rate: int, memory_gib: int | None = None) -> S
         cube_hf32=True,
         bfloat16=True,
         fix_pipe=True,
+        fix_pipe_functions=_CLIPPED_RELUS,
         requant=True,
         quant_int4=True,
         fractal_copies=True,
+        storage=_STORAGE,
+        gm_padding=_PADDING,
     )
 
 
@@ -142,6 +162,8 @@ def _c100(name: str, *, aicores: int, mhz: int) -> Soc:
         gm_read=32,
         gm_write=32,
         deq_words=False,
+        storage=_STORAGE,
+        gm_padding=_PADDING,
     )
 
 
@@ -185,6 +207,8 @@ _M100 = Soc(
     gm_read=67,
     gm_write=64,
     deq_words=False,
+    storage=_STORAGE,
+    gm_padding=_PADDING,
 )
 
 _C310 = Soc(
@@ -208,9 +232,13 @@ _C310 = Soc(
     cube_hf32=True,
     bfloat16=True,
     fix_pipe=True,
+    fix_pipe_functions=_CLIPPED_RELUS,
     ub_fusion=False,  # the graph engine of CANN 9 names this generation as one without it
+    vector_fusion=False,
     quant_float32=True,
     fractal_copies=True,
+    storage=_STORAGE,
+    gm_padding=_PADDING,
 )
 
 _S200 = Soc(
@@ -232,6 +260,8 @@ _S200 = Soc(
     requant=True,
     requant_s16=True,
     quant_int4=True,
+    storage=_STORAGE,
+    gm_padding=_PADDING,
 )
 
 _ROWS = (
