@@ -86,7 +86,7 @@ _STEADY = frozenset(
         "Where",
     }
 )
-"""Operators that make no negative extent from others; one that is missing costs an inference."""
+"""Operators that make no negative dim of others; one that is missing costs an inference."""
 
 _WINDOWS = frozenset({"AveragePool", "Conv", "MaxPool"})
 _SAME = frozenset({b"SAME_UPPER", b"SAME_LOWER"})
@@ -107,7 +107,7 @@ def doubtful_values(graph: WorkGraph) -> set[str]:
 
 
 def _is_steady(node: WorkNode) -> bool:
-    """Return True if a node makes no negative extent from sound ones."""
+    """Return True if a node makes no negative dim of sound ones."""
     if node.domain:
         return False
     return node.op_type in _STEADY or (node.op_type in _WINDOWS and _always_fits(node))

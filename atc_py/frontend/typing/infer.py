@@ -84,7 +84,7 @@ def infer_types(graph: WorkGraph) -> None:
 
     Raises:
         AtcError: BAD_MODEL where onnx refuses the whole graph, or a node contradicts itself;
-            BAD_NODE where a node's result would have a negative extent.
+            BAD_NODE where a node's result would have a negative dim.
     """
     found = _infer_whole(graph)
     if found is None:
@@ -116,7 +116,7 @@ def _infer_whole(graph: WorkGraph) -> list[Diagnostic] | None:
             break
         for node in ready:
             del hints.withheld[node]
-        # A type that was told without extents, behind one of these, may be told with them now.
+        # A rank that was found without dims, after one of these, may be found with them now.
         pinned = {
             name: known
             for name, known in pinned.items()
@@ -274,10 +274,10 @@ def _inferred(
 
 
 def _refuse_negative(graph: WorkGraph, negative: Mapping[str, Sequence[int]]) -> None:
-    """Refuse the nodes whose results would have negative extents.
+    """Refuse the nodes whose results would have negative dims.
 
     Raises:
-        AtcError: BAD_NODE for the first of them; what comes behind it is of no use.
+        AtcError: BAD_NODE for the first of them; what comes after it is of no use.
     """
     for node in graph.nodes:
         for name in node.writes:

@@ -90,7 +90,7 @@ def _value_info(name: str, known: ValueType) -> onnx.ValueInfoProto:
 
 
 def type_proto(known: ValueType) -> onnx.TypeProto:
-    """Return a tensor type; unknown extents get no name, so that none are taken for equal."""
+    """Return a tensor type; unknown dims get no name, so that none are taken for equal."""
     proto = onnx.TypeProto()
     proto.tensor_type.elem_type = known.element
     if known.dims is not None:

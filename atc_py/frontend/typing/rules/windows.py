@@ -32,7 +32,7 @@ _SIZES = 3
 """Position of the sizes among the inputs of Resize."""
 
 _MOST = 2.0**63
-"""What no extent is as large as."""
+"""Length that no dim reaches."""
 
 # Pools -------------------------------------------------------------------------------------------
 
@@ -43,7 +43,7 @@ def _pool(asked: Question) -> Override | None:
 
     A last window that would start in the padding after the data covers no element, and ONNX
     drops it; so does onnxruntime at every opset. Inference before opset 22 counts it, and one more
-    of SAME padding where windows are farther apart than they are large: that has ceil(extent /
+    of SAME padding where windows are farther apart than they are large: that has ceil(length /
     stride) of them whatever ceil_mode is.
     """
     x = asked.type(0)
@@ -101,7 +101,7 @@ def _conv_transpose(asked: Question) -> Override | None:
     """Return the size that is asked for.
 
     Inference drops axes where output_shape is smaller than the input, and adds output_padding to
-    SAME, whose result is extent * stride.
+    SAME, whose result is length * stride.
     """
     x, weights = asked.type(0), asked.type(1)
     attributes = asked.attributes
@@ -126,7 +126,7 @@ def _conv_transpose(asked: Question) -> Override | None:
 
 
 def _stated_extents(wanted: object, rank: int) -> list[int | None] | None:
-    """Return the spatial extents of output_shape; None for what is no shape of that rank."""
+    """Return the spatial dims of output_shape; None if it is not a shape of that rank."""
     if not isinstance(wanted, list) or len(wanted) not in {rank, rank + _SPATIAL}:
         return None
     extents = [int(extent) for extent in wanted[-rank:]]
@@ -136,7 +136,7 @@ def _stated_extents(wanted: object, rank: int) -> list[int | None] | None:
 def _same_extents(
     extents: Dims, kernel: Dims, attributes: dict[str, Any]
 ) -> list[int | None] | None:
-    """Return extent * stride, or less where the windows do not reach that far."""
+    """Return length * stride, or less where the windows do not reach that far."""
     rank = len(extents)
     strides = _numbers(attributes, "strides", rank, 1)
     dilations = _numbers(attributes, "dilations", rank, 1)
@@ -178,7 +178,7 @@ def _scales_of(asked: Question) -> ConstData | None:
 
 @type_rule("Resize", when=lambda asked: _scales_of(asked) is not None)
 def _by_scales(asked: Question) -> Override | None:
-    """Return the extents floor(extent * scale).
+    """Return the dims floor(length * scale).
 
     Scales are float32, and so is the product in onnxruntime, on this device, and in onnx's
     inference up to 1.21: 10 * 1.3 is 13 there, as for whoever wrote 1.3. Later versions multiply in
