@@ -1,4 +1,4 @@
-"""What a check says of a model that came quantized: its layers, and what cannot be rewritten."""
+"""Findings about a quantized model: its layers, and nodes that cannot be rewritten."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _QUANTIZED = {
         ),
     ),
 }
-"""Code, standing, rule and way out by what became of a node of a quantized model."""
+"""Code, standing, rule and hint by what became of a node of a quantized model."""
 
 
 class QuantizedModel:
@@ -65,23 +65,23 @@ class QuantizedModel:
         layers = (each for each in model.quantized if each.outcome is not Outcome.KEPT)
         self.layers = tuple(each for each in layers if (each.scope, each.index) in left)
         self._path = str(model.path)
-        self._untold: dict[tuple[str, int], list[QuantizedNode]] = {}
+        self._unreported: dict[tuple[str, int], list[QuantizedNode]] = {}
         for each in model.quantized:
-            self._untold.setdefault((each.scope, each.index), []).append(each)
+            self._unreported.setdefault((each.scope, each.index), []).append(each)
 
     def findings(self, view: SourceNode, *, listed: bool) -> list[Finding]:
         """Return the findings at a node: once, at the first that a node of the file became.
 
         Args:
             view: the node.
-            listed: whether its operator is on the list. What quantizes is not; so it is told there
-                that it stays, and nowhere where folding has taken it.
+            listed: whether its operator is on the list. Quantizing operators are not;
+                so it is reported there that the node stays, unless folding has removed it.
         """
         place = view.scope, view.index
-        here = self._untold.get(place, [])
-        told = [each for each in here if each.outcome is not Outcome.KEPT or not listed]
-        self._untold[place] = [each for each in here if each not in told]
-        return [self._finding(each) for each in told]
+        here = self._unreported.get(place, [])
+        reported = [each for each in here if each.outcome is not Outcome.KEPT or not listed]
+        self._unreported[place] = [each for each in here if each not in reported]
+        return [self._finding(each) for each in reported]
 
     def _finding(self, node: QuantizedNode) -> Finding:
         """Return a finding on what became of a node."""

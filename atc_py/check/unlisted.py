@@ -1,4 +1,4 @@
-"""What to do about a node whose operator is not on the list."""
+"""Hints for a node whose operator is not on the list."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from atc_py.source import OperatorSchema, SchemaHistory
     from atc_py.spec import Library
 
-__all__ = ["NEWEST_LISTED", "way_out"]
+__all__ = ["NEWEST_LISTED", "hint_for_unlisted"]
 
 NEWEST_LISTED = 13
 """The newest opset of the list; a test holds that. Reading it would load every file."""
@@ -33,7 +33,7 @@ _WRITE = Words(
 _LISTING = Words("`atc-py ops list` shows all listed ones", "`atc-py ops list` 可列出全部清单算子")
 
 
-def way_out(op_type: str, domain: str, history: SchemaHistory, library: Library) -> Words:
+def hint_for_unlisted(op_type: str, domain: str, history: SchemaHistory, library: Library) -> Words:
     """Return the help of a finding about an operator that `library` does not have.
 
     Args:
@@ -57,7 +57,7 @@ def way_out(op_type: str, domain: str, history: SchemaHistory, library: Library)
 
 
 def _of_onnx(op_type: str, versions: Sequence[OperatorSchema], library: Library) -> Words:
-    """Return an operator that ONNX defines."""
+    """Return the hint for an operator that ONNX defines."""
     first = versions[0].since_version
     late = first > NEWEST_LISTED
     if late and op_type in EXPORTED:
@@ -99,9 +99,9 @@ def _body(body: Sequence[str], library: Library) -> Words | None:
 
 
 def _of_no_domain(op_type: str, library: Library) -> Words:
-    """Return a name that ONNX does not have: another case, a slip, an operator that was fused."""
+    """Return the hint for a name that ONNX does not have: another case, a typo, a fused operator."""
     if op_type in FUSED:
-        return _fused(op_type)
+        return _fused_operator(op_type)
     near = library.near(op_type)
     same = [name for name in near if name.casefold() == op_type.casefold()]
     if near:
@@ -120,7 +120,7 @@ def _of_no_domain(op_type: str, library: Library) -> Words:
 
 
 def _of_domain(op_type: str, domain: str, history: SchemaHistory, library: Library) -> Words:
-    """Return an operator of another domain than ONNX's."""
+    """Return the hint for an operator of another domain than ONNX's."""
     if _ONNXRUNTIME.match(domain):
         return _of_onnxruntime(op_type)
     for pattern, words in _DOMAINS:
@@ -151,9 +151,9 @@ def _is_custom(name: str, library: Library) -> bool:
 
 
 def _of_onnxruntime(op_type: str) -> Words:
-    """Return an operator of onnxruntime's own."""
+    """Return the hint for an operator of onnxruntime's own."""
     if op_type in FUSED:
-        return _fused(op_type)
+        return _fused_operator(op_type)
     if _QUANTIZED.search(op_type):
         return WRITTEN["QuantizeLinear"]
     return Words(
@@ -164,8 +164,8 @@ def _of_onnxruntime(op_type: str) -> Words:
     )
 
 
-def _fused(op_type: str) -> Words:
-    """Return an operator that onnxruntime's graph optimization makes."""
+def _fused_operator(op_type: str) -> Words:
+    """Return the hint for an operator that onnxruntime's graph optimization makes."""
     parts = FUSED[op_type]
     return Words(
         f"onnxruntime's graph optimization makes {op_type} of listed operators such as {parts}; "

@@ -35,7 +35,7 @@ class Graph:
         output_names: names of the outputs for the user, position by position.
         nodes: in an order in which producers come first.
         result: the node that uses the values that the graph returns; it is not among `nodes`.
-        memory: where values lie; None before phase placed.
+        memory: where values are stored; None before phase placed.
     """
 
     def __init__(self, name: str = "", phase: Phase = Phase.LOWERED) -> None:

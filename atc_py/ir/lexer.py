@@ -40,7 +40,7 @@ class Token(NamedTuple):
 
     Attributes:
         kind: value (`%x`), label (`@x`), string, number, word, mark, end or bad.
-        text: as it stands in the source.
+        text: as written in the source.
         offset: of its first character.
     """
 

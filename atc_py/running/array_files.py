@@ -109,7 +109,7 @@ def _damage(path: Path) -> Iterator[None]:
 
 
 def _check_header(file: IO[bytes], width: int) -> None:
-    """Refuse a header whose length, a number of `width` bytes that comes next, is no header's."""
+    """Refuse a header whose length, a number of `width` bytes that comes next, is not plausible."""
     start = file.tell()
     length = int.from_bytes(file.read(width), "little")
     if length > _LONGEST_HEADER:
@@ -131,7 +131,7 @@ def _array(file: IO[bytes], size: int, most: int | None) -> Array:
         raise ValueError(f"its header claims {wanted} bytes of data, there are {left}")
     if most is not None and wanted > most:
         raise ValueError(
-            f"its header claims {wanted} bytes of data, nothing here takes over {most}"
+            f"its header claims {wanted} bytes of data, no input accepts more than {most}"
         )
     file.seek(0)
     array: Array = npy_format.read_array(file, allow_pickle=False)

@@ -1,6 +1,6 @@
 """Rewrites of nodes that the list forbids: their names and words, and the code of each.
 
-A rewrite is found by its name. Its words stand in REWRITES; its condition is the rule of a
+A rewrite is found by its name. Its words are in REWRITES; its condition is the rule of a
 specification that names it; its code is what `performs` has registered, in lowering or in a pass.
 To add one, add its words here, name it in a rule, and put `@performs("its-name")` on the function
 that does it: tests hold the three together.
@@ -21,7 +21,7 @@ Function = TypeVar("Function", bound="Callable[..., Any]")
 
 REWRITES: dict[str, Words] = {
     "add-bias": Words(
-        "C is added behind the product, scaled by beta",
+        "C is added after the product, scaled by beta",
         "C 乘以 beta 后加到乘积上",
     ),
     "align-ranks": Words(

@@ -26,7 +26,7 @@ def escaped(document: str) -> str:
     """Return an equivalent JSON document with unprintable characters escaped.
 
     JSON itself asks for escapes up to U+001F alone. Beyond are commands of terminals too (U+009B
-    begins one), marks that turn the reading direction, and bytes of file names that are no UTF-8.
+    begins one), marks that turn the reading direction, and bytes of file names that are not UTF-8.
     """
     odd = {char for char in set(document) if not char.isprintable()} - {"\n"}
     if not odd:

@@ -9,7 +9,7 @@ import onnx.defs
 import pytest
 
 from atc_py.check.alternatives import EXPORTED, FUSED, WRITTEN
-from atc_py.check.unlisted import NEWEST_LISTED, way_out
+from atc_py.check.unlisted import NEWEST_LISTED, hint_for_unlisted
 from atc_py.frontend.reading.history import history
 from atc_py.source import OperatorSchema
 from atc_py.spec import all_specs, library
@@ -54,7 +54,7 @@ def _schema(op: str, since: int, *body: str) -> OperatorSchema:
 
 
 def _way(op_type: str, domain: str = "") -> Words:
-    return way_out(op_type, domain, history(), library())
+    return hint_for_unlisted(op_type, domain, history(), library())
 
 
 def _operators(text: str) -> set[str]:
@@ -89,7 +89,7 @@ def test_late_operator_without_such_an_export_says_since_when_and_what_to_do() -
 
 def test_function_of_listed_operators_can_be_inlined() -> None:
     fake = FakeHistory(_schema("Thing", 9, "Add", "Mul"))
-    found = way_out("Thing", "", fake, library())
+    found = hint_for_unlisted("Thing", "", fake, library())
     assert "a function of listed operators (Add, Mul)" in found.en
     assert "onnx.inliner.inline_selected_functions" in found.en
     assert "Add, Mul" in found.zh
@@ -105,13 +105,13 @@ def test_function_of_listed_operators_can_be_inlined() -> None:
 def test_function_of_other_operators_names_those_that_are_missing(
     body: tuple[str, ...], text: str
 ) -> None:
-    found = way_out("Thing", "", FakeHistory(_schema("Thing", 9, *body)), library())
+    found = hint_for_unlisted("Thing", "", FakeHistory(_schema("Thing", 9, *body)), library())
     assert text in found.en
     assert "Foo" in found.zh
 
 
 def test_operator_that_nothing_is_known_of_runs_on_the_host() -> None:
-    found = way_out("Thing", "", FakeHistory(_schema("Thing", 27)), library())
+    found = hint_for_unlisted("Thing", "", FakeHistory(_schema("Thing", 27)), library())
     assert found.en == (
         "ONNX has Thing from opset 27 on, the newest opset listed is 13; write it with listed "
         "operators, or run this part of the model on the host"

@@ -94,7 +94,11 @@ def _gives_what_it_promises(found: Suggestion, broken: Broken, tmp_path: Path) -
         kept = model.run(broken.feeds)["y"]
     again = atc_py.compare_model(tmp_path / "model.onnx", inputs=broken.feeds, keep_dtype=keep)
     assert outputs(again) == outputs(found.after)
-    assert again.first_bad is None or broken.harmless or not again.layers[again.outputs["y"]].faults
+    assert (
+        again.first_failing is None
+        or broken.harmless
+        or not again.layers[again.outputs["y"]].faults
+    )
     assert np.isfinite(kept).all()
 
 
@@ -137,7 +141,7 @@ def test_drift_is_called_drift_and_takes_many_nodes(tmp_path: Path) -> None:
     broken = slow_drift()
     onnx.save(broken.model, tmp_path / "model.onnx")
     done = atc_py.compare_model(tmp_path / "model.onnx", inputs=broken.feeds)
-    first = done.first_bad
+    first = done.first_failing
     assert first is not None
     assert first.source == broken.node
     root = done.root_of(first)

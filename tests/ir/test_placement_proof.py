@@ -25,7 +25,7 @@ GOOD = Placement(
         tensor("a", 0),
         tensor("b", 64),
         tensor("c", 0),
-        tensor("y", Home.OUTPUT, handed_out=True),
+        tensor("y", Home.OUTPUT, is_output=True),
     ),
     nodes=(
         PlacedNode("first", (X,), (A,)),
@@ -77,7 +77,7 @@ def test_sound_placement_has_no_faults_and_a_widest_moment() -> None:
         (with_tensor(B, dims=(None,)), "%b must be in memory that the run takes"),
         (with_tensor(X, spot=64), "%x must be in the buffer of an input, found it in the arena at 64"),
         (with_tensor(Y, spot=128), "%y must be in the buffer of an output, found it in the arena"),
-        (with_tensor(Y, handed_out=False), "%y must be in the arena"),
+        (with_tensor(Y, is_output=False), "%y must be in the arena"),
         (with_tensor(C, source=Home.WEIGHTS), "%c must be among the weights"),
         (with_node(2, is_view=True), "%c shows %b, which is in the arena at 64; found it in the arena at 0"),
         (replace(GOOD, arena=64), "the arena must have 128 bytes, found 64"),

@@ -357,13 +357,13 @@ def test_proof_of_wide_nodes_takes_few_steps(many: int, monkeypatch: pytest.Monk
     reads, writes = tuple(range(many)), tuple(range(many, 2 * many))
     nodes = [PlacedNode("a", (), reads, 0), PlacedNode("b", reads, writes, 0, in_place=True)]
     steps = 0
-    may_take_over = placement_proof._Sweep._may_take_over
+    may_take_over = placement_proof._Sweep._may_reuse
 
     def counted(*args: Any) -> bool:
         nonlocal steps
         steps += 1
         return may_take_over(*args)
 
-    monkeypatch.setattr(placement_proof._Sweep, "_may_take_over", counted)
+    monkeypatch.setattr(placement_proof._Sweep, "_may_reuse", counted)
     placement_proof.prove(Placement(tensors, nodes, 64, 128 * many, 64 * many))
     assert steps <= 4 * many

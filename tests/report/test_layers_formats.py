@@ -15,7 +15,7 @@ from atc_py.compare.measure import Measure
 from atc_py.diag import AtcError
 from atc_py.report import page
 from atc_py.report.layers.formats import FORMATS, render_layers
-from atc_py.results.layer import Birth, Layer
+from atc_py.results.layer import ErrorOrigin, Layer
 from atc_py.results.layer_comparison import Alone, Excluded, KeptNode, LayerComparison, Suggestion
 from atc_py.tensor.dtypes import DType
 
@@ -36,7 +36,7 @@ def record(source: str = "conv") -> LayerComparison:
         value="c",
         is_float=True,
         figures=measure.figures(),
-        birth=Birth.BORN,
+        origin=ErrorOrigin.INTRODUCED,
         root=0,
         start=0,
     )

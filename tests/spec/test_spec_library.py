@@ -99,7 +99,7 @@ def test_index_refuses_one_stem_in_two_groups(tmp_path: Path) -> None:
         Library(tmp_path).index()
     (diagnostic,) = caught.value.diagnostics
     assert diagnostic.code is BAD_SPEC
-    assert "lies in the groups math and nn" in diagnostic.message
+    assert "is in the groups math and nn" in diagnostic.message
     assert diagnostic.place is not None
     assert diagnostic.place.file == str(second)
 
@@ -271,7 +271,7 @@ def test_overlay_refuses_a_folder_that_is_missing_or_has_no_yaml(tmp_path: Path)
     (mine / "README.md").write_text("op: Conv", encoding="utf-8")
     (mine / ".hidden").mkdir()
     _flat(mine / ".hidden", "Conv")
-    assert _faults(lower, mine) == [("ATC2009", str(mine), f"no YAML file lies below {mine}")]
+    assert _faults(lower, mine) == [("ATC2009", str(mine), f"{mine} contains no YAML file")]
     gone = tmp_path / "gone"
     assert _faults(lower, gone) == [("ATC2001", str(gone), f"{gone} does not exist")]
     assert [code for code, _, _ in _faults(lower, tmp_path / "a\0b")] == ["ATC2001"]
@@ -284,7 +284,7 @@ def test_overlay_never_waits_for_a_pipe(tmp_path: Path) -> None:
     os.mkfifo(mine / "conv.yaml")
     ((code, place, message),) = _faults(lower, mine)
     assert (code, place) == ("ATC2002", str(mine / "conv.yaml"))
-    assert "no regular file" in message
+    assert "not a regular file" in message
 
 
 def test_overlay_refuses_a_link_to_nothing_and_one_without_end(tmp_path: Path) -> None:

@@ -161,7 +161,7 @@ FAULTS = {
         "same_as names 'Q'",
         "X, W, Z",
     ),
-    "same_as a later input": ("[float16, float32]", "¦same_as W", "no input before", "none"),
+    "same_as a later input": ("[float16, float32]", "¦same_as W", "not an input before", "none"),
     "variadic first": (
         "layout: NCHW}",
         "layout: NCHW, variadic: ¦true}",

@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 READ_LIMIT = 2**20
-"""Elements of a constant that rules on values look at; a larger one is no list of axes."""
+"""Elements of a constant that rules on values look at; a larger one is not a list of axes."""
 
 _CEILING = 2**64
 """Counts of elements stop here: no tensor has as many."""
@@ -67,7 +67,7 @@ def integers(value: Any) -> tuple[int, ...] | None:
 
 
 def _has_type(value: Any, kind: AttributeType) -> bool:
-    """Return True if a value can be one of an attribute of type `kind`; a boolean is no integer."""
+    """Return True if a value can be one of an attribute of type `kind`; a boolean is not an integer."""
     if kind is AttributeType.BOOL or isinstance(value, bool):
         return kind is AttributeType.BOOL and isinstance(value, bool)
     if kind is AttributeType.INT:

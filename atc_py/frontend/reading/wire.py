@@ -118,7 +118,7 @@ _CUT_FIELDS = {member.value: member for member in CutField}
 
 
 class _Field(NamedTuple):
-    """A field of a message: where it starts, number, wire type, where its body lies."""
+    """A field of a message: start, number, wire type, and the offsets of its body."""
 
     start: int
     number: int

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 STEP = 0.25
 """A power of two, as all scales here: results are exact, in float16 too.
 
-Zero points are even, so that ties go the same way before and behind their addition.
+Zero points are even, so that ties go the same way before and after their addition.
 """
 
 WEIGHTS: dict[str, Any] = {

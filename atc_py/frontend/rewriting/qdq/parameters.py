@@ -177,12 +177,12 @@ def _kind(
         kinds.add(DType.from_numpy(zero.dtype))
     if node.op_type == "DequantizeLinear":
         if known is not None and known.element:
-            kinds.add(_named(known.element))
+            kinds.add(_type_name(known.element))
         allowed = {*_QUANTIZED, DType.INT32}
     else:
         wanted = attributes.get("output_dtype", 0)
         if isinstance(wanted, int) and wanted:
-            kinds.add(_named(wanted))
+            kinds.add(_type_name(wanted))
         kinds = kinds or {DType.UINT8}
         allowed = _QUANTIZED
     odd = sorted(str(each.value if isinstance(each, DType) else each) for each in kinds - allowed)
@@ -193,7 +193,7 @@ def _kind(
     return next(kind for kind in allowed if kind in kinds)
 
 
-def _named(element: int) -> DType | str:
+def _type_name(element: int) -> DType | str:
     """Return an element type; one that no tensor can have here by ONNX's name."""
     return dtype_of_element(element) or element_name(element)
 
