@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from atc_py.options.choices import (
+    PrecisionChoice,
     chosen_mode,
     input_shapes,
+    optional_path,
     precision_options,
+    reject_unknown,
 )
 from atc_py.options.compile_options import AUTO, CheckOptions
 from atc_py.pipeline.convert import convert
@@ -21,7 +24,6 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from atc_py.check.findings import CheckReport
-    from atc_py.options.choices import PrecisionChoice
     from atc_py.results.quantization import Quantization
 
 __all__ = ["Model", "check_models", "convert", "load", "quantize_model"]
@@ -50,15 +52,17 @@ def check_models(
         Every finding of every model. A file that cannot be read is a model with faults.
 
     Raises:
+        TypeError: a keyword is unknown.
         AtcError: an option has no meaning, or a user's specification has a fault.
     """
     from atc_py.pipeline.check import check_files
 
+    reject_unknown("check_models", precision, PrecisionChoice)
     options = CheckOptions(
         soc=soc,
         precision_mode=chosen_mode(precision),
         input_shapes=input_shapes(input_shape),
-        op_specs=None if op_specs is None else Path(op_specs),
+        op_specs=optional_path(op_specs),
         precision=precision_options(precision),
     )
     paths = [models] if isinstance(models, str | os.PathLike) else models

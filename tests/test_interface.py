@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from typing import Any
+
+import pytest
 
 import atc_py
 import atc_py.compare
@@ -24,3 +28,18 @@ def test_listing_imports_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize(
+    ("function", "name", "hint"),
+    [
+        ("convert", "precison_mode", ". Did you mean 'precision_mode'?"),
+        ("check_models", "disable_pass", ""),
+        ("compare_model", "keep_dtypes", ". Did you mean 'keep_dtype'?"),
+    ],
+)
+def test_unknown_keyword_is_refused(function: str, name: str, hint: str) -> None:
+    call: Any = getattr(atc_py.compare if function == "compare_model" else atc_py, function)
+    message = f"{function}() got an unexpected keyword argument {name!r}{hint}"
+    with pytest.raises(TypeError, match=rf"^{re.escape(message)}$"):
+        call("model.onnx", **{name: "x"})

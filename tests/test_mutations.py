@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from tests.failures import Failures
 from tests.mutation_list import MUTATIONS, Mutation
 from tests.mutations import place_of, try_mutations
@@ -13,7 +11,6 @@ from tests.mutations import place_of, try_mutations
 TESTS = Path(__file__).parent
 
 
-@pytest.mark.sweep
 def test_each_mutation_has_its_place_and_its_tests() -> None:
     assert len(MUTATIONS) >= 60
     with Failures() as failures:

@@ -88,7 +88,7 @@ def kernels(  # noqa: PLR0913  (one parameter an option)
     for name, given in (("sanitize", sanitize), ("trust", trust)):
         if given and not verify:
             raise click.UsageError(f"--{name} needs --verify: give that too")
-    folder = None if output is None else output_folder("--output", output)
+    folder = output_folder("--output", output)
     options.refuse_compiling(context, model, "soc", "templates")
     if verify:
         check_trust(model, trusted=trust)

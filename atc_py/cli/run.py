@@ -87,7 +87,7 @@ def run(  # noqa: PLR0913  (one parameter an option)
 
     if timeout is None and device != _OWN_DEVICE:
         timeout = _FOREIGN_TIMEOUT
-    folder = None if output is None else output_folder("--output", output)
+    folder = output_folder("--output", output)
     options = RunOptions(inputs, seed, expect, tolerance, folder, profile)
     with load(model, device=device, storage=storage, timeout=timeout) as loaded:
         done = execute(loaded, options)

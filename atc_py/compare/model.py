@@ -18,6 +18,7 @@ from atc_py.compare.targets import check_targets
 from atc_py.compare.trials import Compilation, Trial, Trials
 from atc_py.diag import Sink
 from atc_py.diag.codes import BAD_OPTION
+from atc_py.options.choices import PrecisionSettings, reject_unknown
 from atc_py.options.compile_options import AUTO
 from atc_py.package.reader import open_model
 from atc_py.running.feeds import odd_feeds, read_feeds
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 
     from atc_py.compare.own_errors import Suspect
     from atc_py.compare.paired_run import Feeds, Original
-    from atc_py.options.choices import PrecisionSettings
     from atc_py.package.reader import OfflineModel
     from atc_py.package.schema import OmModel
     from atc_py.results.layer import OwnError
@@ -97,7 +97,7 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
     Raises:
         AtcError: what `convert` raises; data that do not fit; REFERENCE_FAILED, DEVICE_FAILED.
     """
-    _check_options(samples, suggest, suggest_trials)
+    _check_options(samples, suggest, suggest_trials, precision)
     compilation = Compilation(
         Path(model), soc, input_shape, op_specs, {"precision_mode": precision_mode, **precision}
     )
@@ -108,8 +108,14 @@ def compare_model(  # noqa: PLR0913  (the options of a command)
         return session.suggested(suggest, suggest_trials, on_stage)
 
 
-def _check_options(samples: int, targets: Mapping[str, float] | None, trials: int) -> None:
-    """Reject counts and targets that are out of range."""
+def _check_options(
+    samples: int,
+    targets: Mapping[str, float] | None,
+    trials: int,
+    precision: Mapping[str, object],
+) -> None:
+    """Reject unknown keywords, and counts and targets that are out of range."""
+    reject_unknown("compare_model", precision, PrecisionSettings)
     if samples < 1:
         raise BAD_OPTION.error(f"samples must be 1 or more, found {samples}")
     if targets is not None and trials < LEAST_TRIALS:

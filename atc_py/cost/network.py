@@ -12,7 +12,6 @@ from atc_py.cost.reading import launches_of, roots_of
 from atc_py.package.stored import stored_dims
 from atc_py.package.stored_types import storage_of
 from atc_py.target import find_soc
-from atc_py.target.rates import rates_of
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
 from atc_py.tensor.shapes import element_count
@@ -175,8 +174,6 @@ class NetworkCost:
                 f"factors refitted to measurements; the range is their error, {error}, twice "
                 "to either side"
             )
-        if rates_of(self.soc).assumed:
-            lines.append(f"rates within {self.soc.name} are those of Ascend910B1: not published")
         if self.has_open:
             lines.append("extents that only the run knows count as 1: the true time is longer")
         if any(kernel.engine == "aicpu" for kernel in self.kernels):

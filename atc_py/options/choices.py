@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
 from atc_py.diag.codes import BAD_OPTION, OPTIONS_EXCLUDE
+from atc_py.diag.suggestions import nearest
 from atc_py.options.compile_options import AUTO, PrecisionMode, PrecisionOptions, QuantBias
 from atc_py.options.input_shapes import parse_input_shapes
 
@@ -21,7 +22,9 @@ __all__ = [
     "PrecisionSettings",
     "chosen_mode",
     "input_shapes",
+    "optional_path",
     "precision_options",
+    "reject_unknown",
 ]
 
 
@@ -80,19 +83,38 @@ class ConvertChoice(PrecisionChoice, total=False):
     disable_reuse_memory: bool
 
 
+def reject_unknown(function: str, given: Mapping[str, object], known: type) -> None:
+    """Refuse keywords that a function does not have, as Python does where it can.
+
+    Args:
+        function: the name of the function.
+        given: its keywords.
+        known: the TypedDict that names those that it has.
+
+    Raises:
+        TypeError: one of them is unknown; the message names the nearest one that is known.
+    """
+    for name in sorted(given.keys() - known.__annotations__.keys()):
+        hint = "".join(
+            f". Did you mean {each!r}?" for each in nearest(name, known.__annotations__, 1)
+        )
+        raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{hint}")
+
+
+def optional_path(file: str | os.PathLike[str] | None) -> Path | None:
+    """Return a file's name as a path; None where there is none."""
+    return None if file is None else Path(file)
+
+
 def precision_options(given: PrecisionSettings) -> PrecisionOptions:
     """Return the finer controls of precision, paths as paths."""
-
-    def path(file: str | os.PathLike[str] | None) -> Path | None:
-        return None if file is None else Path(file)
-
     return PrecisionOptions(
-        keep_dtype=path(given.get("keep_dtype")),
-        customize_dtypes=path(given.get("customize_dtypes")),
-        modify_mixlist=path(given.get("modify_mixlist")),
+        keep_dtype=optional_path(given.get("keep_dtype")),
+        customize_dtypes=optional_path(given.get("customize_dtypes")),
+        modify_mixlist=optional_path(given.get("modify_mixlist")),
         input_fp16_nodes=given.get("input_fp16_nodes", ""),
         output_type=given.get("output_type", ""),
-        op_precision_mode=path(given.get("op_precision_mode")),
+        op_precision_mode=optional_path(given.get("op_precision_mode")),
         is_weight_clip=given.get("is_weight_clip", True),
         quant_bias=QuantBias.chosen(given.get("quant_bias", AUTO)),
     )

@@ -100,13 +100,15 @@ def _names_no_file(given: str) -> bool:
     return given == _STANDARD_OUTPUT or os.path.split(given)[1] in _NO_NAMES or "\0" in given
 
 
-def output_folder(option: str, given: str | os.PathLike[str]) -> Path:
-    """Return the folder that the user names with `option`.
+def output_folder(option: str, given: str | os.PathLike[str] | None) -> Path | None:
+    """Return the folder that the user names with `option`; None without the option.
 
     Raises:
         AtcError: BAD_OPTION for an empty name, which would be the current folder, and for `-`;
             CANNOT_WRITE for what is there and no folder.
     """
+    if given is None:
+        return None
     if not os.fspath(given):
         raise BAD_OPTION.error(
             f"{option} is empty and names no folder", help="write `.` for the current folder"

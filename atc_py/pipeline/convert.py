@@ -6,9 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from atc_py.options.choices import (
+    ConvertChoice,
     chosen_mode,
     input_shapes,
+    optional_path,
     precision_options,
+    reject_unknown,
 )
 from atc_py.options.compile_options import CompileOptions
 from atc_py.options.output_paths import default_output, output_folder
@@ -19,7 +22,6 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
-    from atc_py.options.choices import ConvertChoice
     from atc_py.results.conversion import Conversion
 
 __all__ = ["convert"]
@@ -41,8 +43,7 @@ def convert(  # noqa: PLR0913  (the options of the tool's main job)
 
     Args:
         model: path of the .onnx file.
-        output: path of the offline model; `.om` is appended where it is missing. By default the
-            model's name with the suffix `.om` in the current folder.
+        output: path of the offline model; `.om` is appended where it is missing. NAME.om by default.
         soc: name of the SoC; `sim` is the generic device.
         input_shape: dims for inputs, by name, or the text form `"x:1,3,224,224;y:..."`.
         kernels: folder for a copy of the kernel stubs.
@@ -55,23 +56,24 @@ def convert(  # noqa: PLR0913  (the options of the tool's main job)
         The record of the conversion: files, stages, operators before and after, sizes.
 
     Raises:
+        TypeError: a keyword is unknown.
         AtcError: with every finding of the stage that could not be passed.
     """
     from atc_py.pipeline.compile import compile_model
 
-    switches, dump_ir = choice.get("fusion_switch_file"), choice.get("dump_ir")
+    reject_unknown("convert", choice, ConvertChoice)
     options = CompileOptions(
         soc=soc,
         precision_mode=chosen_mode(choice),
         input_shapes=input_shapes(input_shape),
         disabled_passes=frozenset(choice.get("disable_pass", ())),
-        fusion_switch_file=None if switches is None else Path(switches),
-        dump_ir=None if dump_ir is None else output_folder("dump_ir", dump_ir),
-        kernels=None if kernels is None else output_folder("kernels", kernels),
-        templates=None if templates is None else Path(templates),
+        fusion_switch_file=optional_path(choice.get("fusion_switch_file")),
+        dump_ir=output_folder("dump_ir", choice.get("dump_ir")),
+        kernels=output_folder("kernels", kernels),
+        templates=optional_path(templates),
         verify=choice.get("verify", False),
         reuse_memory=not choice.get("disable_reuse_memory", False),
-        op_specs=None if op_specs is None else Path(op_specs),
+        op_specs=optional_path(op_specs),
         precision=precision_options(choice),
     )
     return compile_model(Path(model), default_output(Path(model), output), options, on_stage)

@@ -1,18 +1,23 @@
 """Facts about the target: operators, one row each, and SoCs, one row each."""
 
+from atc_py.target.kernels import Kernels
 from atc_py.target.layouts import Layout
 from atc_py.target.operators import find_operator, is_view, operators
 from atc_py.target.row import Attribute, Column, Limit, Operand, Resource, TargetOp, Unit
-from atc_py.target.socs import Soc, find_soc, socs
+from atc_py.target.soc import Isa, Soc, SocFamily
+from atc_py.target.socs import find_soc, socs
 
 __all__ = [
     "Attribute",
     "Column",
+    "Isa",
+    "Kernels",
     "Layout",
     "Limit",
     "Operand",
     "Resource",
     "Soc",
+    "SocFamily",
     "TargetOp",
     "Unit",
     "find_operator",

@@ -6,11 +6,11 @@ cube's clock and core. `sim` has the figures of Ascend310P3.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from atc_py.target.socs import Soc
+    from atc_py.target.soc import Soc
 
 __all__ = ["Rates", "rates_of"]
 
@@ -28,7 +28,6 @@ class Rates:
             none, out of the core.
         ub_out: from the unified buffer to L2.
         split: whether cube and vector are cores of their own that exchange data through L2.
-        assumed: whether the figures are those of the generation before: none are published.
     """
 
     l2_read: int
@@ -38,17 +37,15 @@ class Rates:
     l0c_ub: int
     ub_out: int
     split: bool = False
-    assumed: bool = False
 
 
-_A2 = Rates(110, 86, 512, 256, 256, 64, split=True)
 _BY_ARCH = {
     "dav-m100": Rates(128, 64, 512, 256, 256, 64),
     "dav-m300": Rates(256, 128, 512, 256, 128, 128),
     "dav-m200": Rates(114, 114, 512, 256, 512, 114),
     "dav-c100": Rates(110, 86, 512, 256, 256, 64),
-    "dav-c220-cube": _A2,
-    "dav-c310": replace(_A2, assumed=True),
+    "dav-c220-cube": Rates(110, 86, 512, 256, 256, 64, split=True),
+    "dav-c310": Rates(100, 100, 256, 256, 128, 128, split=True),
     "dav-s200": Rates(0, 0, 512, 256, 512, 18),
     "sim": Rates(114, 114, 512, 256, 512, 114),
 }

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from atc_py.target.layouts import Layout, layout_of_family
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
+    from atc_py.target.kernels import Kernels, Pair
+    from atc_py.target.soc import Soc
     from atc_py.target.vector import VectorFunction
 
 __all__ = [
@@ -127,7 +130,10 @@ class TargetOp:
         outputs: by position.
         attributes: by name.
         unit: what does the work.
-        columns: dtype combinations of the AI Core kernel, preferred ones first.
+        columns: dtype combinations of the AI Core kernel, preferred ones first: those of the generic
+            device, and of SoCs whose columns are not published.
+        kernels: dtype combinations of the AI Core kernels by SoC family, as published; None where
+            CANN's operator information has no entry of this name.
         aicpu: what the AI CPU kernel takes: a dtype that all operands have, or a column where
             they differ.
         limits: bounds outside which the AI Core kernel refuses the node.
@@ -156,6 +162,7 @@ class TargetOp:
     summary: str
     attributes: tuple[Attribute, ...] = ()
     columns: tuple[Column, ...] = ()
+    kernels: Kernels | None = None
     aicpu: tuple[DType | Column, ...] = ()
     limits: tuple[Limit, ...] = ()
     family: str = ""
@@ -204,6 +211,35 @@ class TargetOp:
             for taken in self.aicpu
         )
 
+    def columns_on(self, soc: Soc) -> tuple[Column, ...]:
+        """Return the dtype combinations of the AI Core kernel on `soc`, preferred ones first.
+
+        They are those published for its family, else `columns` as far as it has their resources.
+        An operator that launches no kernel has its columns everywhere.
+        """
+        published = self.published_on(soc)
+        if published is None:
+            return tuple(column for column in self.columns if soc.has(column.needs))
+        return _as_columns(published)
+
+    def exists_on(self, soc: Soc) -> bool:
+        """Return True if `soc` has an AI Core kernel for it, or it needs none."""
+        return not self.launches_kernel or bool(self.columns_on(soc))
+
+    def takes_on(self, soc: Soc, dtype: DType) -> bool:
+        """Return True if its AI Core kernel on `soc` has a column whose first input is `dtype`."""
+        return any(dtype in column.inputs[:1] for column in self.columns_on(soc))
+
+    def published_on(self, soc: Soc) -> tuple[Pair, ...] | None:
+        """Return what is published about its AI Core kernel on `soc`: none where it has no kernel.
+
+        None stands for what is not published: a family without operator information, an operator
+        that has no entry of this name, or dtypes that are decided when the kernel is compiled.
+        """
+        if self.kernels is None or not self.launches_kernel:
+            return None
+        return self.kernels.published(soc.family)
+
     def attribute(self, name: str) -> Attribute | None:
         """Return the attribute called `name`, or None."""
         return next((row for row in self.attributes if row.name == name), None)
@@ -220,6 +256,12 @@ class TargetOp:
     def output_at(self, position: int) -> Operand | None:
         """Return the operand that output `position` belongs to, or None when there are fewer."""
         return _operand_at(self.outputs, position)
+
+
+@lru_cache(maxsize=1024)
+def _as_columns(pairs: tuple[Pair, ...]) -> tuple[Column, ...]:
+    """Return the columns that published dtypes make."""
+    return tuple(Column(inputs, outputs) for inputs, outputs in pairs)
 
 
 _ELEMENT_BY_ELEMENT = frozenset({"accumulate", "binary", "cast", "unary"})

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from atc_py.target.row import AttributeValue
-    from atc_py.target.socs import Soc
+    from atc_py.target.soc import Soc
     from atc_py.target.stored_nodes import StoredNode, StoredType
     from atc_py.tensor.dtypes import DType
 
@@ -80,11 +80,12 @@ def storage_choices(node: StoredNode, soc: Soc) -> tuple[StorageChoice, ...]:
 
 @cache
 def _unconvertible(soc: Soc) -> frozenset[DType]:
-    """Return the dtypes whose TransData columns all need a resource that the SoC lacks."""
+    """Return the dtypes that some TransData takes and the SoC's does not."""
     row = find_operator("TransData")
-    columns = () if row is None else row.columns
-    served = {column.inputs[0] for column in columns if soc.has(column.needs)}
-    return frozenset(column.inputs[0] for column in columns) - served
+    if row is None:
+        return frozenset()
+    served = {column.inputs[0] for column in row.columns_on(soc)}
+    return frozenset(column.inputs[0] for column in row.columns) - served
 
 
 def chosen_storages(node: StoredNode, soc: Soc) -> StorageChoice | None:

@@ -125,6 +125,37 @@ def test_reasons_come_from_both_the_list_and_the_kernels(tmp_path: Path) -> None
     assert model.operators[0].counts == {Standing.ERROR: 1}
 
 
+def dequantized(factor: float) -> onnx.ModelProto:
+    """Return a deploy-form convolution of 32 channels whose sums are multiplied by `factor`."""
+    nodes = [
+        helper.make_node("AscendQuant", ["x"], ["q"], "quant", offset=0.0, scale=1.0),
+        helper.make_node("Conv", ["q", "w"], ["s"], "conv", kernel_shape=[1, 1]),
+        helper.make_node("AscendDequant", ["s", "d"], ["y"], "dequant"),
+    ]
+    words = np.asarray([factor], np.float32).view(np.uint32).astype(np.uint64)
+    weights: dict[str, Any] = {"w": np.ones((32, 32, 1, 1), np.int8), "d": words}
+    return onnx_files.model(nodes, {"x": (FLOAT, [1, 32, 4, 4])}, ["y"], weights, {"": 11})
+
+
+@pytest.mark.parametrize(
+    ("factor", "soc", "codes"),
+    [
+        (1e6, "Ascend310", set()),  # its root is a float16 number
+        (65504.0**2, "Ascend310", set()),
+        (6e9, "Ascend310", {NO_KERNEL.id}),  # beyond 65504 squared
+        (6e9, "Ascend910A", {NO_KERNEL.id}),
+        (6e9, "Ascend310P3", set()),  # takes 64-bit words
+        (6e9, "sim", set()),
+    ],
+)
+def test_factor_beyond_float16_is_refused_where_it_must_be_one(
+    factor: float, soc: str, codes: set[str], tmp_path: Path
+) -> None:
+    path = onnx_files.save(dequantized(factor), tmp_path)
+    assert said_by_check(path, soc=soc) == codes
+    assert said_by_convert(path, soc=soc) == codes
+
+
 @pytest.mark.parametrize("mode", [mode.value for mode in PrecisionMode if mode.is_bfloat16])
 def test_bfloat16_is_refused_where_the_soc_has_none(mode: str, tmp_path: Path) -> None:
     path = onnx_files.save(residual_network(11), tmp_path)

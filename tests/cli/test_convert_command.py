@@ -300,7 +300,8 @@ def test_output_that_cannot_be_written(atc: Atc, model: Path, output: str) -> No
 def test_full_disk_keeps_the_old_file(model: Path, tmp_path: Path) -> None:
     om = tmp_path / "small.om"
     om.write_bytes(b"old")
-    command = [sys.executable, "-m", "atc_py", "convert", str(model), "-o", str(om)]
+    # Without -B, bytecode that does not fit the limit would be cached, cut off.
+    command = [sys.executable, "-B", "-m", "atc_py", "convert", str(model), "-o", str(om)]
 
     def limit_file_size() -> None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

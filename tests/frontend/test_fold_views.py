@@ -23,6 +23,7 @@ def dense(*shape: int) -> DenseConst:
     [
         ("Reshape", [dense(2, 3), DenseConst(ints(3, 2))], {}, (3, 2)),
         ("Reshape", [dense(2, 3), DenseConst(ints(0, -1))], {}, (2, 3)),
+        ("Reshape", [dense(2, 3), DenseConst(ints(1, 0, -1))], {}, (1, 3, 2)),
         ("Reshape", [dense(2, 3)], {"shape": (-1,)}, (6,)),
         ("Reshape", [dense(0, 3), DenseConst(ints(3, 0))], {"allowzero": 1}, (3, 0)),
         ("Reshape", [dense(0, 3), DenseConst(ints(0, -1))], {}, None),

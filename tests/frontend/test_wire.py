@@ -341,3 +341,23 @@ def test_fields_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("atc_py.frontend.reading.wire.MOST_FIELDS", 100)
     with pytest.raises(WireSizeError, match="more than 100 fields"):
         cut_large_data(data, "token:")
+
+
+@pytest.mark.parametrize(("fields", "cuts"), [(65536, 1), (65537, 0)])
+def test_tensor_of_very_many_fields_is_left_as_it_is(fields: int, cuts: int) -> None:
+    tensor = onnx.TensorProto(raw_data=bytes(4096)).SerializeToString()
+    dims = b"\x08\x01" * (fields - 1)  # field 1, one dim of 1 each
+    graph = onnx.GraphProto(name="g").SerializeToString()
+    body = graph + b"\x2a" + _varint(len(tensor + dims)) + tensor + dims
+    data = b"\x3a" + _varint(len(body)) + body
+    assert len(onnx.ModelProto.FromString(data).graph.initializer[0].dims) == fields - 1
+    assert len(cut_large_data(data, "token:").cuts) == cuts
+
+
+def _varint(number: int) -> bytes:
+    """Return a number as protobuf writes it: seven bits a byte, the lowest first."""
+    groups = []
+    while number > 127:
+        groups.append(number & 127 | 128)
+        number >>= 7
+    return bytes([*groups, number])

@@ -124,6 +124,22 @@ def test_large_alpha_does_not_overflow_an_operand() -> None:
     np.testing.assert_allclose(y, 480, rtol=2e-3)
 
 
+@pytest.mark.parametrize("fixed", [(), ("c",)])
+def test_large_alpha_and_a_row_to_add(fixed: tuple[str, ...]) -> None:
+    arrays = {
+        "a": numbers(1, (4, 3), "float16"),
+        "b": numbers(2, (3, 5), "float16"),
+        "c": numbers(3, (5,), "float16"),
+    }
+    feeds = {name: array for name, array in arrays.items() if name not in fixed}
+    constants = {name: arrays[name] for name in fixed}
+    model = one_node_model("Gemm", feeds, 13, constants=constants, order=list("abc"), alpha=4.0)
+    a, b, c = (array.astype(np.float64) for array in arrays.values())
+    (y,) = compiled(model, feeds).values()
+    reach = 4 * (abs(a) @ abs(b)) + abs(c)
+    assert (abs(y - (4 * (a @ b) + c)) <= 1.5 * 2**-10 * reach + 2**-24).all()
+
+
 @given(
     st.lists(st.integers(1, 3), max_size=2),
     st.integers(1, 5),

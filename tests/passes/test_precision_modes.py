@@ -81,7 +81,7 @@ DL allow_mix_precision_bf16 MatMulV2         Ascend310B1   f32   bf16 bf16  aico
 OL allow_mix_precision_bf16 Add              Ascend910B3   f32   f32 f32  aicore
 OL allow_mix_precision_bf16 MaxPoolV3        Ascend910B3   f32   f32 f32  aicpu
 D  allow_fp32_to_bf16       MatMulV2         Ascend910B3   f32   f32 f32  aicore
-DM allow_fp32_to_bf16       MatMulV2         Ascend310B1   f32   bf16 bf16  aicore
+DM allow_fp32_to_bf16       MatMulV2         Ascend310B1   f32   f32 f32  aicore
 D  allow_fp32_to_bf16       Add              Ascend910B3   f32   f32 f32  aicore
 D  allow_fp32_to_bf16       MaxPoolV3        Ascend910B3   f32   f32 f32  aicpu
 D  force_fp16               MatMulV2         Ascend310B1   f32   f16 f16  aicore
@@ -90,7 +90,7 @@ D  must_keep_origin_dtype   Add              sim           f16   f16 f16  aicore
 O  must_keep_origin_dtype   Add              sim           bf16  f32 f32  aicore
 D  must_keep_origin_dtype   Add              Ascend910B3   bf16  bf16 bf16  aicore
 O  must_keep_origin_dtype   MaxPoolV3        Ascend910B3   bf16  f32 f32  aicpu
-DM must_keep_origin_dtype   MatMulV2         Ascend310B1   f32   !
+DM must_keep_origin_dtype   MatMulV2         Ascend310B1   f32   f32 f32  aicore
 O  must_keep_origin_dtype   MatMulV2         sim           i8    i8 i32  aicore
 D  force_fp32               MatMulV2         Ascend310B1   f32   f16 f32  aicore
 DL force_fp32               ReverseSequence  sim           f32   f32 f32  aicpu

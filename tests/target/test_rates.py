@@ -29,6 +29,9 @@ def test_rows_are_built_by_keyword() -> None:
 
 
 def test_memory_is_that_of_the_published_table() -> None:
-    assert find_soc("Ascend310P3").memory == 22 * 1024**3
+    assert find_soc("Ascend310P3").memory == 24_000_000_000
     assert find_soc("Ascend910B4").memory == 32 * 1024**3
+    assert find_soc("Ascend910_9362").memory == 32 * 1024**3
+    assert find_soc("Ascend910_95").memory == 128 * 1024**3
+    assert find_soc("Ascend310B2").memory is None  # the file leaves it empty
     assert find_soc("sim").memory is None

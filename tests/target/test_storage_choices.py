@@ -99,3 +99,18 @@ def test_blocks_of_one_pixel_have_the_bytes_of_rows() -> None:
     assert is_stored_as(tensor(MAP, IMAGES).type, IMAGES)
     assert in_blocks(conv(stored=IMAGES))
     assert not in_blocks(conv())
+
+
+@pytest.mark.parametrize(
+    ("added", "stored"), [((100,), None), ((1, 100), None), ((48, 100), MATRICES), ((1, 1), None)]
+)
+def test_row_that_every_row_of_a_matrix_shares_stays_row_by_row(
+    added: Dims, stored: Storage | None
+) -> None:
+    result = tensor((48, 100), MATRICES)
+    choice = chosen_storages(
+        Node("Add", (tensor((48, 100), MATRICES), tensor(added)), (result,)), P3
+    )
+    assert choice is not None
+    assert choice.storage == MATRICES
+    assert choice.input(1) == stored

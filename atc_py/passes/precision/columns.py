@@ -105,7 +105,7 @@ def _offered(
     row = one.it
     if row.unit is Unit.LOCAL:
         return tuple(_spread(Engine.LOCAL, column, counts) for column in row.columns)
-    usable = [column for column in row.columns if within and soc.it.has(column.needs)]
+    usable = row.columns_on(soc.it) if within else ()
     return (
         *(_spread(Engine.AICORE, column, counts) for column in usable),
         *(_spread(Engine.AICPU, column, counts) for column in row.aicpu_columns),

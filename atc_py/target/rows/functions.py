@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from atc_py.target.kernels import Kernels, on
 from atc_py.target.row import Attribute, TargetOp, Unit
 from atc_py.target.rows.parts import (
     DIVISION,
@@ -11,11 +12,13 @@ from atc_py.target.rows.parts import (
     F16,
     F32,
     F64,
+    FLOAT_KERNELS,
     FLOATS,
     I8,
     I16,
     I32,
     I64,
+    LATER_KERNELS,
     LOG,
     POLYNOMIAL,
     Y,
@@ -43,6 +46,7 @@ def _of_floats(  # noqa: PLR0913  (what rows of functions differ in)
     aicpu: tuple[DType, ...] = (F64,),
     attributes: tuple[Attribute, ...] = (),
     *,
+    kernels: Kernels = FLOAT_KERNELS,
     vector: VectorFunction,
     passes: float | None = None,
     selects: bool = False,
@@ -57,6 +61,7 @@ def _of_floats(  # noqa: PLR0913  (what rows of functions differ in)
         summary,
         attributes=attributes,
         columns=same(*FLOATS),
+        kernels=kernels,
         aicpu=aicpu,
         family="unary",
         selects=selects,
@@ -74,6 +79,7 @@ ROWS = (
         Unit.VECTOR,
         "Absolute value.",
         columns=same(F16, F32, I32),
+        kernels=on("310 310P 310B 610 910: f16 f32 i32; A2 A3: f16 f32 bf16 i32 i64; CS: f16 i32"),
         aicpu=(F64, I8, I16, I64),
         family="unary",
         selects=True,
@@ -125,6 +131,7 @@ ROWS = (
     _of_floats(
         "Cos",
         "Cosine of an angle in radians.",
+        kernels=LATER_KERNELS,
         passes=POLYNOMIAL,
         vector=VectorFunction(Form.UNARY, "Cos"),
     ),
@@ -142,6 +149,7 @@ ROWS = (
     _of_floats(
         "Exp",
         "Exponential.",
+        kernels=on("310 CS: f16; 310P 310B 610 910: f16 f32; A2 A3: f16 f32 bf16"),
         attributes=_BASE,
         passes=EXP,
         vector=VectorFunction(Form.UNARY, "Exp"),
@@ -162,6 +170,9 @@ ROWS = (
         Unit.VECTOR,
         "The opposite sign.",
         columns=same(F16, F32, I32, I8),
+        kernels=on(
+            "310 310P 310B 610 910: f16 f32 i32 i8; A2 A3: f16 f32 bf16 i32 i8 i64; CS: f16 i32"
+        ),
         aicpu=(I16, I64, F64),
         family="unary",
         selects=True,
@@ -170,6 +181,7 @@ ROWS = (
     _of_floats(
         "Reciprocal",
         "One divided by each element.",
+        kernels=LATER_KERNELS,
         passes=DIVISION,
         vector=VectorFunction(Form.UNARY, "Reciprocal", native=(F16,), rounded_once=True),
     ),
@@ -181,6 +193,7 @@ ROWS = (
         "Nearest integer, the even one of two.",
         attributes=(Attribute("decimals", "int", 0),),
         columns=same(*FLOATS),
+        kernels=on("310 310P 310B 610 910: f16 f32 i32; A2 A3: f16 f32 bf16 i32; CS: f16 i32"),
         aicpu=(F64,),
         family="unary",
         selects=True,
@@ -189,6 +202,7 @@ ROWS = (
     _of_floats(
         "Sign",
         "-1, 0 or 1.",
+        kernels=on("310 310P 310B 610 910: f16 f32 i32; A2 A3: f16 f32 bf16 i32; CS: f16 i32"),
         selects=True,
         passes=3.0,
         vector=VectorFunction(Form.UNARY, "Sign", native=(F16,), zero_of_zeros=True),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from atc_py.target.kernels import on
 from atc_py.target.row import Attribute, Column, Operand, Resource
 from atc_py.tensor.dtypes import DType
 
@@ -15,12 +16,14 @@ __all__ = [
     "F32",
     "F64",
     "FLOATS",
+    "FLOAT_KERNELS",
     "I4",
     "I8",
     "I16",
     "I32",
     "I64",
     "IMPL_MODE",
+    "LATER_KERNELS",
     "LOG",
     "POLYNOMIAL",
     "STORAGE",
@@ -46,6 +49,11 @@ STORAGE = (F16, F32, I8, I16, I32, I64, U8, U16, U32, U64, BOOL)
 
 ANY = (*STORAGE, F64)
 
+FLOAT_KERNELS = on("310 310P 310B 610 910: f16 f32; A2 A3: f16 f32 bf16; CS: f16")
+"""Of most functions of floats."""
+
+LATER_KERNELS = on("310 310P 310B 610 910 A3 CS: ?; A2: f16 f32 bf16")
+"""Of functions of floats whose dtypes are decided when the kernel is compiled; A2 has compiled ones."""
 
 IMPL_MODE = Attribute("impl_mode", "string", "high_precision")
 """Of operators with two kernels for float16: high_precision keeps what lies between its steps in

@@ -1,0 +1,133 @@
+"""AI Core kernels by SoC family, written as the operator information of CANN 8.1 has them.
+
+A text names families and the dtypes of their kernel: `310 CS: f16; 310B: -; A2 A3: f16 f32 bf16`.
+A dtype stands for a column in which the form has it as T; `(f16 f16 f32 > f32)` is a column of its
+own, and `f16|f32` in a form or column stands for each of them. `-` says that there is no kernel,
+`?` that its dtypes are decided only when it is compiled and are therefore not published.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+from typing import TYPE_CHECKING, TypeAlias
+
+from atc_py.target.soc import SocFamily
+from atc_py.tensor.dtypes import DType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+__all__ = ["FAMILY_WORDS", "Kernels", "Pair", "on"]
+
+Pair: TypeAlias = tuple[tuple[DType, ...], tuple[DType, ...]]
+"""Dtypes of inputs and of outputs."""
+
+FAMILY_WORDS = {
+    "310": SocFamily.ASCEND310,
+    "310P": SocFamily.ASCEND310P,
+    "310B": SocFamily.ASCEND310B,
+    "610": SocFamily.ASCEND610,
+    "910": SocFamily.ASCEND910,
+    "A2": SocFamily.ASCEND910B,
+    "A3": SocFamily.ASCEND910_93,
+    "CS": SocFamily.HI3796CV300CS,
+}
+"""Families whose operator information is published, by the words for them in texts."""
+
+_DTYPE_WORDS = {
+    "f16": DType.FLOAT16,
+    "f32": DType.FLOAT32,
+    "f64": DType.FLOAT64,
+    "bf16": DType.BFLOAT16,
+    "i4": DType.INT4,
+    "i8": DType.INT8,
+    "i16": DType.INT16,
+    "i32": DType.INT32,
+    "i64": DType.INT64,
+    "u8": DType.UINT8,
+    "u16": DType.UINT16,
+    "u32": DType.UINT32,
+    "u64": DType.UINT64,
+    "b": DType.BOOL,
+}
+
+_NO_KERNEL, _DECIDED_LATER = "-", "?"
+
+
+@dataclass(frozen=True, slots=True)
+class Kernels:
+    """The AI Core kernels of one operator: see the module for how texts are written.
+
+    Texts are read when they are first asked for, once each.
+
+    Attributes:
+        text: families, and the dtypes that their kernel takes, preferred ones first.
+        form: dtypes of inputs and outputs, with T for the dtype of the text.
+    """
+
+    text: str
+    form: str = "T > T"
+
+    def published(self, family: SocFamily) -> tuple[Pair, ...] | None:
+        """Return the dtypes of the kernel of `family`, none where it has no kernel.
+
+        None stands for dtypes that are not published.
+        """
+        return _read(self.text, self.form).get(family)
+
+
+def on(text: str, form: str = "T > T") -> Kernels:
+    """Return the kernels that `text` describes, in columns of `form`."""
+    return Kernels(text, form)
+
+
+@cache
+def _read(text: str, form: str) -> Mapping[SocFamily, tuple[Pair, ...]]:
+    """Return the published columns of each family.
+
+    Raises:
+        ValueError: a family or a dtype is unknown, or a family is named twice.
+    """
+    found: dict[SocFamily, tuple[Pair, ...]] = {}
+    seen: set[SocFamily] = set()
+    for clause in text.split(";"):
+        words, _, dtypes = clause.partition(":")
+        for word in words.split():
+            family = FAMILY_WORDS.get(word)
+            if family is None or family in seen:
+                raise ValueError(f"{text!r} names {word!r}, which is unknown or there twice")
+            seen.add(family)
+            if dtypes.strip() != _DECIDED_LATER:
+                found[family] = tuple(dict.fromkeys(_pairs(dtypes, form)))
+    return found
+
+
+def _pairs(dtypes: str, form: str) -> Iterator[Pair]:
+    """Yield the columns of one family's text."""
+    if dtypes.strip() == _NO_KERNEL:
+        return
+    for piece in dtypes.replace("(", ")").split(")"):
+        if ">" in piece:
+            yield from _columns(piece)
+            continue
+        for dtype in piece.split():
+            yield from _columns(" ".join(dtype if word == "T" else word for word in form.split()))
+
+
+def _columns(text: str) -> Iterator[Pair]:
+    """Yield a column for each combination of its alternatives."""
+    inputs, _, outputs = text.partition(">")
+    count = len(inputs.split())
+    words = (*inputs.split(), *outputs.split())
+    for dtypes in product(*(_alternatives(word) for word in words)):
+        yield dtypes[:count], dtypes[count:]
+
+
+def _alternatives(word: str) -> tuple[DType, ...]:
+    """Return the dtypes that a word such as `i32|i64` stands for."""
+    try:
+        return tuple(_DTYPE_WORDS[part] for part in word.split("|"))
+    except KeyError as fault:
+        raise ValueError(f"no dtype is written as {fault.args[0]!r}") from None

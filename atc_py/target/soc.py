@@ -1,0 +1,116 @@
+"""The shape of a SoC's row: cores, buffers, rates and the units that its cores have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from atc_py.target.row import Resource
+
+__all__ = ["Isa", "Soc", "SocFamily"]
+
+
+class SocFamily(Enum):
+    """SoCs that share their kernels: CANN's short SoC version, and the generic device."""
+
+    SIM = "sim"
+    ASCEND310 = "Ascend310"
+    ASCEND310B = "Ascend310B"
+    ASCEND310P = "Ascend310P"
+    ASCEND610 = "Ascend610"
+    ASCEND910 = "Ascend910"
+    ASCEND910B = "Ascend910B"
+    ASCEND910_93 = "Ascend910_93"
+    ASCEND910_95 = "Ascend910_95"
+    HI3796CV300CS = "Hi3796CV300CS"
+
+
+class Isa(Enum):
+    """Generation of the instruction set, which decides what CANN's fusion engine registers.
+
+    It follows from the figure of CANN's `AIC_version`: 100 is v100; 200, 202 and 210 are v200;
+    220 is v220; 300 is v300; 310 is v310. The generic device has none.
+    """
+
+    NONE = ""
+    V100 = "v100"
+    V200 = "v200"
+    V220 = "v220"
+    V300 = "v300"
+    V310 = "v310"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Soc:
+    """Facts about one SoC.
+
+    Attributes:
+        name: as `--soc` takes it.
+        family: SoCs with the same kernels.
+        isa: generation of the instruction set.
+        arch: CCEC name of the core architecture.
+        aicores: AI Cores (cube and vector in one, or the cube part where they are split).
+        vector_cores: separate vector cores, 0 where there are none.
+        aicpus: AI CPU cores; 0 where the figure is not published.
+        mhz: cube clock in MHz.
+        l2_kib: L2 cache in KiB.
+        l0a_kib: buffer of the cube's left operand in KiB; the right one's is as large.
+        l0c_kib: buffer of the cube's results in KiB.
+        l1_kib: L1 buffer of a core in KiB.
+        ub_kib: unified buffer of a core in KiB.
+        gm_read: bytes read from device memory per cycle and core.
+        gm_write: bytes written to device memory per cycle and core.
+        memory: device memory in bytes; None where the figure is not published.
+        cube_float32: True if the cube multiplies float32.
+        cube_hf32: True if the cube multiplies float32 operands rounded to HF32.
+        bfloat16: True if cube and vector take bfloat16.
+        fix_pipe: True if a pipe after the cube converts, activates and stores its results.
+        ub_fusion: True if results of the cube reach the unified buffer within a core, so that
+            vector operators can join the cube's launch.
+        deq_words: True if AscendDequant takes 64-bit words; only float16 factors elsewhere.
+        quant_float32: True if AscendQuant computes in float32; in float16 elsewhere.
+        requant: True if there is a kernel that goes from int32 to int8 in one step.
+        requant_s16: True if there are kernels that go from int32 to int8 over int16.
+        quant_int4: True if AscendQuant gives int4.
+        fractal_copies: True if copies into L1 turn rows of a matrix into fractals, and those out
+            of L0C turn them back; elsewhere the cube takes and gives FRACTAL_NZ alone.
+        gm_align: bytes; tensors in device memory start at multiples. Transfers are split into
+            pieces of at most 512 bytes and are fastest at addresses that are multiples of it.
+    """
+
+    name: str
+    family: SocFamily
+    isa: Isa
+    arch: str
+    aicores: int
+    vector_cores: int
+    aicpus: int
+    mhz: int
+    l2_kib: int
+    l0a_kib: int
+    l0c_kib: int
+    l1_kib: int
+    ub_kib: int
+    gm_read: int
+    gm_write: int
+    memory: int | None = None
+    cube_float32: bool = False
+    cube_hf32: bool = False
+    bfloat16: bool = False
+    fix_pipe: bool = False
+    ub_fusion: bool = True
+    deq_words: bool = True
+    quant_float32: bool = False
+    requant: bool = False
+    requant_s16: bool = False
+    quant_int4: bool = False
+    fractal_copies: bool = False
+    gm_align: int = 512
+
+    def has(self, resource: Resource | None) -> bool:
+        """Return True if this SoC has what a dtype column needs."""
+        if resource is None:
+            return True
+        return bool(getattr(self, resource.value))
