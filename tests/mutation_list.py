@@ -131,8 +131,8 @@ MUTATIONS = (
         "check/test_listed_opsets.py",
     ),
     _(
-        "told = [each for each in here if each.outcome is not Outcome.KEPT or not listed]",
-        "told = [each for each in here if each.outcome is not Outcome.KEPT]",
+        "reported = [each for each in here if each.outcome is not Outcome.KEPT or not listed]",
+        "reported = [each for each in here if each.outcome is not Outcome.KEPT]",
         "check/test_quantized_models.py check/test_quantized_chains.py",
     ),
     # The frontend: reading, folding, inference, quantized models.

@@ -180,7 +180,7 @@ def test_both_names_of_onnx_own_domain_are_the_same() -> None:
 # The table --------------------------------------------------------------------------------------
 
 
-def test_every_operator_of_onnx_has_a_way_out_in_both_languages() -> None:
+def test_every_operator_of_onnx_has_a_hint_in_both_languages() -> None:
     with Failures() as failures:
         for name in NOT_LISTED:
             with failures.of(name):

@@ -18,7 +18,7 @@ KEEP = "must_keep_origin_dtype"
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_first_bad_layer_is_the_one_that_goes_wrong(name: str, tmp_path: Path) -> None:
+def test_first_failing_layer_is_the_one_that_goes_wrong(name: str, tmp_path: Path) -> None:
     broken = BROKEN[name]()
     path = tmp_path / "model.onnx"
     onnx.save(broken.model, path)

@@ -56,7 +56,7 @@ def test_mean_that_cancels_and_matters_makes_its_reader_bad(op: str, tmp_path: P
     assert root.source == "n_m"
 
 
-def test_mean_that_is_handed_out_is_bad(tmp_path: Path) -> None:
+def test_mean_that_is_an_output_fails(tmp_path: Path) -> None:
     done = compared([node("ReduceMean", "x", "y", axes=[-1], keepdims=1)], tmp_path, balanced())
     assert done.first_failing is not None
     assert done.first_failing.source == "n_y"

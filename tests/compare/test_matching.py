@@ -53,7 +53,7 @@ def test_fused_node_stands_for_its_last_origin(tmp_path: Path) -> None:
     assert done.first_failing is None
 
 
-def test_results_of_a_node_with_several_are_told_apart(tmp_path: Path) -> None:
+def test_results_of_a_node_with_several_are_distinguished(tmp_path: Path) -> None:
     split = helper.make_node("Split", ["x", "parts"], ["a", "b"], name="n_split", axis=1)
     model = built(
         [split, node("Sin", "a", "s"), node("Cos", "b", "c"), node("Sub", "s c", "y")],
@@ -118,7 +118,7 @@ def test_nodes_of_a_branch_have_no_counterpart(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", ["force_fp16", "allow_fp32_to_fp16"])
-def test_origin_that_is_no_node_of_the_file_is_no_match(mode: str, tmp_path: Path) -> None:
+def test_origin_that_is_not_a_node_of_the_file_is_not_a_match(mode: str, tmp_path: Path) -> None:
     """Check that positions mean the same nodes, as functions are put in on both sides."""
     function = helper.make_function(
         "local", "Twice", ["a"], ["b"],

@@ -84,7 +84,7 @@ def test_few_steps_of_many_are_not_bad(tmp_path: Path) -> None:
     assert done.first_failing is None
 
 
-def test_least_code_of_int8_is_no_overflow() -> None:
+def test_least_code_of_int8_is_not_an_overflow() -> None:
     measure = Measure(DType.INT8)
     measure.add(np.array([-128, 127], np.int8), np.array([-128, 127], np.int8))
     assert measure.figures().overflow.share == 0

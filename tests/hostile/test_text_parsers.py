@@ -96,7 +96,7 @@ QUICK = settings(examples(150), suppress_health_check=[HealthCheck.function_scop
 
 
 def attempt(parse: Callable[[], object]) -> None:
-    """Parse, and check that a refusal is no bug's and has help."""
+    """Parse, and check that a refusal is not a bug and has help."""
     refused: tuple[Diagnostic, ...] = ()
     try:
         parse()
@@ -258,7 +258,7 @@ def test_files_of_very_many_lines_are_refused(file: Path) -> None:
         FILES["keep"](file)
 
 
-def test_the_nearest_names_are_told_for_the_first_wrong_ones_alone(file: Path) -> None:
+def test_the_nearest_names_are_reported_for_the_first_wrong_ones_alone(file: Path) -> None:
     file.write_text("".join(f"wrong{number}\n" for number in range(1000)), encoding="utf-8")
     _, unknown = find_controls(PrecisionOptions(keep_dtype=file), MIXED, NAMES)
     assert len(unknown) == 1000

@@ -72,7 +72,7 @@ def test_cast_const_clamps_finite_values_only(source: str, target: DType, limit:
 
 
 def test_cast_const_rounds_at_the_edge_like_the_dtype() -> None:
-    # 65520 lies halfway between 65504 and the first value that float16 does not have.
+    # 65520 is halfway between 65504 and the first value that float16 does not have.
     assert cast([65519.0, 65520.0, -65520.0], "float32", DType.FLOAT16).tolist() == [
         65504.0,
         65504.0,

@@ -84,7 +84,7 @@ def test_weights_are_the_logical_numbers_whatever_their_storage(om: Path) -> Non
     assert array.reshape(-1).tolist() == [1, 2, 3, 4]
 
 
-def test_tensor_without_storage_lies_row_by_row(om: Path, seal: Seal) -> None:
+def test_tensor_without_storage_is_stored_row_by_row(om: Path, seal: Seal) -> None:
     found = described(om)
     tensors = [{**tensor, "storage": None} for tensor in found["tensors"]]
     for tensor in tensors:

@@ -66,7 +66,7 @@ def test_format_names_the_layer_and_what_is_alone(name: str) -> None:
     assert "1000000" in text or "1e+06" in text
 
 
-def test_csv_cells_are_no_formulas_and_alone_rows_have_reasons() -> None:
+def test_csv_cells_are_not_formulas_and_alone_rows_have_reasons() -> None:
     rows = list(csv.DictReader(render_layers("csv", record("=cmd()")).splitlines()))
     assert [row["GroundTruth"] for row in rows] == ["'=cmd()", "*", "lone"]
     assert [row["NPUDump"] for row in rows] == ["Conv2D:c", "'=1+1", "*"]

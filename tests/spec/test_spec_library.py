@@ -207,7 +207,7 @@ def test_overlay_of_one_file(tmp_path: Path) -> None:
     assert (conv.opsets, conv.group) == ((7,), "nn")
 
 
-def test_overlays_lie_on_each_other(tmp_path: Path) -> None:
+def test_overlays_stack(tmp_path: Path) -> None:
     lower, mine = _layers(tmp_path)
     _flat(mine, "Conv")
     top = tmp_path / "top"

@@ -1,4 +1,4 @@
-"""Loading: every fault of a specification is BAD_SPEC at its line and column, with a way out."""
+"""Loading: every fault of a specification is BAD_SPEC at its line and column, with a hint."""
 
 from __future__ import annotations
 
@@ -264,7 +264,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_loader_fault_names_line_column_and_way_out(name: str) -> None:
+def test_loader_fault_names_line_column_and_hint(name: str) -> None:
     old, new, message, help_ = FAULTS[name]
     assert GOOD.count(old) == 1, "the replaced text must stand once"
     before, _, after = GOOD.replace(old, new).partition("¦")

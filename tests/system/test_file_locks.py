@@ -1,4 +1,4 @@
-"""Temporary files and folders: held while their process lives, taken over when it is dead."""
+"""Temporary files and folders: held while their process lives, removed when it is dead."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def test_folders_of_others_and_young_ones_are_left_alone(
         assert young.exists()
 
 
-def test_system_without_room_for_temporary_files_is_told(
+def test_system_without_room_for_temporary_files_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "none"))
@@ -183,7 +183,7 @@ def test_system_without_room_for_temporary_files_is_told(
     assert "TMPDIR" in (caught.value.diagnostics[0].help or "")
 
 
-def test_full_temporary_folder_is_told_whoever_writes(
+def test_full_temporary_folder_is_reported_whoever_writes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))

@@ -33,7 +33,7 @@ def test_signal_waits_for_the_end_of_the_block() -> None:
     assert not put_off(made.clear), "nothing waits any more"
 
 
-def test_signal_in_the_moment_a_file_is_made_leaves_none_behind(
+def test_signal_in_the_moment_a_file_is_made_leaves_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def signalled(path: Path) -> int | None:

@@ -177,5 +177,5 @@ def test_type_knows_its_stored_bytes() -> None:
         ((16, 16), FILTER, False),
     ],
 )
-def test_some_blocks_lie_like_rows(dims: Dims, storage: Storage | None, like: bool) -> None:
+def test_some_blocks_are_stored_like_rows(dims: Dims, storage: Storage | None, like: bool) -> None:
     assert is_stored_like_rows(dims, storage, F16) is like
