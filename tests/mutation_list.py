@@ -181,8 +181,8 @@ MUTATIONS = (
         "frontend/qdq check/test_quantized_models.py",
     ),
     _(
-        "minus = _along(zero.astype(np.int16), axis, shape)\n    apart = const.numpy().astype(np.int16) - minus",
-        "minus = _along(zero.astype(np.int16), axis, shape)\n    apart = const.numpy().astype(np.int16) + minus",
+        "minus = _broadcast_along(zero.astype(np.int16), axis, shape)\n    apart = const.numpy().astype(np.int16) - minus",
+        "minus = _broadcast_along(zero.astype(np.int16), axis, shape)\n    apart = const.numpy().astype(np.int16) + minus",
         "frontend/qdq",
     ),
     # Lowering.
@@ -301,8 +301,8 @@ MUTATIONS = (
     ),
     # Emission of kernels.
     _(
-        "chunk = min(room, _aligned(max(1, -(-inner // parts)), footprint.align))",
-        "chunk = min(room, _aligned(max(1, inner // parts), footprint.align))",
+        "chunk = min(room, _round_up(max(1, -(-inner // parts)), footprint.align))",
+        "chunk = min(room, _round_up(max(1, inner // parts), footprint.align))",
         "emit/test_grid.py emit/test_kernel_templates.py",
     ),
     _(

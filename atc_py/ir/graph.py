@@ -2,7 +2,7 @@
 
 Ownership: a graph owns its nodes in `nodes`, in an order in which producers come first, and the
 `Return` node in `result`, which uses the values that the graph returns. A value is owned by the
-node in `producer`, by the graph when it is one of its inputs, or by nobody when it is a constant:
+node in `producer`, by the graph when it is one of its inputs, or by neither when it is a constant:
 constants live as long as they are used.
 """
 

@@ -29,7 +29,7 @@ def prove(placement: Placement) -> Proof:
 
     A tensor is where its source says; a view has the offset of its source; what is in the arena
     is aligned and inside; no two tensors that are alive at once overlap, but for the operand of an
-    in-place node that nobody needs afterwards; arena and bound are the ones that follow.
+    in-place node that is not needed afterwards; arena and bound equal the derived ones.
     """
     if not _is_power_of_two(placement.alignment):
         message = f"the alignment must be a power of two, found {placement.alignment}"

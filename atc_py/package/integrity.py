@@ -122,7 +122,7 @@ def _damaged_member(member: str, file: str, part: str) -> Diagnostic:
 
 
 def _onnx_model(file: str) -> AtcError:
-    """Make the error for an ONNX model in the place of an offline model."""
+    """Make the error for an ONNX model given as an offline model."""
     name = shlex.quote(file)
     return NOT_OM.error(
         f"{file} is an ONNX model, not an offline model",

@@ -1,6 +1,6 @@
 """The last check of a compilation: does the device accept the model?
 
-The simulated device holds every node against type rules of its own, which share no code with
+The simulated device checks every node by type rules of its own, which share no code with
 lowering or passes. What it would refuse when the model is loaded is refused here, before anything
 is written, and in terms of the source model.
 """

@@ -72,7 +72,7 @@ def remove_if_unlocked(path: Path) -> bool:
 
 
 def _try_lock(handle: int) -> bool | None:
-    """Lock an open file: True, or False where another one has it, or None where nobody can."""
+    """Lock an open file: True, False if another process has it, None if there are no locks."""
     if sys.platform == "win32":
         return None
     import fcntl

@@ -36,7 +36,7 @@ def escaped(document: str) -> str:
 
 
 def finite(value: Any) -> Any:
-    """Put None in the place of each number that JSON cannot name: infinities and NaN."""
+    """Put None in place of each number that JSON cannot name: infinities and NaN."""
     if isinstance(value, dict):
         return {name: finite(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):

@@ -76,7 +76,7 @@ def _as_temporary(found: Diagnostic, folder: Path) -> Diagnostic:
 
 
 def _remove_stale(base: Path) -> None:
-    """Remove the folders in `base` that are this user's and that nobody holds any more."""
+    """Remove the folders in `base` that are this user's and that no process holds any more."""
     for folder in base.glob(f"{_PREFIX}*"):
         with suppress(OSError):
             facts = folder.lstat()

@@ -86,7 +86,7 @@ def write_onnx(
         output: the file; it appears whole or not at all.
         external: put weights into a file beside the model, however small that is.
         gone: operators that were rewritten, and do not come back as what a constant was folded of.
-        marks: metadata of the model by key, in the place of those of the file; None for no more.
+        marks: metadata of the model by key, in place of those of the file; None as a value removes the key.
 
     Raises:
         AtcError: CANNOT_WRITE; BAD_OPTION where the file beside the model would replace one of

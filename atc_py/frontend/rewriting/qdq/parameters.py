@@ -45,7 +45,7 @@ class Parameters:
     """A real number is (code - zero) * scale.
 
     Attributes:
-        scale: positive float32 factors; a scalar for the whole tensor, else one a channel.
+        scale: positive float32 factors; a scalar for the whole tensor, else one per channel.
         zero: zero points as int64, in the shape of `scale`.
         axis: the axis of the channels as the file counts it; None for the whole tensor.
         kind: dtype of the codes: int8, uint8, or int32 of a bias.
@@ -85,7 +85,7 @@ class Parameters:
         return int(self.zero)
 
     def along(self, values: NDArray[Any], rank: int) -> NDArray[Any]:
-        """Return `values`, one a channel or a scalar, shaped to broadcast over `rank` axes."""
+        """Return `values`, one per channel or a scalar, shaped to broadcast over `rank` axes."""
         if self.axis is None:
             return values
         shape = [1] * rank
