@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["Conclusions", "operator_label"]
 
 _RUN_TIME = Words(
-    "the value is worked out at run time; export fixed shapes and constants, or simplify the "
+    "the value is computed at run time; export fixed shapes and constants, or simplify the "
     "model so that they fold",
     "该值在运行时才能得到；请以固定形状和常量导出，或先简化模型使其可折叠",
 )
@@ -107,7 +107,7 @@ class Conclusions:
     def restated(self, view: SourceNode, spec: OpSpec, placement: OpsetPlacement) -> Finding:
         """Report an operator at an unlisted version that means the same as a listed one."""
         help_ = Words(
-            f"nothing has to be done: the node is restated at opset {placement.opset}, where it "
+            f"no action is needed: the node is restated at opset {placement.opset}, where it "
             "means the same",
             f"无需处理：该节点将改写为 opset {placement.opset} 的形式，含义相同",
         )
@@ -221,7 +221,7 @@ def _help(predicate: Predicate, spec: OpSpec, rule: Rule) -> Words:
     if rule.level is Level.REWRITE and rule.rewrite is not None:
         done = REWRITES[rule.rewrite]
         return Words(
-            f"nothing has to be done: {done.en} ({rule.rewrite})",
+            f"no action is needed: {done.en} ({rule.rewrite})",
             f"无需处理：{done.zh}（{rule.rewrite}）",
         )
     if rule.deviation is not None:

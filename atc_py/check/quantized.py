@@ -20,7 +20,7 @@ _QUANTIZED = {
         Standing.REWRITE,
         Words(" of a quantized model runs on int8", " 属于量化模型，将以 int8 运行"),
         Words(
-            "nothing has to be done: it is rewritten with AscendQuant and AscendDequant",
+            "no action is needed: it is rewritten with AscendQuant and AscendDequant",
             "无需处理：将以 AscendQuant 和 AscendDequant 改写",
         ),
     ),

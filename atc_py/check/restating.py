@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["OpsetPlacement", "OpsetRefusal", "place_node"]
 
-_NO_VERSION = Words("ONNX defines it at none of the listed opsets", "清单所列 opset 均无 ONNX 定义")
+_NO_VERSION = Words("ONNX does not define it at any listed opset", "清单所列 opset 均无 ONNX 定义")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def _definition(view: SourceNode, spec: OpSpec, history: SchemaHistory) -> Opera
         )
     if opset < spec.restated_since:
         return Words(
-            f"before opset {spec.restated_since} the same node meant another thing",
+            f"before opset {spec.restated_since} the operator had different semantics",
             f"opset {spec.restated_since} 之前同样的节点含义不同",
         )
     return own

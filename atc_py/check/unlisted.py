@@ -62,7 +62,7 @@ def _of_onnx(op_type: str, versions: Sequence[OperatorSchema], library: Library)
     late = first > NEWEST_LISTED
     if late and op_type in EXPORTED:
         return Words(
-            f"ONNX has {op_type} from opset {first} on; export the model at opset {NEWEST_LISTED}, "
+            f"ONNX has {op_type} since opset {first}; export the model at opset {NEWEST_LISTED}, "
             f"and the exporter writes it as listed operators ({EXPORTED[op_type]})",
             f"ONNX 自 opset {first} 起才有 {op_type}；请以 opset {NEWEST_LISTED} 导出模型，"
             f"导出器会将其写为清单中的算子（{EXPORTED[op_type]}）",
@@ -71,7 +71,7 @@ def _of_onnx(op_type: str, versions: Sequence[OperatorSchema], library: Library)
     if not late:
         return advice
     since = Words(
-        f"ONNX has {op_type} from opset {first} on, the newest opset listed is {NEWEST_LISTED}",
+        f"ONNX has {op_type} since opset {first}, the newest opset listed is {NEWEST_LISTED}",
         f"ONNX 自 opset {first} 起才有 {op_type}，而清单最新为 opset {NEWEST_LISTED}",
     )
     return since + SEMICOLON + advice
@@ -86,7 +86,7 @@ def _body(body: Sequence[str], library: Library) -> Words | None:
     if not missing:
         return Words(
             f"ONNX defines it as a function of listed operators ({names}); "
-            "onnx.inliner.inline_selected_functions puts them in its place",
+            "onnx.inliner.inline_selected_functions inlines them",
             f"ONNX 以清单中的算子（{names}）定义该函数；"
             "可用 onnx.inliner.inline_selected_functions 展开",
         )
@@ -128,18 +128,18 @@ def _of_domain(op_type: str, domain: str, history: SchemaHistory, library: Libra
             return words
     if library.find(op_type) is not None or history.versions(op_type):
         return Words(
-            f"an operator of domain {domain} is another one than ONNX's {op_type}; where that is "
+            f"an operator of domain {domain} differs from ONNX's {op_type}; where that is "
             "meant, leave the node's domain empty",
             f"域 {domain} 中的算子不是 ONNX 的 {op_type}；若指 ONNX 的算子，请将该节点的域留空",
         )
     near = [name for name in library.near(op_type) if _is_custom(name, library)]
     if near:
         return Words(
-            f"of custom operators, {' or '.join(near)} is listed; is that meant?",
+            f"among custom operators, {' or '.join(near)} is listed; is that the intended one?",
             f"清单中的自定义算子有 {' 或 '.join(near)}，可能是指该算子",
         )
     return Words(
-        f"operators of domain {domain} are none of ONNX's; {_WRITE.en}",
+        f"operators of domain {domain} are not ONNX operators; {_WRITE.en}",
         f"域 {domain} 的算子不属于 ONNX；{_WRITE.zh}",
     )
 
@@ -157,7 +157,7 @@ def _of_onnxruntime(op_type: str) -> Words:
     if _QUANTIZED.search(op_type):
         return WRITTEN["QuantizeLinear"]
     return Words(
-        f"{op_type} is onnxruntime's own and none of ONNX's; export the model without "
+        f"{op_type} is an operator of onnxruntime, not of ONNX; export the model without "
         f"onnxruntime's graph optimization, or {_WRITE.en}",
         f"{op_type} 是 onnxruntime 自有的算子，不属于 ONNX；请在不经 onnxruntime 图优化的情况下"
         f"导出模型，或{_WRITE.zh.removeprefix('请')}",
@@ -203,8 +203,8 @@ _DOMAINS: tuple[tuple[re.Pattern[str], Words], ...] = (
     (
         _FUNCTIONS,
         Words(
-            "it is a function of the exporter's; onnx.inliner.inline_local_functions puts its body "
-            "in its place",
+            "it is a function of the exporter's; onnx.inliner.inline_local_functions inlines "
+            "its body",
             "这是导出器的函数；可用 onnx.inliner.inline_local_functions 展开其函数体",
         ),
     ),

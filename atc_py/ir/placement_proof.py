@@ -318,5 +318,5 @@ _PLACES = {
     Home.INPUT: "in the buffer of an input",
     Home.OUTPUT: "in the buffer of an output",
     Home.CHIP: "in the buffers of a core",
-    Home.RUN: "in memory that the run takes",
+    Home.RUN: "in memory allocated during the run",
 }

@@ -33,13 +33,13 @@ Finding: TypeAlias = "tuple[Node | None, str]"
 def check_names(graph: Graph) -> Iterator[Finding]:
     """Yield names that two values or two nodes share, and nodes that occur twice in the graph."""
     for node in _repeated_items(graph.nodes):
-        yield node, "stands more than once among the graph's nodes"
+        yield node, "occurs more than once among the graph's nodes"
     for value in _repeated_items(graph.inputs):
-        yield None, f"%{value.name} stands more than once among the graph's inputs"
+        yield None, f"%{value.name} occurs more than once among the graph's inputs"
     values = list(dict.fromkeys(graph.values()))
     for name in _repeated_items(value.name for value in values):
         sharers = [value for value in values if value.name == name]
-        yield sharers[-1].producer, f"{len(sharers)} values are called %{name}, one may be"
+        yield sharers[-1].producer, f"{len(sharers)} values are called %{name}; only one may be"
     nodes = list(dict.fromkeys(graph.nodes))
     for name in _repeated_items(node.name for node in nodes):
         last = [node for node in nodes if node.name == name][-1]
@@ -114,7 +114,7 @@ def check_cycles(graph: Graph) -> Iterator[Finding]:
             nodes = list(path)
             cycle = nodes[nodes.index(node) :]
             names = " -> ".join(member.name for member in [cycle[0], *reversed(cycle)])
-            yield node, f"stands in a cycle: {names}"
+            yield node, f"is in a cycle: {names}"
 
 
 def _stuck_nodes(graph: Graph) -> dict[Node, None]:

@@ -65,7 +65,7 @@ def check_names(entries: Iterable[Entry], file: str, sink: Sink) -> None:
     counts = Counter(entry.name for entry in entries)
     for name, count in counts.items():
         if count > 1:
-            report.add(name, f"a member's name must stand once; {name!r} stands {count} times")
+            report.add(name, f"a member's name must occur once; {name!r} occurs {count} times")
         if not is_safe_member(name):
             report.add(name, f"a member's name must be a plain relative path; found {name!r}")
     for name in (MODEL, REPORT):

@@ -73,7 +73,7 @@ def read_npz(path: Path, most: int | None = None) -> dict[str, Array]:
         for member in archive.infolist():
             name = member.filename.removesuffix(".npy")
             if name == member.filename:
-                raise ValueError(f"its member {name!r} is no .npy array")
+                raise ValueError(f"its member {name!r} is not a .npy array")
             if name in arrays:
                 raise ValueError(f"it holds {name!r} twice")
             with archive.open(member) as data:
@@ -113,7 +113,7 @@ def _check_header(file: IO[bytes], width: int) -> None:
     start = file.tell()
     length = int.from_bytes(file.read(width), "little")
     if length > _LONGEST_HEADER:
-        raise ValueError(f"its header has {length} bytes, at most {_LONGEST_HEADER} make sense")
+        raise ValueError(f"its header has {length} bytes, at most {_LONGEST_HEADER} are allowed")
     file.seek(start)
 
 

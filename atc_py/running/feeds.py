@@ -237,7 +237,7 @@ def _pick_all(
         ARRAY_OF_OTHER_NAME.diagnostic(
             f'{path} has one array, "{unknown[0]}"; it is used for "{names[0]}"',
             place=Place(str(path)),
-            help=f"write {names[0]}={path} where that is meant",
+            help=f"write {names[0]}={path} if that is intended",
         )
     )
     return {names[0]: arrays[unknown[0]]}

@@ -175,5 +175,5 @@ def _repeated_names(path: DataPath, names: Sequence[str]) -> Iterator[Problem]:
     """Yield names that occur twice; each is an item of the list at `path`, or the item's `name`."""
     for position, name in enumerate(names):
         if name in names[:position]:
-            message = f"{name} stands twice in {path[-1]}"
+            message = f"{name} occurs twice in {path[-1]}"
             yield Problem((*path, position, "name"), message, "keep one of the two")

@@ -106,7 +106,7 @@ def read_document(text: str, file: str) -> Document:
     if found is not None:
         before = text[: found.start()]
         mark = Mark(before.count("\n") + 1, found.start() - before.rfind("\n"))
-        message = f"character U+{ord(found.group()):04X} cannot stand in YAML"
+        message = f"character U+{ord(found.group()):04X} is not allowed in YAML"
         raise spec_error(file, mark, message, "delete the character; files are UTF-8 text")
     return _Reader(text, file).read()
 
@@ -164,7 +164,7 @@ class _Reader:
             inner = (*path, key)
             if key in mapping:
                 first = self._document.keys[inner]
-                message = f"key {key!r} stands here and in line {first.line}"
+                message = f"key {key!r} occurs here and in line {first.line}"
                 raise self._fault(event, message, "keep one of the two")
             self._document.keys[inner] = _mark(event)
             mapping[key] = self._value(self._next_event(), inner)

@@ -42,7 +42,7 @@ def read_spec(path: str | Path) -> tuple[OpSpec, Document]:
     document = read_document(_text(file), str(file))
     spec = _specification_of(document)
     if stem_of(spec.op) != file.stem:
-        message = f"{spec.op} belongs into {stem_of(spec.op)}.yaml, this file is {file.name}"
+        message = f"{spec.op} belongs in {stem_of(spec.op)}.yaml, this file is {file.name}"
         raise spec_error(str(file), document.mark(("op",)), message, "rename the file")
     return spec, document
 

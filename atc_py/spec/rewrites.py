@@ -37,7 +37,7 @@ REWRITES: dict[str, Words] = {
         "先转换为能精确表示其值的清单类型，再转换回来",
     ),
     "count-from-front": Words(
-        "what is counted from the end is counted from the front",
+        "negative positions are counted from the front",
         "将从末尾计数改为从开头计数",
     ),
     "dissolve": Words(
@@ -53,7 +53,7 @@ REWRITES: dict[str, Words] = {
         "改用目标算子自己的属性表示是否计入填充",
     ),
     "explicit-pads": Words(
-        "automatic pads are worked out and written as explicit ones",
+        "automatic pads are computed and written as explicit ones",
         "计算出自动填充的大小，改写为显式 pads",
     ),
     "gather-steps": Words(

@@ -72,7 +72,7 @@ def test_newest_listed_opset_is_that_of_the_list() -> None:
 
 def test_late_operator_of_an_exporter_is_exported_at_an_older_opset() -> None:
     found = _way("LayerNormalization")
-    assert "ONNX has LayerNormalization from opset 17 on" in found.en
+    assert "ONNX has LayerNormalization since opset 17" in found.en
     assert "export the model at opset 13" in found.en
     assert "ReduceMean" in found.en
     assert "opset 17" in found.zh
@@ -80,9 +80,7 @@ def test_late_operator_of_an_exporter_is_exported_at_an_older_opset() -> None:
 
 def test_late_operator_without_such_an_export_says_since_when_and_what_to_do() -> None:
     found = _way("Trilu")
-    assert (
-        "from opset 14 on, the newest opset listed is 13; multiply by a constant mask" in found.en
-    )
+    assert "since opset 14, the newest opset listed is 13; multiply by a constant mask" in found.en
     assert "Trilu" in found.zh
     assert "export" not in _way("GroupNormalization").en.partition(";")[0]
 
@@ -113,7 +111,7 @@ def test_function_of_other_operators_names_those_that_are_missing(
 def test_operator_that_nothing_is_known_of_runs_on_the_host() -> None:
     found = hint_for_unlisted("Thing", "", FakeHistory(_schema("Thing", 27)), library())
     assert found.en == (
-        "ONNX has Thing from opset 27 on, the newest opset listed is 13; write it with listed "
+        "ONNX has Thing since opset 27, the newest opset listed is 13; write it with listed "
         "operators, or run this part of the model on the host"
     )
 
@@ -151,7 +149,7 @@ def test_name_like_no_other_says_where_the_list_is() -> None:
         ("MatMulNBits", "com.microsoft", "AscendQuant"),
         ("DequantizeLinear", "com.microsoft", "AscendQuant"),
         ("Conv", "com.ms.internal.nhwc", "Conv is onnxruntime's own"),
-        ("CDist", "com.microsoft", "CDist is onnxruntime's own and none of ONNX's"),
+        ("CDist", "com.microsoft", "CDist is an operator of onnxruntime, not of ONNX"),
         ("Scaler", "ai.onnx.ml", "classical machine learning"),
         ("Adam", "ai.onnx.preview.training", "for inference"),
         ("Gradient", "ai.onnx.training", "for inference"),
@@ -159,9 +157,9 @@ def test_name_like_no_other_says_where_the_list_is() -> None:
         ("ATen", "aten", "PyTorch's own"),
         ("aten_mul", "pkg.onnxscript.torch_lib", "onnx.inliner.inline_local_functions"),
         ("Conv", "my.company", "leave the node's domain empty"),
-        ("Trilu", "my.company", "another one than ONNX's Trilu"),
+        ("Trilu", "my.company", "differs from ONNX's Trilu"),
         ("BatchMatmul", "my.company", "BatchMatMul is listed"),
-        ("Thing", "my.company", "operators of domain my.company are none of ONNX's"),
+        ("Thing", "my.company", "operators of domain my.company are not ONNX operators"),
         ("Thing", "com.microsoftish", "operators of domain com.microsoftish are none"),
     ],
 )

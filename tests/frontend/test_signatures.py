@@ -75,7 +75,7 @@ def test_output_declared_with_another_type_is_refused(tmp_path: Path) -> None:
     declared = helper.make_tensor_value_info("y", TensorProto.FLOAT16, [1, 1, 4, 4])
     proto.graph.output[0].CopyFrom(declared)
     error = onnx_files.fails(lambda: onnx_files.source(proto, tmp_path), BAD_MODEL)
-    assert "declared as float16, but what is computed is float32" in str(error)
+    assert "declared as float16, but the computed dtype is float32" in str(error)
 
 
 @pytest.mark.parametrize(

@@ -241,4 +241,4 @@ def test_output_that_is_declared_with_another_dtype_is_a_fault(tmp_path: Path) -
     proto.graph.output[0].type.tensor_type.elem_type = TensorProto.INT32
     view = surveyed(proto, tmp_path)
     assert [fault.code for fault in view.faults] == [BAD_MODEL]
-    assert "declared as int32, but what is computed is float32" in view.faults[0].message
+    assert "declared as int32, but the computed dtype is float32" in view.faults[0].message

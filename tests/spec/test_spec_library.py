@@ -244,12 +244,12 @@ def test_overlay_tells_all_faults_of_all_files_at_once(tmp_path: Path) -> None:
     _flat(mine, "Bad", "opsets: [9, 8]\nsurprise: 1")
     _flat(mine, "Gone").rename(mine / "other.yaml")
     assert _faults(lower, mine) == [
-        ("ATC2009", f"{mine}/a.yaml:2:1", "key 'op' stands here and in line 1"),
+        ("ATC2009", f"{mine}/a.yaml:2:1", "key 'op' occurs here and in line 1"),
         ("ATC2009", f"{mine}/bad.yaml:3:1", "unknown key 'surprise'"),
         (
             "ATC2009",
             f"{mine}/other.yaml:1:5",
-            "Gone belongs into gone.yaml, this file is other.yaml",
+            "Gone belongs in gone.yaml, this file is other.yaml",
         ),
     ]
 

@@ -150,10 +150,10 @@ FAULTS = {
     "attribute twice": (
         "name: strides",
         "name: ¦group",
-        "group stands twice in attributes",
+        "group occurs twice in attributes",
         "keep one",
     ),
-    "input twice": ("name: W", "name: ¦X", "X stands twice in inputs", "keep one"),
+    "input twice": ("name: W", "name: ¦X", "X occurs twice in inputs", "keep one"),
     "dtype twice": ("float16, float32", "float16, ¦float16", "float16 stands twice", "keep"),
     "same_as nothing": (
         "{name: Y, dtypes: same_as X",
@@ -369,7 +369,7 @@ def test_load_spec_refuses_a_stem_of_another_operator(tmp_path: Path) -> None:
     path.write_text(GOOD, encoding="utf-8")
     (diagnostic,) = _load_error(path).diagnostics
     assert diagnostic.code is BAD_SPEC
-    assert "Demo belongs into demo.yaml" in diagnostic.message
+    assert "Demo belongs in demo.yaml" in diagnostic.message
     assert str(diagnostic.place) == f"{path}:1:5"
 
 

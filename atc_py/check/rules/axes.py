@@ -92,7 +92,7 @@ def _has_rank(name: str, tensor: SourceTensor, items: tuple[int, ...]) -> Answer
     en="{attribute} of {op} must be in [-r, r - 1], r being the rank of {tensor}",
     zh="{op} 的 {attribute} 须在 [-r, r - 1] 内，r 为 {tensor} 的秩",
     help_=Words(
-        "name an axis that {tensor} has, or reshape {tensor} to the rank that was meant",
+        "name an axis that {tensor} has, or reshape {tensor} to the intended rank",
         "指定 {tensor} 具有的轴，或将 {tensor} 变形为原本的秩",
     ),
 )
@@ -132,7 +132,7 @@ def _has_axes(name: str, tensor: SourceTensor, axes: _Axes) -> Answer:
 # Length 1 ---------------------------------------------------------------------------------------
 
 _RESHAPE = Words(
-    "name only axes of length 1, or use Reshape to make the shape that is wanted",
+    "name only axes of length 1, or use Reshape to make the shape",
     "只指定长度为 1 的轴，或改用 Reshape 得到所需形状",
 )
 
@@ -191,7 +191,7 @@ def _has_length_one(name: str, tensor: SourceTensor, axes: _Axes) -> Answer:
     en="{attribute} of {op} must be axis {axis} of {tensor}, or only dims of 1 away from it",
     zh="{op} 的 {attribute} 须为 {tensor} 的轴 {axis}，或与该轴之间只隔长度为 1 的维",
     help_=Words(
-        "transpose {tensor} so that the axis comes to stand there, or run this node on the host",
+        "transpose {tensor} so that the axis is there, or run this node on the host",
         "先转置 {tensor}，使该轴位于所需位置，或在主机上运行该节点",
     ),
 )

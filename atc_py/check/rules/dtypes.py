@@ -32,7 +32,7 @@ _NOT_KNOWN = Words("its dtype is not known", "数据类型未知")
     en="{tensor} of {op} must have dtype {dtypes}",
     zh="{op} 的 {tensor} 的数据类型须为 {dtypes}",
     help_=Words(
-        "cast {tensor} to {dtypes} before the node, or export the model so",
+        "cast {tensor} to {dtypes} before the node, or export the model with that dtype",
         "在该节点之前将 {tensor} 转换为 {dtypes}，或以该类型导出模型",
     ),
 )

@@ -143,7 +143,7 @@ def constant(name: str, tensor: SourceTensor) -> npt.NDArray[Any] | Words:
         return np.empty(0, np.int64)
     if (count_of(tensor.const.shape) or 0) > READ_LIMIT:
         return Words(
-            f"{name} has more than {READ_LIMIT} elements, which are not looked at",
+            f"{name} has more than {READ_LIMIT} elements, which are not read",
             f"{name} 的元素超过 {READ_LIMIT} 个，不逐一检查",
         )
     return tensor.const.numpy()

@@ -93,7 +93,7 @@ def known_values_at_least(rule: KnownValuesAtLeast, node: BoundNode) -> Answer:
     en="{tensor} of {op} must be constant with every value {value}",
     zh="{op} 的 {tensor} 的值须为常量且等于 {value}",
     help_=Words(
-        "export {tensor} as the constant {value}, or bring other values in with further operators",
+        "export {tensor} as the constant {value}, or produce other values with further operators",
         "将 {tensor} 导出为常量 {value}，其他值用别的算子实现",
     ),
 )

@@ -59,7 +59,7 @@ def inline_functions(model: ModelProto, path: Path) -> ModelProto:
         inlined: ModelProto = inliner.inline_local_functions(model)
     except (RuntimeError, ValueError, onnx.checker.ValidationError) as error:
         text = " ".join(str(error).split())[:400]
-        message = f"the functions of the model cannot be put in: {text}"
+        message = f"the functions of the model cannot be inlined: {text}"
         raise BAD_MODEL.error(message, place=place) from error
     return inlined
 
@@ -84,7 +84,7 @@ def _check_sizes(model: ModelProto, place: Place) -> None:
     whole = _with_calls(_Size(0, 0, 0), Counter(_calls(model.graph.node)), sizes)
     if whole.nodes > MOST_NODES or whole.bytes > MOST_BYTES:
         raise BAD_MODEL.error(
-            f"the calls of its functions come to {_rounded_count(whole.nodes)} nodes of "
+            f"the calls of its functions expand to {_rounded_count(whole.nodes)} nodes of "
             f"{_rounded_count(whole.bytes)} bytes, the limits are {MOST_NODES} and {MOST_BYTES}",
             place=place,
             help="export the model without functions, or with ones that call fewer others",

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = ["read_model"]
 
-_SMALLER = "save weights as raw data or as external data; check that it is the file that you mean"
+_SMALLER = "save weights as raw data or as external data; check that it is the intended file"
 _ZIP = b"PK\x03\x04"
 _HUAWEI = b"IMOD"
 _UNZIPPED = "give the ONNX model that it was made from; unpack any other archive first"
@@ -173,7 +173,7 @@ def _parse(data: bytes, path: Path) -> onnx.ModelProto:
     if not model.graph.node and not model.graph.output:
         raise NOT_ONNX.error("its graph has neither nodes nor outputs", place=place)
     if model.ir_version < 1:
-        raise NOT_ONNX.error("it does not say which IR version it is of", place=place)
+        raise NOT_ONNX.error("it does not state its IR version", place=place)
     return model
 
 
@@ -189,7 +189,7 @@ def _opsets(model: onnx.ModelProto, path: Path) -> dict[str, int]:
         domain = normal_domain(text_of(entry.domain, place))
         version = entry.version
         if not 1 <= version <= _MAX_OPSET:
-            message = f"operator set versions are 1 and up, found {version} for {domain!r}"
+            message = f"operator set versions are 1 or more, found {version} for {domain!r}"
             raise BAD_MODEL.error(message, place=place)
         if opsets.setdefault(domain, version) != version:
             message = f"operator set {domain!r} is imported as {opsets[domain]} and as {version}"

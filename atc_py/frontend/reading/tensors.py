@@ -118,7 +118,7 @@ def output_fault(graph: WorkGraph, name: str, dtype: DType) -> Diagnostic | None
         return None
     place = Place(file=str(graph.path), field=f"output {name!r}")
     found = element_name(stated.element)
-    message = f"it is declared as {found}, but what is computed is {dtype.value}"
+    message = f"it is declared as {found}, but the computed dtype is {dtype.value}"
     return BAD_MODEL.diagnostic(message, place=place)
 
 
@@ -226,7 +226,7 @@ class TensorReader:
         dtype, shape = _type_of(tensor, place)
         cut = self._slimmed.cuts[int(marker.removeprefix(self._slimmed.token))]
         if entries > 1 or _has_inline_data(tensor):
-            raise BAD_TENSOR.error("its data stands in more than one place", place=place)
+            raise BAD_TENSOR.error("its data is in more than one place", place=place)
         stored = _CUTS.get(cut.field, dtype)
         if stored is not dtype:
             message = f"its dtype is {dtype.value}, but its data is {stored.value}"

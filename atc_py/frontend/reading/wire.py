@@ -245,7 +245,7 @@ class _Slimmer:
             elif wire in _FIXED_SIZES:
                 stop = body + _FIXED_SIZES[wire]
             else:
-                raise WireError(f"wire type {wire} at byte {pos}, where 0, 1, 2 or 5 may stand")
+                raise WireError(f"wire type {wire} at byte {pos}, where 0, 1, 2 or 5 is allowed")
             if not number:
                 raise WireError(f"field number 0 at byte {pos}")
             if stop > end:
