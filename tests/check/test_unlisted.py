@@ -148,7 +148,7 @@ def test_name_like_no_other_says_where_the_list_is() -> None:
         ("QLinearAdd", "com.microsoft", "AscendQuant"),
         ("MatMulNBits", "com.microsoft", "AscendQuant"),
         ("DequantizeLinear", "com.microsoft", "AscendQuant"),
-        ("Conv", "com.ms.internal.nhwc", "Conv is onnxruntime's own"),
+        ("Conv", "com.ms.internal.nhwc", "Conv is an operator of onnxruntime"),
         ("CDist", "com.microsoft", "CDist is an operator of onnxruntime, not of ONNX"),
         ("Scaler", "ai.onnx.ml", "classical machine learning"),
         ("Adam", "ai.onnx.preview.training", "for inference"),
@@ -160,7 +160,7 @@ def test_name_like_no_other_says_where_the_list_is() -> None:
         ("Trilu", "my.company", "differs from ONNX's Trilu"),
         ("BatchMatmul", "my.company", "BatchMatMul is listed"),
         ("Thing", "my.company", "operators of domain my.company are not ONNX operators"),
-        ("Thing", "com.microsoftish", "operators of domain com.microsoftish are none"),
+        ("Thing", "com.microsoftish", "operators of domain com.microsoftish are not"),
     ],
 )
 def test_operator_of_another_domain_gets_the_domains_way(

@@ -144,8 +144,8 @@ def self_loop(graph: Graph) -> None:
 @pytest.mark.parametrize(
     ("damage", "expected"),
     [
-        (two_values_one_name, ["Opt 'Opt:z': 2 values are called %y, one may be"]),
-        (input_and_constant_share_a_name, ["2 values are called %x, one may be"]),
+        (two_values_one_name, ["Opt 'Opt:z': 2 values are called %y; only one may be"]),
+        (input_and_constant_share_a_name, ["2 values are called %x; only one may be"]),
         (two_nodes_one_name, ["Many 'One:y': another node has the same name"]),
         (node_twice, ["Many 'Many:p': occurs more than once among the graph's nodes"]),
         (input_twice, ["%x occurs more than once among the graph's inputs"]),

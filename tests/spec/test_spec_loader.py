@@ -154,7 +154,7 @@ FAULTS = {
         "keep one",
     ),
     "input twice": ("name: W", "name: ¦X", "X occurs twice in inputs", "keep one"),
-    "dtype twice": ("float16, float32", "float16, ¦float16", "float16 stands twice", "keep"),
+    "dtype twice": ("float16, float32", "float16, ¦float16", "float16 occurs twice", "keep"),
     "same_as nothing": (
         "{name: Y, dtypes: same_as X",
         "{name: Y, dtypes: ¦same_as Q",
