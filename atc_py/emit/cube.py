@@ -47,6 +47,7 @@ __all__ = [
     "blocked_operands",
     "channel_buffers",
     "is_row_by_row",
+    "leaves_by_fix_pipe",
     "link_buffers",
     "links_are_stored_alike",
     "operands_of",
@@ -242,8 +243,14 @@ def link_buffers(kernel: KernelFacts, sides: Sides) -> tuple[Buffer, ...]:
 
 
 def applies_links(kernel: KernelFacts, soc: Soc) -> bool:
-    """Return True if the kernel has its result in the unified buffer, where links are applied."""
-    return soc.vector_cores <= soc.aicores and is_row_by_row(kernel)
+    """Return True if the kernel applies its links: in the unified buffer, or in the fix pipe."""
+    split = soc.vector_cores > soc.aicores
+    return is_row_by_row(kernel) and (not split or leaves_by_fix_pipe(kernel))
+
+
+def leaves_by_fix_pipe(kernel: KernelFacts) -> bool:
+    """Return True if Fixpipe does all that the kernel does to its sums: nothing, or one Relu."""
+    return [link.op for link in kernel.links] in ([], ["Relu"])
 
 
 def optional_input(kernel: KernelFacts, position: int) -> KernelPort | None:
@@ -261,6 +268,7 @@ def operands_of(kernel: KernelFacts) -> dict[str, Any]:
         "right_blocked": False,
         "blocked_result": False,
         "reads_rows": True,
+        "diagonals": False,
         "bias": optional_input(kernel, BIAS),
         "offset": optional_input(kernel, OFFSET),
         "scratch": tile_scratch(kernel),

@@ -11,7 +11,14 @@ if TYPE_CHECKING:
 
     from atc_py.ir.nodes import Value
 
-__all__ = ["Home", "MemoryPlan", "Spot"]
+__all__ = ["Home", "MemoryPlan", "Spot", "size_in_arena"]
+
+
+def size_in_arena(nbytes: int, alignment: int, padding: int = 0) -> int:
+    """Return what a value of `nbytes` takes in an arena, with what follows and aligns it."""
+    if padding:
+        nbytes = (nbytes + 2 * padding - 1) // padding * padding
+    return -(-nbytes // alignment) * alignment
 
 
 class Home(Enum):
@@ -51,6 +58,8 @@ class MemoryPlan:
         spots: where each value of the graph is; a view is where its source is.
         workspace: bytes that the hungriest kernel needs beside its operands; launches run one
             after another and share them.
+        padding: bytes; the size of a value in the arena is rounded up to as many, and as many
+            follow it, before it is rounded up to `alignment`. 0 where nothing follows.
     """
 
     alignment: int
@@ -59,3 +68,4 @@ class MemoryPlan:
     bound: int
     spots: Mapping[Value, Spot]
     workspace: int = 0
+    padding: int = 0

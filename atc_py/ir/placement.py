@@ -62,13 +62,18 @@ class PlacedNode:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Tensors, nodes with producers first, and the sizes that a plan states."""
+    """Tensors, nodes with producers first, and the sizes that a plan states.
+
+    A tensor takes its bytes, rounded up to `padding`, and `padding` after them; that is rounded up
+    to `alignment`.
+    """
 
     tensors: Sequence[PlacedTensor]
     nodes: Sequence[PlacedNode]
     alignment: int
     arena: int
     bound: int
+    padding: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,9 @@ def prove(placement: Placement) -> Proof:
     if not _is_power_of_two(placement.alignment):
         message = f"the alignment must be a power of two, found {placement.alignment}"
         return Proof(((None, message),), Moment(0, -1, ()), {})
+    if placement.padding < 0:
+        message = f"the padding must be at least 0, found {placement.padding}"
+        return Proof(((None, message),), Moment(0, -1, ()), {})
     sweep = _Sweep(placement)
     widest = sweep.widest()
     faults = (*sweep.misplaced(), *sweep.overlaps(), *sweep.missized(widest))
@@ -99,6 +102,9 @@ class _Sweep:
         """Begin the life of a tensor at `moment`."""
         tensor, unit = self._placement.tensors[position], self._placement.alignment
         nbytes = prod(dim or 0 for dim in tensor.dims) * tensor.itemsize
+        padding = self._placement.padding
+        if padding:
+            nbytes = (-(-nbytes // padding) + 1) * padding
         life = _Life(position, tensor.spot, -(-nbytes // unit) * unit, moment, moment)
         life.is_output = tensor.is_output
         self._lives[position] = life

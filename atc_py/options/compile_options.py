@@ -98,7 +98,7 @@ class QuantBias(Enum):
 
 @dataclass(frozen=True, slots=True)
 class PrecisionOptions:
-    """ATC's finer controls of precision and the convention of biases, as the user gave them.
+    """ATC's finer controls of precision, the convention of biases and a choice of passes, as given.
 
     Attributes:
         keep_dtype: file of nodes that keep the model's dtypes, or None.
@@ -108,6 +108,7 @@ class PrecisionOptions:
         output_type: a dtype for all outputs, or `node:index:TYPE` joined by `;`.
         op_precision_mode: file of implementation modes by operator and node, or None.
         is_weight_clip: whether weights that become narrower are clamped to finite values.
+        only_atc_passes: whether rewrites that no known pass of ATC does are left out.
         quant_bias: the convention of biases of int8 layers; None for what the file says.
     """
 
@@ -118,6 +119,7 @@ class PrecisionOptions:
     output_type: str = ""
     op_precision_mode: Path | None = None
     is_weight_clip: bool = True
+    only_atc_passes: bool = False
     quant_bias: QuantBias | None = None
 
     def given(self) -> dict[str, str]:

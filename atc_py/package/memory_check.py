@@ -47,6 +47,7 @@ def describe_memory(graph: Graph, values: list[Value]) -> OmMemory | None:
         lower_bound=plan.bound,
         workspace=plan.workspace,
         places=[spot.value if isinstance(spot, Home) else spot for spot in spots],
+        padding=plan.padding,
     )
 
 
@@ -99,7 +100,8 @@ def proof_of(model: OmModel, memory: OmMemory) -> Proof:
         for position, tensor in enumerate(model.tensors)
     ]
     nodes = [_placed_node(node) for node in model.nodes]
-    return prove(Placement(tensors, nodes, memory.alignment, memory.arena, memory.lower_bound))
+    sizes = memory.alignment, memory.arena, memory.lower_bound, memory.padding
+    return prove(Placement(tensors, nodes, *sizes))
 
 
 def _itemsize(dtype: str) -> int:

@@ -99,11 +99,12 @@ class OmMember(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sha256: str
 
 
-class OmMemory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class OmMemory(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """The memory plan; sizes are bytes.
 
     `places` has one entry a tensor: its offset in the arena, or `weights`, `input`, `output`,
     `chip` (inside one launch) or `run` (memory that is taken when the run knows the dims).
+    Sizes in the arena are rounded up to `padding`, and as much follows, before they are aligned.
     """
 
     alignment: int
@@ -112,6 +113,7 @@ class OmMemory(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     lower_bound: int
     workspace: int
     places: list[int | str]
+    padding: int = 0
 
 
 class OmModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -72,7 +72,13 @@ def check_files(models: Sequence[Path], options: CheckOptions) -> CheckReport:
         suggest = partial(advise, file, shapes, judge)
         survey = surveyed(file, shapes, quant_bias=options.precision.quant_bias, suggest=suggest)
         controls = _controls(options, file, survey.model, unmatched)
-        trial = TrialCompilation(soc, options.precision_mode, controls, specs)
+        trial = TrialCompilation(
+            soc,
+            options.precision_mode,
+            controls,
+            specs,
+            only_atc_passes=options.precision.only_atc_passes,
+        )
         checks.append(_apply_rules(trial, file, shapes, judge, survey))
     if all(check.opsets for check in checks):  # a file that cannot be read may have the names
         unmatched.refuse()

@@ -223,6 +223,7 @@ def _pass_context(
         controls=controls,
         reuse_memory=options.reuse_memory,
         quant_bias=form_of(check.bias_convention),
+        only_atc_passes=options.precision.only_atc_passes,
     )
 
 

@@ -77,8 +77,9 @@ REWRITES: dict[str, Words] = {
         "将系数乘入操作数",
     ),
     "split-groups": Words(
-        "the convolution is split by groups, or made a depthwise one",
-        "按组拆分卷积，或改写为逐通道卷积",
+        "the convolution keeps its groups in one launch (on sim: is split by groups), or becomes a "
+        "depthwise one",
+        "卷积保留分组、一次下发（sim 上按组拆分），或改写为逐通道卷积",
     ),
 }
 """Effect of each rewrite by name, a clause without a final period."""

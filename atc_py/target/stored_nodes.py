@@ -19,21 +19,28 @@ if TYPE_CHECKING:
     from atc_py.tensor.shapes import Dims, Shape
 
 __all__ = [
+    "DEPTHWISE",
     "IMAGES",
     "IMAGE_RANK",
     "MATRICES",
     "MATRIX_RANK",
+    "WEIGHTS",
     "StoredNode",
     "StoredType",
     "StoredValue",
+    "filter_groups",
     "in_blocks",
     "is_image",
     "is_matrix",
     "is_stored_as",
 ]
 
+DEPTHWISE = "DepthwiseConv2D"
+"""The convolution whose groups are its channels."""
+
 IMAGES = Storage(Format.NC1HWC0)
 MATRICES = Storage(Format.FRACTAL_NZ)
+WEIGHTS = Storage(Format.FRACTAL_Z)
 
 IMAGE_RANK, MATRIX_RANK = 4, 2
 
@@ -108,6 +115,13 @@ class StoredNode(Protocol):
     @property
     def outputs(self) -> Sequence[StoredValue]:
         """Results by position."""
+
+
+def filter_groups(node: StoredNode) -> int:
+    """Return the groups of a convolution, which the storage of its filter has as well."""
+    if node.op == DEPTHWISE:
+        return node.present_inputs[0].type.dims[1] or 1
+    return int(str(node.attributes.get("groups", 1)))
 
 
 def is_image(kind: StoredType) -> bool:

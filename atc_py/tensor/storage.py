@@ -44,6 +44,9 @@ _DEFAULT_C0 = 16
 MATRIX_RANK = 2
 """Axes of a matrix, which FRACTAL_NZ cuts into fractals."""
 
+_MOST_GROUPS = 65535
+"""Groups that the sub-format of CANN's FRACTAL_Z has room for."""
+
 _IMAGE_RANK = 4
 _GROUPED = (Format.FRACTAL_Z, Format.C1HWNCOC0)
 
@@ -128,6 +131,8 @@ def why_impossible(dims: Dims, origin: Format, storage: Storage) -> str | None:
         return f"storage must be one of {known}, found {storage.format.value}"
     if storage.groups < 1:
         return f"groups of a storage must be at least 1, found {storage.groups}"
+    if storage.format is Format.FRACTAL_Z and storage.groups > _MOST_GROUPS:
+        return f"groups of FRACTAL_Z must be at most {_MOST_GROUPS}, found {storage.groups}"
     if storage.groups > 1 and storage.format not in _GROUPED:
         return f"{storage.format.value} has no groups, found {storage.groups}"
     axes = _RANKS.get(origin)

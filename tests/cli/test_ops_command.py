@@ -77,7 +77,7 @@ def test_list_with_an_unknown_value_is_a_wrong_call(
 def test_show_tells_rules_rewrites_and_versions(atc: Atc) -> None:
     text = " ".join(atc("ops", "show", "Conv").out.split())
     assert "strides of Conv" in text
-    assert "else rewrite (the convolution is split by groups, or made a depthwise one)" in text
+    assert "else rewrite (the convolution keeps its groups in one launch" in text
     assert "(listed: 11-13)" in text
     assert "二维卷积" in atc("ops", "show", "conv", "--lang", "zh").out
     data = atc("ops", "show", "Conv", "--json").json

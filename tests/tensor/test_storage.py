@@ -122,6 +122,12 @@ def test_groups_share_diagonals_until_blocks_are_full(
         ((1, 3, 4, 4), NCHW, Storage(ND), "storage must be one of NC1HWC0, FRACTAL_Z"),
         ((1, 3, 4, 4), NCHW, Storage(Format.NC1HWC0, 2), "NC1HWC0 has no groups, found 2"),
         ((8, 3, 4, 4), NCHW, grouped(0), "groups of a storage must be at least 1, found 0"),
+        (
+            (131072, 1, 1, 1),
+            NCHW,
+            grouped(65536),
+            "groups of FRACTAL_Z must be at most 65535, found 65536",
+        ),
         ((8, 3, 4, 4), NCHW, grouped(3), "8 output channels do not divide into 3 groups"),
         (
             (8, 3, 4),

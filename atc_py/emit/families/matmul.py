@@ -63,11 +63,18 @@ class MatMulTiling(ProductTiling):
     )
 
 
+_WEIGHTS = Storage(Format.FRACTAL_Z)
+
+
 def _operands_transposed(kernel: KernelFacts) -> tuple[bool, bool]:
-    """Return True if the left and the right operand are stored summed axis first."""
+    """Return True if the left and the right operand are stored summed axis first.
+
+    FRACTAL_Z of a matrix has the bytes that FRACTAL_NZ of its transposed has.
+    """
     turn = "adj" if kernel.op.startswith("Batch") else "transpose"
     flags = [bool(kernel.attributes[f"{turn}_x{number}"]) for number in (1, 2)]
-    return flags[0], not flags[1]
+    is_fractal_z = kernel.takes_blocks and kernel.inputs[1].storage == _WEIGHTS
+    return flags[0], flags[1] == is_fractal_z
 
 
 def _room(kernel: KernelFacts, soc: Soc, *, direct: bool) -> TileBounds:
@@ -151,14 +158,17 @@ class _Products(ProductFamily):
 
 
 class _ProductsOfBlocks(_Products):
-    """Products of matrices in FRACTAL_NZ or row by row, with all else row by row."""
+    """Products of matrices in FRACTAL_NZ or row by row, x2 also in FRACTAL_Z, all else in rows."""
 
     in_blocks = True
 
     def covers(self, kernel: KernelFacts) -> bool:
         """Return True if what is beside the matrices and the result is stored row by row."""
-        matrices = (*kernel.inputs[:2], kernel.outputs[0])
-        storages = {port.storage for port in matrices} - {None, Storage(Format.FRACTAL_NZ)}
+        left, right, result = *kernel.inputs[:2], kernel.outputs[0]
+        storages = {port.storage for port in (left, right, result)}
+        storages -= {None, Storage(Format.FRACTAL_NZ)}
+        if right.storage == _WEIGHTS and _WEIGHTS not in {left.storage, result.storage}:
+            storages.discard(_WEIGHTS)
         others = any(port.storage is not None for port in kernel.inputs[2:])
         return (
             not storages and not others and is_row_by_row(kernel) and links_are_stored_alike(kernel)

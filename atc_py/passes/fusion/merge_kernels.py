@@ -2,6 +2,7 @@
 
 CANN calls it UB fusion: the graph stays as it is, and nodes with one scope become one kernel, whose
 functions work on what is still in the unified buffer. Nothing is rounded otherwise than before.
+Where cube and vector unit share no buffer, the fix pipe alone works on what leaves the cube.
 """
 
 from __future__ import annotations
@@ -11,13 +12,15 @@ from typing import TYPE_CHECKING, ClassVar
 from atc_py.ir import Engine, Phase
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.fusion.attributes import VIEWS
-from atc_py.passes.fusion.matching import listed_readers
+from atc_py.passes.fusion.matching import listed_readers, scalar
 from atc_py.passes.fusion.record import Miss
 from atc_py.target import Unit, find_operator
+from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import element_count
 
 if TYPE_CHECKING:
     from atc_py.ir import Graph, Node, TensorType
+    from atc_py.target import Soc
 
 __all__ = ["ELEMENTWISE", "MergePass"]
 
@@ -33,7 +36,8 @@ class MergePass(Pass):
 
     Each is the only reader of the result before it, which the model does not hand out; all have one
     float dtype and one storage and run on the AI Core. Other operands are single numbers, tensors of the result's
-    size, or, where `repeats` says so, what is repeated along axes of the head's own extents.
+    size, or, where `repeats` says so, what is repeated along axes of the head's own extents. A SoC whose cube has
+    no way into the unified buffer has one function of its fix pipe behind a cube operator.
 
     Attributes:
         families: template families of the heads.
@@ -53,7 +57,7 @@ class MergePass(Pass):
         for head in graph.nodes:
             if head.scope or not self._is_head(head):
                 continue
-            members, reason, at = self._members(head)
+            members, reason, at = self._members(head, context.soc)
             if members:
                 scope += 1
                 for node in (head, *members):
@@ -72,7 +76,7 @@ class MergePass(Pass):
         types = [value.type for value in (*node.present_inputs, *node.outputs)]
         return len(node.outputs) == 1 and types[-1].dtype.is_float and not _any_open(types)
 
-    def _members(self, head: Node) -> tuple[list[Node], str, Node]:
+    def _members(self, head: Node, soc: Soc) -> tuple[list[Node], str, Node]:
         """Return the nodes that follow `head`, why no more do, and the node to blame.
 
         Views between functions belong to the launch as well; behind the last function they do not.
@@ -90,7 +94,7 @@ class MergePass(Pass):
                     reader,
                 )
             if reader.op not in VIEWS:
-                reason = self._unfit(head, before, reader)
+                reason = self._unfit(head, before, reader) or _unreached(head, count, reader, soc)
                 if reason:
                     return found[:count], reason, reader
                 count = len(found) + 1
@@ -117,6 +121,30 @@ class MergePass(Pass):
                 if count not in {1, size}:
                     return f"the other operand must have 1 or {size} elements, found {operand.type}"
         return ""
+
+
+def _unreached(head: Node, count: int, node: Node, soc: Soc) -> str:
+    """Return why the cores of a SoC do not apply `node` behind `count` nodes in the head's launch."""
+    row = find_operator(head.op)
+    if row is None or row.unit is not Unit.CUBE:
+        return "" if soc.vector_fusion else f"{soc.name} launches vector operators one by one"
+    if soc.ub_fusion:
+        return ""
+    if not soc.fix_pipe_functions:
+        return f"{soc.name} has no path from the cube to the vector unit within a core"
+    if count or not _is_of_fix_pipe(node, soc):
+        known = ", ".join(sorted(soc.fix_pipe_functions))
+        return f"behind the cube {soc.name} applies one of {known} alone, found {node!r}"
+    return ""
+
+
+def _is_of_fix_pipe(node: Node, soc: Soc) -> bool:
+    """Return True if a SoC's fix pipe applies a function: a clipped relu is one from 0 up."""
+    if node.op not in soc.fix_pipe_functions:
+        return False
+    if node.op == "ClipByValue" and scalar(node.input(1)) != 0:
+        return False
+    return node.op == "Relu" or node.output.type.dtype is DType.FLOAT16
 
 
 def _only_reader(node: Node) -> tuple[str, Node | None]:

@@ -28,7 +28,7 @@ __all__ = ["LAUNCH_SECONDS", "AssignStoragePass", "StorageAssignment"]
 LAUNCH_SECONDS = 3e-6
 """What a launch costs; the cost model expects the same of one."""
 
-_SEEDS = frozenset({Layout.CONV, Layout.DEPTHWISE, Layout.IMAGE, Layout.MATRIX, Layout.QUANT})
+_SEEDS = frozenset({Layout.CONV, Layout.IMAGE, Layout.MATRIX, Layout.QUANT})
 """What asks for blocks; without one of them a graph stays as it is."""
 
 _HEADS = frozenset({"conv", "matmul", *ELEMENTWISE})
