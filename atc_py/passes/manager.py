@@ -46,6 +46,7 @@ from atc_py.passes.quant.apply_offset_w import ApplyOffsetWPass
 from atc_py.passes.quant.cancel_quant_pairs import CancelQuantPairsPass
 from atc_py.passes.quant.float16_quant_scales import Float16QuantScalesPass
 from atc_py.passes.quant.fold_quant_bias import FoldQuantBiasPass
+from atc_py.passes.quant.fold_quant_scale import FoldQuantScalePass
 from atc_py.passes.quant.fold_relu_into_dequant import FoldReluIntoDequantPass
 from atc_py.passes.quant.fuse_requant import FuseRequantPass
 from atc_py.passes.quant.merge_quants import MergeQuantsPass
@@ -72,6 +73,7 @@ PIPELINE: tuple[type[Pass], ...] = (
     MergeQuantsPass,
     FoldReluIntoDequantPass,
     FuseRequantPass,
+    FoldQuantScalePass,
     Float16QuantScalesPass,
     FuseLayerNormPass,
     FuseRmsNormPass,

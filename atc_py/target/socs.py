@@ -49,12 +49,13 @@ _INT8_ALONE = frozenset({DType.INT8})
 _V100 = QuantRules(
     roll_back=16,
     requant=Requant.FOLDED,
+    flat_slope=1e-5,
     obeys_round_mode=_INT8_ALONE,
     cuts_offsets=True,
     needs_channels=True,
 )
 _V200 = replace(_V100, requant=Requant.FUSED)
-_LATER = replace(_V100, roll_back=0, requant=Requant.NONE)
+_LATER = replace(_V100, roll_back=0, requant=Requant.NONE, flat_slope=0.0)
 
 
 def _a2(
