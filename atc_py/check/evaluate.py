@@ -14,6 +14,7 @@ from atc_py.check.consequences import Consequences
 from atc_py.check.findings import ModelCheck, NodeCount, NodeRow, Standing, worst
 from atc_py.check.findings_builder import Conclusions, operator_label
 from atc_py.check.open_dims import MAY_FOLD, doubted, not_yet, of_vanishing_node, open_help
+from atc_py.check.quant_attributes import attribute_findings
 from atc_py.check.quantized import QuantizedModel
 from atc_py.check.restating import OpsetPlacement, place_node
 from atc_py.check.sentences import predicate_of
@@ -73,7 +74,7 @@ class _Checker:
         places = [fault.place for fault in model.faults]
         self._faulty = {place.node for place in places if place and place.node is not None}
         self._conclude = Conclusions(model, self._common_opsets())
-        self._quantized = QuantizedModel(model)
+        self._quantized = QuantizedModel(model, conditions.soc)
         self._consequences = Consequences(model, self._faulty, self._is_listed)
         self._doubts: dict[int | None, list[Diagnostic]] = {}
         for doubt in model.doubts:
@@ -88,6 +89,7 @@ class _Checker:
         for view in self._model.all_nodes:
             found, placement = self._node(view)
             found += self._quantized.findings(view, listed=self._is_listed(view))
+            found += attribute_findings(view, self._conditions.soc, str(self._model.path))
             if self._waits(view) and view.vanishes:
                 found = of_vanishing_node(found, open_help(view))
             found += self._doubted(view)

@@ -10,7 +10,13 @@ import pytest
 import atc_py
 from atc_py.check.findings import Standing
 from atc_py.check.refusal import RulesBrokenError
-from atc_py.diag.codes import LAYER_ON_FLOATS, LAYER_ON_INT8, UNKNOWN_OPERATOR, UNSUPPORTED_FORM
+from atc_py.diag.codes import (
+    LAYER_ON_FLOATS,
+    LAYER_ON_INT8,
+    LAYER_ROLLED_BACK,
+    UNKNOWN_OPERATOR,
+    UNSUPPORTED_FORM,
+)
 from atc_py.report.model.conversion import conversion_tables
 from tests.check.checks import checked
 from tests.frontend.qdq.quantized_models import Sketch
@@ -86,12 +92,35 @@ def test_what_is_folded_away_is_not_told(tmp_path: Path) -> None:
     assert UNSUPPORTED_FORM not in {each.code for each in model.findings}
 
 
-def converted(s: Sketch, folder: Path) -> Conversion:
+def converted(s: Sketch, folder: Path, soc: str = "sim") -> Conversion:
     """Return the conversion of a sketch."""
     import onnx
 
     onnx.save(s.model(), folder / "model.onnx")
-    return atc_py.convert(folder / "model.onnx", folder / "model.om")
+    return atc_py.convert(folder / "model.onnx", folder / "model.om", soc=soc)
+
+
+def test_layers_that_the_soc_takes_back_are_told(tmp_path: Path) -> None:
+    done = converted(mixed(), tmp_path, "Ascend310P3")
+    told = [each for each in done.check.findings if each.code is LAYER_ROLLED_BACK]
+    assert [(each.place.node, each.standing) for each in told] == [
+        (3, Standing.REWRITE),
+        (7, Standing.REWRITE),
+    ]
+    assert LAYER_ON_INT8 not in {each.code for each in done.check.findings}
+    reason = "2 input channels: up to 16, Ascend310P3 runs a layer on float16"
+    assert told[0].message.en == (
+        "Conv runs on int8 with more input channels, when the SoC is Ascend310P3, found " + reason
+    )
+    assert "以 float16 运行" in told[0].message.zh
+    layers = done.as_json()["quantized"]
+    assert isinstance(layers, dict)
+    assert (layers["layers"], layers["on_int8"]) == (3, 0)
+    assert [each["reason"] for each in layers["on_floats"]][:2] == [reason] * 2
+    (rows,) = (row for row in conversion_tables(done)[-1].rows if row[0] == "layers on int8")
+    assert rows[1].startswith(f"0 of 3; on floats 2 because {reason}")
+    assert dict(done.facts.target_operators)["Conv2D"] == 3
+    assert {each.name: each.changes for each in done.facts.passes}["roll-back-quant"] == 2
 
 
 def test_a_conversion_counts_the_layers(tmp_path: Path) -> None:

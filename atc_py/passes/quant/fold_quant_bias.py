@@ -6,9 +6,10 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from atc_py.diag.codes import QUANT_BIAS_WRAPS, QUANT_OFFSET
-from atc_py.ir import DenseConst, OpaqueConst, TensorType
+from atc_py.ir import DenseConst, TensorType
 from atc_py.options.compile_options import QuantBias
 from atc_py.passes.base import Pass, PassContext
+from atc_py.passes.quant.constants import constant_codes
 from atc_py.passes.quant.zeros import UNKNOWN, counts_padding, said, zeros_of
 from atc_py.tensor.dtypes import DType
 
@@ -158,10 +159,10 @@ def _sums(layer: Node) -> Integers | None:
     """
     import numpy as np
 
-    codes = _codes(layer.input(1))
+    codes = constant_codes(layer.input(1))
     if codes is None:
         return None
-    offsets = _codes(layer.input(_OFFSET_W))
+    offsets = constant_codes(layer.input(_OFFSET_W))
     offset: Integers = np.zeros((), np.int64) if offsets is None else offsets.astype(np.int64)
     total, count = _totals(layer, codes)
     found: Integers = total - count * offset
@@ -186,20 +187,6 @@ def _totals(layer: Node, codes: npt.NDArray[Any]) -> tuple[Integers, int]:
         return total, prod((parts.shape[1], *parts.shape[3:]))
     total = codes.sum(axis=(1, 2, 3), dtype=np.int64)
     return total, prod(codes.shape[1:])
-
-
-def _codes(value: Value | None) -> npt.NDArray[Any] | None:
-    """Return constant int8 numbers, reshaped or not; None for computed ones."""
-    node = None if value is None else value.producer
-    source = value
-    if node is not None and node.op in {"Reshape", "Unsqueeze"}:
-        source = node.input(0)
-    if value is None or source is None or source.const is None:
-        return None
-    if isinstance(source.const, OpaqueConst):
-        return None
-    found: npt.NDArray[Any] = source.const.numpy()
-    return found.reshape(value.type.shape)
 
 
 def _release_weights(layer: Node) -> None:

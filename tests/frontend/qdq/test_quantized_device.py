@@ -30,6 +30,21 @@ KINDS = pytest.mark.parametrize(("kind", "zero"), [(I8, 0), (I8, -9), (U8, 120)]
 SOCS = pytest.mark.parametrize("soc", ["sim", "Ascend310P3", "Ascend310", "Ascend910B1"])
 
 
+@pytest.mark.parametrize(("scale", "codes"), [(2e-6, [34, -58, -115]), (2e4, [3, -2, -3])])
+@pytest.mark.parametrize("soc", ["sim", "Ascend310", "Ascend310P3", "Ascend910B1", "Ascend910_95"])
+def test_steps_that_float16_does_not_hold_give_the_codes(
+    scale: float, codes: list[int], soc: str, tmp_path: Path
+) -> None:
+    """The file has the whole factor, 500000 or 0.00005, which is no normal number of float16."""
+    s = Sketch()
+    s.output(s.q(s.input("x", [3]), scale, to="y"), I8)
+    factor = next(node for node in s.source(tmp_path).nodes if node.op_type == "AscendQuant")
+    assert factor.attributes["sqrt_mode"] == 0
+    assert factor.attributes["scale"] == pytest.approx(1 / scale, rel=1e-6)
+    ours, theirs = s.run(tmp_path, {"x": (np.array(codes) * scale).astype(F)}, soc=soc)
+    assert ours["y"].tolist() == theirs["y"].tolist() == codes
+
+
 class Network(Sketch):
     """A sketch with seeded weights, and data of one kind and zero point throughout."""
 

@@ -26,12 +26,17 @@ def number_of(real: DType) -> int:
 def quantizing(parameters: Parameters) -> dict[str, Any] | None:
     """Return AscendQuant of a whole tensor: times 1 / scale, plus the zero point.
 
+    The factor is whole: the compiler takes the root where float16 does not hold it, as ATC does,
+    which reads `scale` alone and sets sqrt_mode itself.
+
     None where it cannot carry them: channels, and factors beyond what the device can hold.
     """
     if parameters.axis is not None:
         return None
-    scaled = _scaled(1.0 / parameters.factor)
-    return None if scaled is None else {**scaled, **_quant(parameters.offset)}
+    factor = 1.0 / parameters.factor
+    if _scaled(factor) is None:
+        return None
+    return {"scale": factor, "sqrt_mode": 0, **_quant(parameters.offset)}
 
 
 def recoding(offset: int) -> dict[str, Any]:
