@@ -26,8 +26,10 @@ from atc_py.passes.fusion.fuse_swish import FuseSwishPass
 from atc_py.passes.fusion.fuse_transpose_matmul import FuseTransposeMatmulPass
 from atc_py.passes.fusion.merge_common_nodes import MergeCommonNodesPass
 from atc_py.passes.fusion.merge_conv_elemwise import MergeConvElemwisePass
+from atc_py.passes.fusion.merge_dequant import MergeDequantPass
 from atc_py.passes.fusion.merge_elemwise import MergeElemwisePass
 from atc_py.passes.fusion.merge_matmul_elemwise import MergeMatmulElemwisePass
+from atc_py.passes.fusion.merge_requant import MergeRequantPass
 from atc_py.passes.fusion.merge_reshapes import MergeReshapesPass
 from atc_py.passes.fusion.merge_transposes import MergeTransposesPass
 from atc_py.passes.fusion.remove_identities import RemoveIdentitiesPass
@@ -97,6 +99,8 @@ PIPELINE: tuple[type[Pass], ...] = (
     AssignStoragePass,
     InsertTransDataPass,
     MergeTransDataPass,
+    MergeDequantPass,
+    MergeRequantPass,
     MergeConvElemwisePass,
     MergeMatmulElemwisePass,
     MergeElemwisePass,

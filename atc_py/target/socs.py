@@ -62,6 +62,7 @@ def _a2(
         requant=True,
         quant_int4=True,
         fractal_copies=True,
+        conversion_fusion=True,
     )
 
 
@@ -90,6 +91,7 @@ def _m200(
         requant=True,
         requant_s16=True,
         quant_int4=is_310p,
+        conversion_fusion=True,
     )
 
 
@@ -128,6 +130,7 @@ def _m300(name: str, *, mhz: int, rate: int, memory_gib: int | None = None) -> S
         requant=True,
         quant_int4=True,
         fractal_copies=True,
+        conversion_fusion=True,
     )
 
 
@@ -150,6 +153,7 @@ def _c100(name: str, *, aicores: int, mhz: int) -> Soc:
         gm_read=32,
         gm_write=32,
         deq_words=False,
+        conversion_fusion=True,
     )
 
 
@@ -193,6 +197,7 @@ _M100 = Soc(
     gm_read=67,
     gm_write=64,
     deq_words=False,
+    conversion_fusion=True,
 )
 
 _C310 = Soc(
@@ -221,6 +226,7 @@ _C310 = Soc(
     vector_fusion=False,
     quant_float32=True,
     fractal_copies=True,
+    conversion_fusion=True,
 )
 
 _S200 = Soc(
@@ -242,6 +248,7 @@ _S200 = Soc(
     requant=True,
     requant_s16=True,
     quant_int4=True,
+    conversion_fusion=True,
 )
 
 _ROWS = (
