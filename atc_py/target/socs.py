@@ -95,6 +95,8 @@ def _a2(
         fractal_copies=True,
         storage=_STORAGE,
         gm_padding=_PADDING,
+        conversion_fusion=True,
+        cube_average_pools=True,
     )
 
 
@@ -126,6 +128,8 @@ def _m200(
         storage=_STORAGE,
         gm_padding=_PADDING,
         quant_rules=_V200,
+        conversion_fusion=True,
+        cube_average_pools=True,
     )
 
 
@@ -167,6 +171,8 @@ def _m300(name: str, *, mhz: int, rate: int, memory_gib: int | None = None) -> S
         fractal_copies=True,
         storage=_STORAGE,
         gm_padding=_PADDING,
+        conversion_fusion=True,
+        cube_average_pools=True,
     )
 
 
@@ -192,6 +198,8 @@ def _c100(name: str, *, aicores: int, mhz: int) -> Soc:
         storage=_STORAGE,
         gm_padding=_PADDING,
         quant_rules=_V100,
+        conversion_fusion=True,
+        cube_average_pools=True,
     )
 
 
@@ -239,6 +247,8 @@ _M100 = Soc(
     storage=_STORAGE,
     gm_padding=_PADDING,
     quant_rules=replace(_V100, obeys_round_mode=frozenset()),
+    conversion_fusion=True,
+    cube_average_pools=True,
 )
 
 _C310 = Soc(
@@ -270,6 +280,7 @@ _C310 = Soc(
     fractal_copies=True,
     storage=_STORAGE,
     gm_padding=_PADDING,
+    conversion_fusion=True,
 )
 
 _S200 = Soc(
@@ -294,6 +305,8 @@ _S200 = Soc(
     storage=_STORAGE,
     gm_padding=_PADDING,
     quant_rules=_V200,
+    conversion_fusion=True,
+    cube_average_pools=True,
 )
 
 _ROWS = (
