@@ -129,10 +129,10 @@ class PrecisionOptions:
             for each in fields(self)
             if getattr(self, each.name) != each.default
         }
-        return {name: _said(value) for name, value in unlike.items()}
+        return {name: _option_text(value) for name, value in unlike.items()}
 
 
-def _said(value: object) -> str:
+def _option_text(value: object) -> str:
     """Return a value as the command line spells it."""
     if isinstance(value, Enum):
         return str(value.value)
@@ -147,7 +147,7 @@ class CheckOptions:
         soc: name of a row of the SoC table; `sim` is the generic device.
         precision_mode: how dtypes may change.
         input_shapes: dims for inputs that the models leave open, by input name.
-        op_specs: folder of specifications that lie over the built-in ones, or None.
+        op_specs: folder of specifications that override the built-in ones, or None.
         precision: the finer controls of precision.
     """
 
@@ -172,7 +172,7 @@ class CompileOptions:
         kernels: folder for a copy of the kernel stubs, or None.
         templates: folder of kernel templates that replace or extend the built-in ones, or None.
         verify: check the IR after every pass, not only where a phase ends.
-        op_specs: folder of specifications that lie over the built-in ones, or None.
+        op_specs: folder of specifications that override the built-in ones, or None.
         precision: the finer controls of precision.
         reuse_memory: whether values may share addresses in the device's memory.
     """

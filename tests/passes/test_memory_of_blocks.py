@@ -76,7 +76,7 @@ def test_proof_lets_a_result_over_an_operand_of_the_same_storage_alone(storage: 
         PlacedTensor("x", (16,), 4, Home.INPUT, Home.INPUT),
         PlacedTensor("a", (16,), 4, 0, storage="NC1HWC0"),
         PlacedTensor("b", (16,), 4, 0, storage=storage),
-        PlacedTensor("y", (16,), 4, Home.OUTPUT, handed_out=True),
+        PlacedTensor("y", (16,), 4, Home.OUTPUT, is_output=True),
     )
     nodes = (
         PlacedNode("first", (0,), (1,)),
