@@ -118,7 +118,7 @@ class Measure:
         )
 
     def _figures_beyond_floor(self) -> ErrorsBeyondFloor:
-        """Return the figures of what is left of the errors when the floor is taken off."""
+        """Return the figures of the errors after the floor is subtracted."""
         found2 = self._wanted2 + 2 * self._beyond_dot + self._beyond2
         return ErrorsBeyondFloor(
             floor=self._floor,
@@ -221,7 +221,7 @@ class Measure:
         self._add_ratios(error, np.abs(wanted, out=size))
 
     def _add_ratios(self, error: _Reals, size: _Reals) -> None:
-        """Add errors relative to what is not 0."""
+        """Add errors relative to values other than 0."""
         ratio = np.divide(error, size, out=size)
         largest = float(ratio.max())
         if not math.isfinite(largest):  # A division by 0 is among them.

@@ -136,7 +136,7 @@ class WorkGraph:
         path: the model's file.
         opsets: imported version of each domain.
         nodes: producers first.
-        inputs: types of what is fed, in the file's order; initializers are not among them.
+        inputs: types of the inputs, in the file's order; initializers are not among them.
         outputs: names of the graph's outputs.
         consts: values that are known.
         foreign: types of initializers that are there but cannot be held (strings for instance).

@@ -1,4 +1,4 @@
-"""The search for what lowering cannot take: values without a static type, attributes without a form."""
+"""The search for parts that lowering rejects: values without static type, attributes without form."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Functions that a model defines: measured, then inlined where they are called.
 
 A function may call others, each several times, so a short file can stand for any number of nodes,
-and for endless ones where a function calls itself. What would come of it is worked out first.
+and for endless ones where a function calls itself. So the size after inlining is computed first.
 """
 
 from __future__ import annotations

@@ -112,7 +112,7 @@ def element_name(number: int) -> str:
 
 
 def output_fault(graph: WorkGraph, name: str, dtype: DType) -> Diagnostic | None:
-    """Return what is wrong with the dtype that the file states for a graph output of `dtype`."""
+    """Return the fault of the dtype that the file states for a graph output of `dtype`, or None."""
     stated = graph.declared.get(name)
     if stated is None or stated.element in {0, element_of_dtype(dtype)}:
         return None
