@@ -49,12 +49,13 @@ _INT8_ALONE = frozenset({DType.INT8})
 _V100 = QuantRules(
     roll_back=16,
     requant=Requant.FOLDED,
+    flat_slope=1e-5,
     obeys_round_mode=_INT8_ALONE,
     cuts_offsets=True,
     needs_channels=True,
 )
 _V200 = replace(_V100, requant=Requant.FUSED)
-_LATER = replace(_V100, roll_back=0, requant=Requant.NONE)
+_LATER = replace(_V100, roll_back=0, requant=Requant.NONE, flat_slope=0.0)
 
 
 def _a2(
@@ -94,6 +95,8 @@ def _a2(
         fractal_copies=True,
         storage=_STORAGE,
         gm_padding=_PADDING,
+        conversion_fusion=True,
+        cube_average_pools=True,
     )
 
 
@@ -125,6 +128,8 @@ def _m200(
         storage=_STORAGE,
         gm_padding=_PADDING,
         quant_rules=_V200,
+        conversion_fusion=True,
+        cube_average_pools=True,
     )
 
 
@@ -166,6 +171,8 @@ def _m300(name: str, *, mhz: int, rate: int, memory_gib: int | None = None) -> S
         fractal_copies=True,
         storage=_STORAGE,
         gm_padding=_PADDING,
+        conversion_fusion=True,
+        cube_average_pools=True,
     )
 
 
@@ -191,6 +198,8 @@ def _c100(name: str, *, aicores: int, mhz: int) -> Soc:
         storage=_STORAGE,
         gm_padding=_PADDING,
         quant_rules=_V100,
+        conversion_fusion=True,
+        cube_average_pools=True,
     )
 
 
@@ -238,6 +247,8 @@ _M100 = Soc(
     storage=_STORAGE,
     gm_padding=_PADDING,
     quant_rules=replace(_V100, obeys_round_mode=frozenset()),
+    conversion_fusion=True,
+    cube_average_pools=True,
 )
 
 _C310 = Soc(
@@ -269,6 +280,7 @@ _C310 = Soc(
     fractal_copies=True,
     storage=_STORAGE,
     gm_padding=_PADDING,
+    conversion_fusion=True,
 )
 
 _S200 = Soc(
@@ -293,6 +305,8 @@ _S200 = Soc(
     storage=_STORAGE,
     gm_padding=_PADDING,
     quant_rules=_V200,
+    conversion_fusion=True,
+    cube_average_pools=True,
 )
 
 _ROWS = (

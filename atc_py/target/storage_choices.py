@@ -19,6 +19,7 @@ from atc_py.target.stored_nodes import (
     is_image,
     is_matrix,
 )
+from atc_py.target.transfers import converts_back
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
 from atc_py.tensor.shapes import element_count
@@ -69,7 +70,8 @@ def storage_choices(node: StoredNode, soc: Soc) -> tuple[StorageChoice, ...]:
     """Return the storages with which the kernel of `node` may work on `soc`, at least one choice.
 
     Kernels of the AI CPU and whatever has open dims are stored row by row, and so is whatever has
-    a dtype that the SoC's TransData could not bring back to rows.
+    a dtype that no TransData of the SoC takes. A node that may be stored row by row is in blocks
+    only where TransData converts each of its values both ways.
     """
     row = find_operator(node.op)
     if row is None or node.on_aicpu:
@@ -78,7 +80,21 @@ def storage_choices(node: StoredNode, soc: Soc) -> tuple[StorageChoice, ...]:
     kinds, stuck = _types(node), _unconvertible(soc)
     if rule is None or any(kind.is_open or kind.dtype in stuck for kind in kinds):
         return (ROWS,)
-    return rule(node, soc)
+    choices = rule(node, soc)
+    if ROWS not in choices:
+        return choices
+    return tuple(choice for choice in choices if _is_convertible(node, choice, soc))
+
+
+def _is_convertible(node: StoredNode, choice: StorageChoice, soc: Soc) -> bool:
+    """Return True if what `choice` stores in blocks can be brought there and back."""
+    stored = [(value, choice.input(at)) for at, value in enumerate(node.inputs)]
+    stored += [(value, choice.output(at)) for at, value in enumerate(node.outputs)]
+    return all(
+        converts_back(value.type.dtype, value.type.format, storage.format, soc)
+        for value, storage in stored
+        if value is not None and storage is not None
+    )
 
 
 @cache
@@ -274,8 +290,6 @@ def _axes_along(node: StoredNode) -> set[int]:
     first = node.attributes.get("begin_norm_axis")
     if first is not None:
         return set(range(int(str(first)) % rank, rank)) if rank else set()
-    if node.op == "RmsNorm":
-        return set(range(rank - node.present_inputs[1].type.rank, rank))
     return {rank - 1}
 
 

@@ -45,6 +45,7 @@ def test_report_has_matches_effects_and_misses(atc: Atc, gates: Path) -> None:
     assert "an output of the model" in swish["nearest_miss"]["reason"]
     assert set(result["ub_fusion"]) == {
         "merge-conv-elemwise", "merge-matmul-elemwise", "merge-elemwise",
+        "merge-dequant", "merge-requant",
     }  # fmt: skip
 
 

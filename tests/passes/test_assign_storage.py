@@ -162,6 +162,32 @@ def test_computed_right_operands_of_int8_are_converted_where_no_kernel_takes_the
     assert conversions(laid_out(COMPUTED, soc="Ascend310P3")) == through_rows
 
 
+@pytest.mark.parametrize("soc", ["Ascend310P3", "Ascend910A"])
+def test_root_mean_square_norm_takes_rows_alone(soc: str) -> None:
+    """Check what the operator information of CANN 8.1 lists for RmsNorm: ND."""
+    norm = {
+        "%n = LayerNorm(%r, %g, %b) {begin_norm_axis=2, begin_params_axis=-1}": "%n = "
+        "RmsNorm(%r, %g)"
+    }
+    graph = placed(laid_out(changed(PRODUCTS, norm), soc=soc), soc)
+    found = storages(graph)
+    assert found["n"] == "ND"
+    assert conversions(graph) == [
+        "f: ND > FRACTAL_NZ", "k: FRACTAL_NZ > ND", "n: ND > FRACTAL_NZ", "q: FRACTAL_NZ > ND",
+    ]  # fmt: skip
+
+
+THROUGH = {"%m = Mul(%c, %s)": "%p = Cast(%c) {{dst_type={0}}} : {0}[1,24,8,8] ND\n"
+           "  %m = Cast(%p) {{dst_type=float16}}"}  # fmt: skip
+
+
+@pytest.mark.parametrize(("dtype", "stored"), [("int16", "ND"), ("int32", "NC1HWC0")])
+def test_dtypes_that_no_conversion_takes_stay_in_rows(dtype: str, stored: str) -> None:
+    """Check int16, which TransData of Ascend310P takes out of NC1HWC0 but not into it."""
+    through = {old: new.format(dtype) for old, new in THROUGH.items()}
+    assert storages(laid_out(changed(CONVS, through)))["p"] == stored
+
+
 def test_graph_without_cube_or_images_stays_as_it_is() -> None:
     text = """
     graph @g phase lowered {

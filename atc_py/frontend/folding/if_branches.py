@@ -16,7 +16,7 @@ from atc_py.frontend.reading.text import texts_of
 from atc_py.frontend.reading.validate import sort_nodes
 from atc_py.frontend.rewriting.qdq.importing import import_quantized
 from atc_py.frontend.typing.infer import infer_between
-from atc_py.frontend.typing.type_corrections import known_type
+from atc_py.frontend.typing.known_type import known_type
 from atc_py.source import scope_name
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from atc_py.frontend.reading.attributes import seen_attributes
 from atc_py.frontend.reading.signatures import is_optional_output, type_contradiction
 from atc_py.frontend.reading.tensors import element_name, output_fault
 from atc_py.frontend.typing.infer import own_complaint
-from atc_py.frontend.typing.type_corrections import known_type
+from atc_py.frontend.typing.known_type import known_type
 from atc_py.source import SourceBranch, SourceNode, SourceTensor, scope_name
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from atc_py.diag.codes import BAD_MODEL
 from atc_py.diag.suggestions import nearest
 from atc_py.frontend.reading.attributes import attribute_type_name
 from atc_py.frontend.reading.text import text_of
-from atc_py.frontend.typing.quantized_types import may_be_integer
+from atc_py.frontend.typing.rules.quantized import may_be_integer
 from atc_py.source import INTERNAL_PREFIX
 
 if TYPE_CHECKING:

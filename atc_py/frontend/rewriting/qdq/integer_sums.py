@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from atc_py.frontend.typing.quantized_types import is_integer_layer
+from atc_py.frontend.typing.rules.quantized import is_integer_layer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -18,7 +18,7 @@ from atc_py.frontend.rewriting.qdq.reasons import (
     other_parameters,
     other_scale,
 )
-from atc_py.frontend.typing.type_corrections import known_type
+from atc_py.frontend.typing.known_type import known_type
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:

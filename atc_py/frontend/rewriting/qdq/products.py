@@ -25,7 +25,7 @@ from atc_py.frontend.rewriting.qdq.reasons import (
     NoCounterpartError,
 )
 from atc_py.frontend.rewriting.qdq.weights import Weights, prepared, scale_words, within_int32
-from atc_py.frontend.typing.type_corrections import known_type
+from atc_py.frontend.typing.known_type import known_type
 from atc_py.options.compile_options import QuantBias
 from atc_py.tensor.dtypes import DType
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from onnx import defs
 
 from atc_py.frontend.folding.graph import inner_nodes, subgraphs
-from atc_py.frontend.typing.quantized_types import is_ascend
+from atc_py.frontend.typing.rules.quantized import is_ascend
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

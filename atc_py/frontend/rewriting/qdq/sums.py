@@ -25,7 +25,7 @@ from atc_py.frontend.rewriting.qdq.reasons import (
 )
 from atc_py.frontend.rewriting.qdq.tensors import Codes
 from atc_py.frontend.rewriting.qdq.weights import prepared
-from atc_py.frontend.typing.type_corrections import known_type
+from atc_py.frontend.typing.known_type import known_type
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:

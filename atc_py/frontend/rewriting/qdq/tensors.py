@@ -21,7 +21,7 @@ from atc_py.frontend.rewriting.qdq.reasons import (
     NoCounterpartError,
     other_scale,
 )
-from atc_py.frontend.typing.type_corrections import known_type
+from atc_py.frontend.typing.known_type import known_type
 from atc_py.ir import DeferredConst
 from atc_py.tensor.dtypes import DType
 

@@ -32,8 +32,8 @@ from atc_py.frontend.rewriting.qdq.raising import all_inner_nodes, changed_opera
 from atc_py.frontend.rewriting.qdq.real_layers import RealLayers, channel_scale
 from atc_py.frontend.rewriting.qdq.writer import Writer
 from atc_py.frontend.typing.infer import infer_what_can_be
-from atc_py.frontend.typing.quantized_types import ASCEND_OPERATORS, is_integer_layer
-from atc_py.frontend.typing.type_corrections import known_type
+from atc_py.frontend.typing.known_type import known_type
+from atc_py.frontend.typing.rules.quantized import ASCEND_OPERATORS, is_integer_layer
 from atc_py.options.compile_options import QuantBias
 from atc_py.source import Outcome, QuantizedNode
 from atc_py.tensor.scale_words import channel_axis
