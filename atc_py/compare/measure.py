@@ -1,6 +1,6 @@
 """How far one array is from another, added up part by part and sample by sample.
 
-Parts of float32 whose squares float32 can hold are worked out in it, all others in float64; sums
+Parts of float32 whose squares float32 can hold are computed in it, all others in float64; sums
 over parts are kept in float64. Where errors are small, f.w and |f|^2 follow from |w|^2, e.w and
 |e|^2 (w being the original's values, f those found, e the errors): the cosine then depends on the
 small numbers, which are known well, and not on how large ones were rounded.

@@ -52,7 +52,7 @@ class BoxFamily(Family):
         return Plan(tiling, tiling.core_num, box_buffers(tiling, itemsize), (read, written))
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
-        """Return `gathers`, True if elements may have to be put in order, and `fill`.
+        """Return `gathers`, True if elements may need reordering, and `fill`.
 
         `fill` is the constant of boxes without a source.
         """

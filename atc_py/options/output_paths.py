@@ -95,7 +95,7 @@ def rewritten_output(
 def _names_no_file(given: str) -> bool:
     """Return True if a text cannot be the name of a file, or is `-`.
 
-    It is split as it stands: a Path drops the separator that makes it a folder's name.
+    It is split as text: a Path drops the separator that makes it a folder's name.
     """
     return given == _STANDARD_OUTPUT or os.path.split(given)[1] in _NO_NAMES or "\0" in given
 

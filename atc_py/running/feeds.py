@@ -56,7 +56,7 @@ def read_feeds(
     Args:
         given: the texts.
         ports: the inputs, or the outputs, that the data may be for.
-        sink: takes ARRAY_OF_OTHER_NAME where a lone array is taken for a lone port.
+        sink: takes ARRAY_OF_OTHER_NAME where a lone array is used for a lone port.
 
     Raises:
         AtcError: a file cannot be read, names something that is not among the ports, or is the

@@ -1,6 +1,6 @@
 """Files that a process holds while it works with them, so that others see whether it still lives.
 
-The hold is an advisory lock, which the system lets go of when the process ends, however it ends.
+The hold is an advisory lock, which the system releases when the process ends, however it ends.
 A file that exists and is not locked is stale: its process was killed. It may be removed. Systems
 without such locks (Windows) cannot tell these files apart: there none is removed or reused.
 """

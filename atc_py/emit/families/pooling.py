@@ -233,7 +233,7 @@ def _whole_blocks(count: int) -> int:
 def _tile(launch: Launch, planes: int, lanes: int) -> _Tile:
     """Return the tile for so many planes, whose columns are so many elements.
 
-    A tile has at least one row and one column, even where there is nothing to put in it.
+    A tile has at least one row and one column, even for empty results.
     """
     height, width = _axes(launch)
     rows = max(1, min(height.windows, _MOST_RUNS))

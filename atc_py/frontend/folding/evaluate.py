@@ -93,9 +93,9 @@ def is_slow(node: WorkNode) -> bool:
 def evaluate(
     node: WorkNode, arrays: Mapping[str, npt.NDArray[Any]], opsets: Mapping[str, int]
 ) -> dict[str, npt.NDArray[Any]] | None:
-    """Return the node's outputs by name; None where the reference cannot work them out.
+    """Return the node's outputs by name; None where the reference cannot compute them.
 
-    Floats of 16 bits are float32 here: what is worked out of them step by step is rounded once, at
+    Floats of 16 bits are float32 here: what is computed of them step by step is rounded once, at
     its end, by whoever asks.
     """
     if not _is_right_of(node, arrays):

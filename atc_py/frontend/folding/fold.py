@@ -255,7 +255,7 @@ class _Folder:
         return SplatConst(bool(value) if dtype is DType.BOOL else value, dtype, shape)
 
     def _by_reference(self, node: WorkNode) -> dict[str, ConstData] | None:
-        """Return the node's outputs as ONNX's reference works them out."""
+        """Return the node's outputs as ONNX's reference computes them."""
         consts = {name: self._graph.consts[name] for name in node.reads}
         size = sum(element_count(c.shape) * c.dtype.itemsize for c in consts.values())
         if size > self._limit or not can_evaluate(node):

@@ -66,7 +66,7 @@ class WorkNode:
 
     Attributes:
         index: position in the file's graph.
-        proto: the node as it stands in the file.
+        proto: the node as the file has it.
         name: its name, possibly empty.
         op_type: its operator.
         domain: "" for ONNX's own.

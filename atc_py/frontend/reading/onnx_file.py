@@ -57,7 +57,7 @@ class OnnxFile:
         contents: its initializers.
         tensors: reads the tensors of its nodes' attributes.
         file_nodes: number of nodes in the file's graph.
-        proto: the file's message without its large data, its functions put in.
+        proto: the file's message without its large data, its functions inlined.
         faults: what breaks ONNX's structural rules.
         unsound: the nodes among `nodes` that break their operator's definition.
     """
