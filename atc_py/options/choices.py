@@ -58,7 +58,7 @@ class PrecisionSettings(TypedDict, total=False):
 
 
 class PrecisionChoice(PrecisionSettings, total=False):
-    """The precision mode and what refines it, as `convert` and `check_models` take them.
+    """The precision mode and its controls, as `convert` and `check_models` take them.
 
     Attributes:
         precision_mode: any of ATC's modes; `force_fp16` by default.
@@ -86,7 +86,7 @@ class ConvertChoice(PrecisionChoice, total=False):
 
 
 def reject_unknown(function: str, given: Mapping[str, object], known: type) -> None:
-    """Refuse keywords that a function does not have, as Python does where it can.
+    """Refuse keywords that a function does not have, as Python itself does.
 
     Args:
         function: the name of the function.
@@ -127,7 +127,7 @@ def chosen_mode(given: PrecisionChoice) -> PrecisionMode:
     """Return the mode that one of two options names; force_fp16 where neither does.
 
     Raises:
-        AtcError: OPTIONS_EXCLUDE where both do, BAD_OPTION for a name that is none.
+        AtcError: OPTIONS_EXCLUDE where both do, BAD_OPTION for an unknown name.
     """
     first, second = given.get("precision_mode"), given.get("precision_mode_v2")
     if first is not None and second is not None:

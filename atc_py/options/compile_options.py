@@ -78,7 +78,7 @@ class QuantBias(Enum):
     """The file has round(b / (s_w * s_d)) alone, as AMCT writes it; the compiler folds the rest in."""
 
     FOLDED = "folded"
-    """The file has all of it, as atc-py wrote it before; the compiler leaves it as it is."""
+    """The file has the whole sum, as earlier versions wrote it; the compiler does not change it."""
 
     @classmethod
     def chosen(cls, name: str) -> QuantBias | None:
@@ -109,7 +109,7 @@ class PrecisionOptions:
         op_precision_mode: file of implementation modes by operator and node, or None.
         is_weight_clip: whether weights that become narrower are clamped to finite values.
         only_atc_passes: whether rewrites that no known pass of ATC does are left out.
-        quant_bias: the convention of biases of int8 layers; None for what the file says.
+        quant_bias: the convention of biases of int8 layers; None to use the file's.
     """
 
     keep_dtype: Path | None = None

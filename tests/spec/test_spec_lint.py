@@ -190,7 +190,7 @@ def test_lint_warns_of_opsets_that_onnx_does_not_have(tmp_path: Path) -> None:
     result = _lint(tmp_path, GOOD.replace("[9, 11]", "[4, 5, 9, 11, 16, 17]"))
     assert result.errors == 0
     assert [(d.message, str(d.place)) for d in result.findings] == [
-        ("listed at 4-5, ONNX has Demo from 6 on", f"{tmp_path}/demo.yaml:2:10"),
+        ("listed at 4-5, ONNX has Demo since 6", f"{tmp_path}/demo.yaml:2:10"),
         ("listed at 16-17, ONNX ended Demo at 16", f"{tmp_path}/demo.yaml:2:23"),
     ]
     assert all(d.code is DOUBTFUL_SPEC for d in result.findings)
