@@ -24,11 +24,24 @@ from dataclasses import replace
 from atc_py.diag.codes import UNKNOWN_SOC
 from atc_py.target.quant_rules import QuantRules, Requant
 from atc_py.target.soc import Isa, Soc, SocFamily
+from atc_py.target.soc_storage import SocStorage
 from atc_py.tensor.dtypes import DType
 
 __all__ = ["find_soc", "socs"]
 
 _GIB = 1024**3
+
+_STORAGE = SocStorage(depthwise_blocks=False, grouped_conv=True, int8_blocks=True)
+"""Storage as the operator information and kernels of CANN 8.1 have it on every SoC."""
+
+_PADDING = 32
+"""Bytes that CANN's graph engine adds to each tensor, whatever the SoC."""
+
+_RELUS = frozenset({"Relu", "LeakyRelu", "PRelu"})
+"""What `fix_pipe_pre_act` of Atlas A2, 310B and 910_95 lists: normal, scalar and vector relu."""
+
+_CLIPPED_RELUS = _RELUS | {"ClipByValue"}
+"""With the clipped relu, which 310B and 910_95 list as well."""
 
 _INT8_ALONE = frozenset({DType.INT8})
 """Results of AscendQuant that its round_mode concerns, but on Ascend310, whose kernel ignores it."""
@@ -74,11 +87,16 @@ def _a2(
         cube_hf32=True,
         bfloat16=True,
         fix_pipe=True,
+        fix_pipe_functions=_RELUS,
         ub_fusion=False,
         requant=True,
         quant_int4=True,
         quant_rules=_LATER,
         fractal_copies=True,
+        storage=_STORAGE,
+        gm_padding=_PADDING,
+        conversion_fusion=True,
+        cube_average_pools=True,
     )
 
 
@@ -107,7 +125,11 @@ def _m200(
         requant=True,
         requant_s16=True,
         quant_int4=is_310p,
+        storage=_STORAGE,
+        gm_padding=_PADDING,
         quant_rules=_V200,
+        conversion_fusion=True,
+        cube_average_pools=True,
     )
 
 
@@ -142,10 +164,15 @@ def _m300(name: str, *, mhz: int, rate: int, memory_gib: int | None = None) -> S
         cube_hf32=True,
         bfloat16=True,
         fix_pipe=True,
+        fix_pipe_functions=_CLIPPED_RELUS,
         requant=True,
         quant_int4=True,
         quant_rules=_LATER,
         fractal_copies=True,
+        storage=_STORAGE,
+        gm_padding=_PADDING,
+        conversion_fusion=True,
+        cube_average_pools=True,
     )
 
 
@@ -168,7 +195,11 @@ def _c100(name: str, *, aicores: int, mhz: int) -> Soc:
         gm_read=32,
         gm_write=32,
         deq_words=False,
+        storage=_STORAGE,
+        gm_padding=_PADDING,
         quant_rules=_V100,
+        conversion_fusion=True,
+        cube_average_pools=True,
     )
 
 
@@ -213,7 +244,11 @@ _M100 = Soc(
     gm_read=67,
     gm_write=64,
     deq_words=False,
+    storage=_STORAGE,
+    gm_padding=_PADDING,
     quant_rules=replace(_V100, obeys_round_mode=frozenset()),
+    conversion_fusion=True,
+    cube_average_pools=True,
 )
 
 _C310 = Soc(
@@ -237,10 +272,15 @@ _C310 = Soc(
     cube_hf32=True,
     bfloat16=True,
     fix_pipe=True,
+    fix_pipe_functions=_CLIPPED_RELUS,
     ub_fusion=False,  # the graph engine of CANN 9 names this generation as one without it
+    vector_fusion=False,
     quant_float32=True,
     quant_rules=_LATER,
     fractal_copies=True,
+    storage=_STORAGE,
+    gm_padding=_PADDING,
+    conversion_fusion=True,
 )
 
 _S200 = Soc(
@@ -262,7 +302,11 @@ _S200 = Soc(
     requant=True,
     requant_s16=True,
     quant_int4=True,
+    storage=_STORAGE,
+    gm_padding=_PADDING,
     quant_rules=_V200,
+    conversion_fusion=True,
+    cube_average_pools=True,
 )
 
 _ROWS = (

@@ -14,7 +14,7 @@ from atc_py.frontend.rewriting.qdq.reasons import BOTH_CONSTANT, NoCounterpartEr
 from atc_py.frontend.rewriting.qdq.sums import is_sum, rewrite_sum
 from atc_py.frontend.rewriting.qdq.tensors import KnownTensors
 from atc_py.frontend.rewriting.qdq.writer import Writer
-from atc_py.frontend.typing.type_corrections import known_type
+from atc_py.frontend.typing.known_type import known_type
 from atc_py.source import Outcome, QuantizedNode
 
 if TYPE_CHECKING:
