@@ -136,10 +136,10 @@ class _Import:
     ) -> None:
         """Note what became of a node."""
         op_type = node.place.op_type or node.op_type
-        why = (None, None) if error is None else (error.reason, error.help)
+        reason, help_ = (None, None) if error is None else (error.reason, error.help)
         channels = self._channels(node) if outcome is Outcome.INTEGER else None
         self._found.append(
-            QuantizedNode(node.index, node.name, op_type, outcome, *why, channels=channels)
+            QuantizedNode(node.index, node.name, op_type, outcome, reason, help_, channels=channels)
         )
 
     def _channels(self, node: WorkNode) -> int | None:
