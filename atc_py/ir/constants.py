@@ -200,4 +200,5 @@ def _clamped(array: npt.NDArray[Any], limit: float) -> npt.NDArray[Any]:
     if -limit <= array.min() and array.max() <= limit:
         return array
     bound = array.dtype.type(limit)
-    return np.clip(array, -bound, bound)
+    clamped: npt.NDArray[Any] = np.clip(array, -bound, bound)
+    return clamped

@@ -39,6 +39,8 @@ class PrecisionSettings(TypedDict, total=False):
         input_fp16_nodes: inputs that are fed as float16, joined by `;`.
         output_type: `FP32` or another for all outputs, or `node:index:TYPE` joined by `;`.
         op_precision_mode: file of implementation modes by operator and node.
+        allow_hf32: True or False for all float32 products of the cube; None, the default, for HF32
+            in convolutions alone. It matters on SoCs whose cube has HF32.
         is_weight_clip: clamp weights that become narrower to finite values.
         quant_bias: `unfolded` or `folded`, the convention of the biases of a model in the deploy
             form; `auto`, the default, goes by the file's metadata.
@@ -51,6 +53,7 @@ class PrecisionSettings(TypedDict, total=False):
     input_fp16_nodes: str
     output_type: str
     op_precision_mode: str | os.PathLike[str] | None
+    allow_hf32: bool | None
     is_weight_clip: bool
     quant_bias: str
 
@@ -115,6 +118,7 @@ def precision_options(given: PrecisionSettings) -> PrecisionOptions:
         input_fp16_nodes=given.get("input_fp16_nodes", ""),
         output_type=given.get("output_type", ""),
         op_precision_mode=optional_path(given.get("op_precision_mode")),
+        allow_hf32=given.get("allow_hf32"),
         is_weight_clip=given.get("is_weight_clip", True),
         quant_bias=QuantBias.chosen(given.get("quant_bias", AUTO)),
     )

@@ -107,6 +107,7 @@ class PrecisionOptions:
         input_fp16_nodes: names of inputs that are fed as float16, joined by `;`.
         output_type: a dtype for all outputs, or `node:index:TYPE` joined by `;`.
         op_precision_mode: file of implementation modes by operator and node, or None.
+        allow_hf32: whether all float32 products of the cube round to HF32; None for the defaults.
         is_weight_clip: whether weights that become narrower are clamped to finite values.
         quant_bias: the convention of biases of int8 layers; None for what the file says.
     """
@@ -117,6 +118,7 @@ class PrecisionOptions:
     input_fp16_nodes: str = ""
     output_type: str = ""
     op_precision_mode: Path | None = None
+    allow_hf32: bool | None = None
     is_weight_clip: bool = True
     quant_bias: QuantBias | None = None
 
@@ -127,7 +129,10 @@ class PrecisionOptions:
             for each in fields(self)
             if getattr(self, each.name) != each.default
         }
-        return {name: _said(value) for name, value in unlike.items()}
+        said = {name: _said(value) for name, value in unlike.items()}
+        if self.allow_hf32 is not None:
+            said["allow_hf32"] = str(self.allow_hf32).lower()
+        return said
 
 
 def _said(value: object) -> str:
