@@ -61,7 +61,7 @@ def test_page_names_the_black_lists_of_all_families() -> None:
     section = PAGE.split("## Lists of the mixed modes")[1].split("\n## ")[0]
     cells = [line.strip("| ").split(" | ") for line in section.splitlines() if "|" in line][2:]
     black = ""
-    named = {}
+    named: dict[SocFamily, str] = {}
     for socs, _white, words in cells:
         black = black if words == "the same" else words.replace("-", "")
         named |= {SocFamily(name): black for name in SOCS[socs].split()}

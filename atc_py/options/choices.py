@@ -29,7 +29,7 @@ __all__ = [
 
 
 class PrecisionSettings(TypedDict, total=False):
-    """ATC's finer controls of precision, and how a model on int8 is to be read.
+    """ATC's finer controls of precision, how a model on int8 is to be read, and which passes run.
 
     Attributes:
         precision_mode_v2: the mode by ATC's second names, in place of `precision_mode`.
@@ -42,6 +42,7 @@ class PrecisionSettings(TypedDict, total=False):
         allow_hf32: True or False for all float32 products of the cube; None, the default, for HF32
             in convolutions alone. It matters on SoCs whose cube has HF32.
         is_weight_clip: clamp weights that become narrower to finite values.
+        only_atc_passes: leave out rewrites that no known pass of ATC does.
         quant_bias: `unfolded` or `folded`, the convention of the biases of a model in the deploy
             form; `auto`, the default, goes by the file's metadata.
     """
@@ -55,6 +56,7 @@ class PrecisionSettings(TypedDict, total=False):
     op_precision_mode: str | os.PathLike[str] | None
     allow_hf32: bool | None
     is_weight_clip: bool
+    only_atc_passes: bool
     quant_bias: str
 
 
@@ -120,6 +122,7 @@ def precision_options(given: PrecisionSettings) -> PrecisionOptions:
         op_precision_mode=optional_path(given.get("op_precision_mode")),
         allow_hf32=given.get("allow_hf32"),
         is_weight_clip=given.get("is_weight_clip", True),
+        only_atc_passes=given.get("only_atc_passes", False),
         quant_bias=QuantBias.chosen(given.get("quant_bias", AUTO)),
     )
 

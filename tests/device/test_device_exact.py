@@ -115,7 +115,7 @@ def test_model_without_a_plan_runs() -> None:
 BLOCKED = """graph @g phase laid_out {{
   input %x : {dtype}[2,20,7,6] NCHW
   const %w : {dtype}[24,{depth},3,3] NCHW@FRACTAL_Z{groups} = splat 0.5
-  const %d : {dtype}[24,1,3,3] NCHW@C1HWNCoC0(24) = splat 0.25
+  const %d : {dtype}[24,1,3,3] NCHW@{depthwise}(24) = splat 0.25
   const %m : {dtype}[6,33] ND@FRACTAL_NZ = splat 0.125
   %a = TransData(%x) {{src_format="NCHW", dst_format="NC1HWC0"}} \
 : {dtype}[2,20,7,6] NCHW@NC1HWC0 engine=aicore
@@ -133,10 +133,11 @@ BLOCKED = """graph @g phase laid_out {{
 
 @pytest.mark.parametrize("dtype", ["float16", "float32"])
 @pytest.mark.parametrize("count", [1, 2, 4])
-def test_stored_operands_give_the_same_bits(dtype: str, count: int) -> None:
+@pytest.mark.parametrize("depthwise", ["FRACTAL_Z", "C1HWNCoC0"])
+def test_stored_operands_give_the_same_bits(dtype: str, count: int, depthwise: str) -> None:
     depth = 20 // count
     groups = f"({count})" if count > 1 else ""
-    text = BLOCKED.format(dtype=dtype, depth=depth, groups=groups, count=count)
+    text = BLOCKED.format(dtype=dtype, depth=depth, groups=groups, count=count, depthwise=depthwise)
     kind = DType(dtype)
     arrays = {
         "w": random_array(1, (24, depth, 3, 3), kind),

@@ -80,7 +80,6 @@ ROWS = (
         columns=cube(),
         limits=_CONV_LIMITS,
         family="conv",
-        takes=Layout.DEPTHWISE,
     ),
     TargetOp(
         "MatMulV2",

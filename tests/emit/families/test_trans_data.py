@@ -71,3 +71,17 @@ def test_filters_of_groups_are_left_to_write(add_node: AddNode, verified: Verifi
     graph = Graph("groups", Phase.TYPED)
     _add(add_node, graph, "FRACTAL_Z", DType.FLOAT16, [(6, 2, 3, 3)], groups=3)
     assert [each.verdict.value for each in verified(graph)] == ["skeleton", "skeleton"]
+
+
+@pytest.mark.parametrize("name", sampled("float16", "int8"))
+def test_images_become_filters(add_node: AddNode, verified: Verified, name: str) -> None:
+    graph = Graph("filters", Phase.TYPED)
+    dtype = DType(name)
+    named: dict[str, AttrValue] = {"src_format": "NC1HWC0", "dst_format": "FRACTAL_Z"}
+    for shape in ((1, 1, 1, 1), (16, 16, 3, 3), (19, 33, 3, 2), (5, 3, 7, 7), (0, 3, 3, 3)):
+        rows = TensorType(dtype, shape, Format.NCHW)
+        source, target = (rows.with_storage(Storage(Format(form))) for form in named.values())
+        add_node(graph, "TransData", [source], [target], named)
+    checked = verified(graph, "Ascend310P3")
+    assert wrong(checked) == []
+    assert len(checked) == 5
