@@ -18,6 +18,7 @@ from atc_py.emit.links import link_scratch
 from atc_py.emit.plan import Buffer
 from atc_py.emit.planes import PATTERN
 from atc_py.emit.tiling import BLOCK, DEPTH
+from atc_py.target.hf32 import rounds_to_hf32
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
 from atc_py.tensor.storage import c0_of
@@ -271,6 +272,7 @@ def operands_of(kernel: KernelFacts) -> dict[str, Any]:
         "diagonals": False,
         "bias": optional_input(kernel, BIAS),
         "offset": optional_input(kernel, OFFSET),
+        "hf32": rounds_to_hf32(kernel.attributes),
         "scratch": tile_scratch(kernel),
         "offset_operand": len(kernel.inputs) - 1,
     }
