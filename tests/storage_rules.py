@@ -42,9 +42,10 @@ def expected(
         "FRACTAL_NZ": _fractal_nz,
         "C1HWNCoC0": _c1hwncoc0,
     }[storage.format.value]
+    depth = storage.c0 or c0(dtype)
     if storage.format.value == "FRACTAL_NZ":
-        return rule(shape, storage.groups, c0(dtype))
-    stored, place = rule(nchw(shape, origin), storage.groups, c0(dtype))
+        return rule(shape, storage.groups, depth)
+    stored, place = rule(nchw(shape, origin), storage.groups, depth)
     return stored, lambda at: place(nchw(at, origin))
 
 

@@ -20,9 +20,11 @@ from atc_py.emit.planes import PATTERN
 from atc_py.emit.tiling import BLOCK, DEPTH
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
-from atc_py.tensor.storage import c0_of
+from atc_py.tensor.storage import c0_of, depth_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -269,6 +271,11 @@ def operands_of(kernel: KernelFacts) -> dict[str, Any]:
     }
 
 
+def depths_of(ports: Iterable[KernelPort]) -> set[int]:
+    """Return the C0 of operands that are stored in blocks."""
+    return {depth_of(port.storage, port.dtype) for port in ports if port.storage is not None}
+
+
 def blocked_operands(kernel: KernelFacts) -> dict[str, Any]:
     """Return what product templates read in addition where operands are stored in blocks.
 
@@ -280,7 +287,7 @@ def blocked_operands(kernel: KernelFacts) -> dict[str, Any]:
         "right_blocked": right,
         "blocked_result": kernel.outputs[0].storage is not None,
         "reads_rows": not (left and right),
-        "stored_c0": c0_of(kernel.inputs[0].dtype),
+        "stored_c0": max(depths_of(kernel.inputs[:2]), default=c0_of(kernel.inputs[0].dtype)),
         "pattern": PATTERN,
         "columns": "n",
     }

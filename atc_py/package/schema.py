@@ -43,10 +43,11 @@ class OmOrigin(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class OmStorage(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """The blocked format in which a tensor lies, and the groups of a filter."""
+    """The blocked format in which a tensor lies, the groups of a filter, and C0 if not its dtype's."""
 
     format: str
     groups: int = 1
+    c0: int = 0
 
 
 class OmTensor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -19,8 +19,11 @@ class SocStorage:
         int8_blocks: True if products of int8 are stored in blocks, and all that quantizes matrices
             with them: x1 and the result in FRACTAL_NZ, x2 in FRACTAL_Z. Elsewhere they are stored
             like products of floats.
+        float32_c0: C0 of float32 in what a convolution or a product reads and writes, where its
+            data and its result are float32.
     """
 
     depthwise_blocks: bool = True
     grouped_conv: bool = False
     int8_blocks: bool = False
+    float32_c0: int = 16

@@ -14,9 +14,12 @@ BS9SX2A, MC61AM21A, Hi3796CV300ES, SD3403, Ascend910_5591 and the SoCs without a
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from atc_py.diag.codes import UNKNOWN_SOC
 from atc_py.target.soc import Isa, Soc, SocFamily
 from atc_py.target.soc_storage import SocStorage
+from atc_py.tensor.storage import FLOAT32_C0
 
 __all__ = ["find_soc", "socs"]
 
@@ -24,6 +27,9 @@ _GIB = 1024**3
 
 _STORAGE = SocStorage(depthwise_blocks=False, grouped_conv=True, int8_blocks=True)
 """Storage as the operator information and kernels of CANN 8.1 have it on every SoC."""
+
+_FLOAT32_STORAGE = replace(_STORAGE, float32_c0=FLOAT32_C0)
+"""The same where `mmad` multiplies float32: CANN's fusion engine refreshes C0 there."""
 
 _PADDING = 32
 """Bytes that CANN's graph engine adds to each tensor, whatever the SoC."""
@@ -62,7 +68,7 @@ def _a2(
         requant=True,
         quant_int4=True,
         fractal_copies=True,
-        storage=_STORAGE,
+        storage=_FLOAT32_STORAGE,
         gm_padding=_PADDING,
     )
 
@@ -131,7 +137,7 @@ def _m300(name: str, *, mhz: int, rate: int, memory_gib: int | None = None) -> S
         requant=True,
         quant_int4=True,
         fractal_copies=True,
-        storage=_STORAGE,
+        storage=_FLOAT32_STORAGE,
         gm_padding=_PADDING,
     )
 
@@ -228,7 +234,7 @@ _C310 = Soc(
     ub_fusion=False,  # the graph engine of CANN 9 names this generation as one without it
     quant_float32=True,
     fractal_copies=True,
-    storage=_STORAGE,
+    storage=_FLOAT32_STORAGE,
     gm_padding=_PADDING,
 )
 

@@ -18,7 +18,7 @@ from atc_py.tensor.storage import (
     FRACTAL_ROWS,
     MATRIX_RANK,
     blocks_of,
-    c0_of,
+    depth_of,
     group_blocks,
     stored_shape,
 )
@@ -56,7 +56,8 @@ def pack(array: NDArray[Any], origin: Format, storage: Storage | None) -> NDArra
     if _is_nhwc_map(origin, storage):
         array = array.transpose(_TO_NCHW)
     packer, _ = _ORDERS[_order(storage, array.ndim)]
-    return np.ascontiguousarray(packer(array, storage, c0_of(dtype))).reshape(shape)
+    packed = packer(array, storage, depth_of(storage, dtype))
+    return np.ascontiguousarray(packed).reshape(shape)
 
 
 def unpack(

@@ -44,6 +44,10 @@ CASES = [
     ((2, 3, 5, 70), ND, NZ),
     ((2, 3, 5, 7), NCHW, NZ),
     ((2, 3, 5, 7), NHWC, NZ),
+    ((2, 35, 2, 3), NCHW, Storage(Format.NC1HWC0, c0=8)),
+    ((40, 33, 1, 2), NCHW, Storage(Format.FRACTAL_Z, c0=8)),
+    ((40, 1, 3, 3), NCHW, Storage(Format.FRACTAL_Z, 20, 8)),
+    ((2, 3, 5, 70), ND, Storage(Format.FRACTAL_NZ, c0=8)),
     ((20, 1, 3, 2), NCHW, Storage(Format.C1HWNCOC0, 20)),
     ((70, 1, 2, 2), NCHW, Storage(Format.C1HWNCOC0, 35)),
 ]
