@@ -25,10 +25,19 @@ __all__ = ["find_soc", "socs"]
 
 _GIB = 1024**3
 
-_STORAGE = SocStorage(depthwise_blocks=False, grouped_conv=True, int8_blocks=True)
-"""Storage as the operator information and kernels of CANN 8.1 have it on every SoC."""
+_STORAGE = SocStorage(
+    depthwise_blocks=False, grouped_conv=True, int8_blocks=True, pads_to_four=False
+)
+"""Storage as the operator information and kernels of CANN 8.1 have it on every SoC.
 
-_FLOAT32_STORAGE = replace(_STORAGE, float32_c0=FLOAT32_C0)
+The v200 kernels, those of 310P, 610 and Hi3796CV300CS, take FRACTAL_Z_C04 only in a first layer
+behind Aipp.
+"""
+
+_C04_STORAGE = replace(_STORAGE, c04_filters=True)
+"""The same where the filter alone may be in FRACTAL_Z_C04: 310 and 910."""
+
+_FLOAT32_STORAGE = replace(_C04_STORAGE, float32_c0=FLOAT32_C0)
 """The same where `mmad` multiplies float32: CANN's fusion engine refreshes C0 there."""
 
 _PADDING = 32
@@ -161,7 +170,7 @@ def _c100(name: str, *, aicores: int, mhz: int) -> Soc:
         gm_read=32,
         gm_write=32,
         deq_words=False,
-        storage=_STORAGE,
+        storage=_C04_STORAGE,
         gm_padding=_PADDING,
     )
 
@@ -206,7 +215,7 @@ _M100 = Soc(
     gm_read=67,
     gm_write=64,
     deq_words=False,
-    storage=_STORAGE,
+    storage=_C04_STORAGE,
     gm_padding=_PADDING,
 )
 

@@ -23,7 +23,7 @@ from atc_py.target.transfers import converts_back
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
 from atc_py.tensor.shapes import element_count
-from atc_py.tensor.storage import Storage, c0_of, why_impossible
+from atc_py.tensor.storage import SMALL_CHANNELS, Storage, c0_of, why_impossible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -170,10 +170,24 @@ def _conv_choices(node: StoredNode, soc: Soc) -> _Choices:
     if node.op == DEPTHWISE and soc.storage.depthwise_blocks:
         form = Format.C1HWNCOC0
     images, weights = replace(IMAGES, c0=c0), Storage(form, filter_groups(node), c0)
+    if soc.storage.small_channel and _has_few_channels(node):
+        weights = Storage(Format.FRACTAL_Z_C04)
     fits = is_image(data) and is_image(node.outputs[0].type)
     if not fits or why_impossible(kind.dims, kind.format, weights):
         return (ROWS,)
     return (StorageChoice(images, (images, weights), (images,)),)
+
+
+def _has_few_channels(node: StoredNode) -> bool:
+    """Return True if the filter of a Conv2D can be FRACTAL_Z_C04, which is made when it is loaded.
+
+    At most four channels, a window of more than one element, one group, float16.
+    """
+    weights = node.present_inputs[1]
+    kind = weights.type
+    plain = node.op == "Conv2D" and filter_groups(node) == 1 and weights.const is not None
+    few = kind.shape[_CHANNELS] <= SMALL_CHANNELS and kind.shape[_HEIGHT:] != (1, 1)
+    return plain and few and kind.dtype is DType.FLOAT16
 
 
 def _cube_c0(node: StoredNode, soc: Soc) -> int:

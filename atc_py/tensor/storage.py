@@ -24,6 +24,7 @@ __all__ = [
     "FLOAT32_C0",
     "FRACTAL_ROWS",
     "MATRIX_RANK",
+    "SMALL_CHANNELS",
     "GroupBlocks",
     "ImpossibleStorageError",
     "Storage",
@@ -45,6 +46,9 @@ FLOAT32_C0 = 8
 
 _C0 = {DType.INT8: 32, DType.UINT8: 32, DType.INT4: 64}
 _DEFAULT_C0 = 16
+
+SMALL_CHANNELS = 4
+"""Channels that each tap of a filter in FRACTAL_Z_C04 has, padded with zeros."""
 
 MATRIX_RANK = 2
 """Axes of a matrix, which FRACTAL_NZ cuts into fractals."""
@@ -265,6 +269,26 @@ def _depthwise(dims: Dims, _origin: Format, storage: Storage, c0: int) -> Dims:
     return _ceil(storage.groups, c0), height, width, multiplier, c0, c0
 
 
+def _fractal_z_c04(dims: Dims, origin: Format, _storage: Storage, c0: int) -> Dims:
+    """Return FRACTAL_Z_C04: [4 H W / C0, N/16, 16, C0]."""
+    outputs, _, height, width = _as_nchw(dims, origin)
+    depth = _product([SMALL_CHANNELS, height, width])
+    return _ceil(depth, c0), _ceil(outputs, FRACTAL_ROWS), FRACTAL_ROWS, c0
+
+
+def _refuse_fractal_z_c04(dims: Dims, origin: Format, _storage: Storage) -> str | None:
+    """Refuse all but filters of few channels."""
+    if origin not in {Format.NCHW, Format.NHWC}:
+        return (
+            "FRACTAL_Z_C04 is for filters in NCHW or NHWC, "
+            f"found {origin.value} of {format_shape(dims)}"
+        )
+    channels = _as_nchw(dims, origin)[1]
+    if channels is None or channels <= SMALL_CHANNELS:
+        return None
+    return f"FRACTAL_Z_C04 has at most {SMALL_CHANNELS} channels, found {channels}"
+
+
 def _refuse_numbers(storage: Storage) -> str | None:
     """Refuse groups and C0 that no storage has."""
     if storage.groups < 1:
@@ -334,6 +358,7 @@ _RULES = {
     Format.FRACTAL_Z: _Rule(_refuse_fractal_z, _fractal_z),
     Format.FRACTAL_NZ: _Rule(_refuse_fractal_nz, _fractal_nz),
     Format.C1HWNCOC0: _Rule(_refuse_depthwise, _depthwise),
+    Format.FRACTAL_Z_C04: _Rule(_refuse_fractal_z_c04, _fractal_z_c04),
 }
 
 BLOCKED_FORMATS = tuple(_RULES)
