@@ -115,12 +115,15 @@ def target_page() -> Iterator[str]:
     yield ""
     yield "## Passes, in the order in which they run"
     yield ""
-    yield "`--disable-pass` takes ATC's names as well."
+    yield "`--disable-pass` takes ATC's names as well. Passes without a counterpart are rewrites that no"
+    yield "known pass of ATC does; `--only-atc-passes` leaves them out. Where no name stands, ATC does the"
+    yield "work under a name that is not known, or needs no pass for it."
     yield ""
     yield "| pass | can be switched off | what it does | names in ATC |"
     yield "| --- | --- | --- | --- |"
     for step in PIPELINE:
-        optional, names = "yes" if step.optional else "no", ", ".join(step.atc_names)
+        optional = "yes" if step.optional else "no"
+        names = ", ".join(step.atc_names) if step.in_atc else "no counterpart"
         yield f"| {step.name} | {optional} | {step.summary} | {names} |"
     yield ""
     yield "## SoCs"

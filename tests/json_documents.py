@@ -13,7 +13,7 @@ DOCUMENTS: dict[str, str] = {
     "source_operators, target_operators, engines, kernels, launches, launches_unfused, passes, "
     "fusion_result, precision, layout, stages, weights_in, weights_out, file_bytes, memory, "
     "estimated_time",
-    "convert --passes": "[name, optional, summary, atc_names]",
+    "convert --passes": "[name, optional, summary, atc_names, in_atc]",
     "explain": "[code, name, severity, exit, meaning, remedy]",
     "info": "name, producer, format_version, soc, options, inputs, outputs, operators, members, "
     "file_bytes, memory, report",

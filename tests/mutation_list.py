@@ -131,8 +131,8 @@ MUTATIONS = (
         "check/test_listed_opsets.py",
     ),
     _(
-        "told = [each for each in here if each.outcome is not Outcome.KEPT or not listed]",
-        "told = [each for each in here if each.outcome is not Outcome.KEPT]",
+        "reported = [each for each in here if each.outcome is not Outcome.KEPT or not listed]",
+        "reported = [each for each in here if each.outcome is not Outcome.KEPT]",
         "check/test_quantized_models.py check/test_quantized_chains.py",
     ),
     # The frontend: reading, folding, inference, quantized models.
@@ -181,8 +181,8 @@ MUTATIONS = (
         "frontend/qdq check/test_quantized_models.py",
     ),
     _(
-        "minus = _along(zero.astype(np.int16), axis, shape)\n    apart = const.numpy().astype(np.int16) - minus",
-        "minus = _along(zero.astype(np.int16), axis, shape)\n    apart = const.numpy().astype(np.int16) + minus",
+        "minus = _broadcast_along(zero.astype(np.int16), axis, shape)\n    apart = const.numpy().astype(np.int16) - minus",
+        "minus = _broadcast_along(zero.astype(np.int16), axis, shape)\n    apart = const.numpy().astype(np.int16) + minus",
         "frontend/qdq",
     ),
     # Lowering.
@@ -301,8 +301,8 @@ MUTATIONS = (
     ),
     # Emission of kernels.
     _(
-        "chunk = min(room, _aligned(max(1, -(-inner // parts)), footprint.align))",
-        "chunk = min(room, _aligned(max(1, inner // parts), footprint.align))",
+        "chunk = min(room, _round_up(max(1, -(-inner // parts)), footprint.align))",
+        "chunk = min(room, _round_up(max(1, inner // parts), footprint.align))",
         "emit/test_grid.py emit/test_kernel_templates.py",
     ),
     _(

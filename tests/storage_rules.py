@@ -1,6 +1,6 @@
-"""Storage formats element by element: where each element of a tensor lies, written out from CANN.
+"""Storage formats element by element: where each element of a tensor is, written out from CANN.
 
-Nothing here is shared with the package: it is what the package is held against.
+Nothing here is shared with the package: the package is compared with it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def nchw(shape: tuple[int, ...], origin: str) -> tuple[int, ...]:
 def expected(
     shape: tuple[int, ...], origin: str, storage: Storage, dtype: DType
 ) -> tuple[tuple[int, ...], Place]:
-    """Return the storage's dims, and where in them the element at a position lies."""
+    """Return the storage's dims, and where in them the element at a position is."""
     rule = {
         "NC1HWC0": _nc1hwc0,
         "FRACTAL_Z": _matrix if len(shape) == 2 else _fractal_z,

@@ -1,4 +1,4 @@
-"""Nodes of a model that a trial can compile apart from the rest, those that are alike together."""
+"""Nodes of a model that a trial can compile apart from the rest, grouped by likeness."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["compiled_nodes"]
 
 _OF_SHAPES = frozenset({"Shape", "Size"})
-"""Operators of ONNX whose results are told by the shapes of their inputs alone."""
+"""Operators of ONNX whose results follow from the shapes of their inputs alone."""
 
 
 def compiled_nodes(model: SourceModel) -> list[list[int]]:
@@ -26,7 +26,7 @@ def compiled_nodes(model: SourceModel) -> list[list[int]]:
     """
     found: dict[Hashable, list[int]] = {}
     shapes_alone = set(_of_shapes_alone(model)) if any(i.is_open for i in model.inputs) else set()
-    for position, (view, inner) in enumerate(_own(model)):
+    for position, (view, inner) in enumerate(_own_nodes(model)):
         if view.open_inputs and (inner or position in shapes_alone or not _is_known(view)):
             continue
         found.setdefault(_kind(view, inner), []).append(position)
@@ -42,7 +42,7 @@ def _kind(view: SourceNode, inner: Sequence[SourceNode]) -> Hashable:
     return kind, *branches
 
 
-def _own(model: SourceModel) -> list[tuple[SourceNode, list[SourceNode]]]:
+def _own_nodes(model: SourceModel) -> list[tuple[SourceNode, list[SourceNode]]]:
     """Return the nodes of the model's graph, each with those of its branches."""
     return [(node, [*node.with_inner][1:]) for node in model.nodes]
 
@@ -50,7 +50,7 @@ def _own(model: SourceModel) -> list[tuple[SourceNode, list[SourceNode]]]:
 def _of_shapes_alone(model: SourceModel) -> Iterator[int]:
     """Yield the positions of nodes that no data reaches, only shapes and constants."""
     fed = {each.name for each in model.inputs}
-    for position, (view, _) in enumerate(_own(model)):
+    for position, (view, _) in enumerate(_own_nodes(model)):
         reads = (tensor for tensor in view.inputs if tensor is not None)
         measures = not view.domain and view.op_type in _OF_SHAPES
         if measures or all(tensor.name not in fed for tensor in reads):

@@ -112,12 +112,12 @@ def compare(  # noqa: PLR0913  (one parameter an option)
     findings = [*missed_targets(done, least), *missed_by_all(done)]
     _report(done, findings, form, path, as_json=as_json)
     if not as_json:
-        _say(written if form == "text" or path is not None else "", (*done.warnings, *findings))
+        _close(written if form == "text" or path is not None else "", (*done.warnings, *findings))
     if findings:
         context.exit(findings[0].code.exit)
 
 
-def _say(line: str, findings: Iterable[Diagnostic]) -> None:
+def _close(line: str, findings: Iterable[Diagnostic]) -> None:
     """Print the line on the suggestion, if any, and the findings."""
     if line:
         print_line(line)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from atc_py.options.choices import ConvertChoice
+    from atc_py.passes.base import Pass
     from atc_py.results.conversion import Conversion
 
 __all__ = ["convert"]
@@ -46,6 +47,7 @@ def _list_passes(context: click.Context, _option: click.Parameter, wanted: bool)
                     "optional": row.optional,
                     "summary": row.summary,
                     "atc_names": list(row.atc_names),
+                    "in_atc": row.in_atc,
                 }
                 for row in PIPELINE
             ]
@@ -55,13 +57,20 @@ def _list_passes(context: click.Context, _option: click.Parameter, wanted: bool)
         (
             row.name,
             "optional" if row.optional else "required",
-            row.summary + "".join(f" {name}." for name in row.atc_names),
+            row.summary + _names(row),
         )
         for row in PIPELINE
     ]
     head = ("name", "", "what it does, and ATC's name")
     print_tables([Table("Passes, in order", head, tuple(rows))])
     context.exit()
+
+
+def _names(row: type[Pass]) -> str:
+    """Return ATC's names of a pass as sentences, or that ATC has none."""
+    if not row.in_atc:
+        return " No counterpart in ATC."
+    return "".join(f" {name}." for name in row.atc_names)
 
 
 @click.command()

@@ -169,12 +169,16 @@ _CONTROLS = (
         show_default=True, callback=lambda _context, _option, value: value == "1",
         help="Clamp weights that are narrowed to finite values.",
     ),
+    click.option(
+        "--only-atc-passes", is_flag=True,
+        help="Leave out rewrites that no known pass of ATC does, such as the fusion of a softmax.",
+    ),
     QUANT_BIAS,
 )  # fmt: skip
 
 
 def precision_controls(command: FC) -> FC:
-    """Add the options that refine a precision mode, and the one on models that are int8."""
+    """Add the options that refine a precision mode, that on passes and that on int8 models."""
     for option in reversed(_CONTROLS):
         command = option(command)
     return command

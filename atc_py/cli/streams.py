@@ -33,8 +33,8 @@ def guarded_streams() -> Iterator[None]:
     """
     _open_descriptors()
     before = sys.stdout, sys.stderr
-    sys.stdout = _guarded(before[0], _Stdout, 1)
-    sys.stderr = _guarded(before[1], _Stderr, 2)
+    sys.stdout = _guard_stream(before[0], _Stdout, 1)
+    sys.stderr = _guard_stream(before[1], _Stderr, 2)
     try:
         yield
     finally:
@@ -53,7 +53,7 @@ class _Guard(io.FileIO):
                 # Another process has made the stream non-blocking, and its reader is slow.
                 select.select((), (self,), ())
         except OSError as error:
-            self._silence()
+            self._discard_output()
             self._refused(error)
             return memoryview(data).nbytes
         return written
@@ -61,7 +61,7 @@ class _Guard(io.FileIO):
     def _refused(self, error: OSError) -> None:
         """Raise the system's error, unless it is to be ignored."""
 
-    def _silence(self) -> None:
+    def _discard_output(self) -> None:
         """Discard the content of the buffers and all further output."""
         with suppress(OSError), open(os.devnull, "wb") as nowhere:  # noqa: PTH123
             os.dup2(nowhere.fileno(), self.fileno())
@@ -91,7 +91,7 @@ def _open_descriptors() -> None:
     os.close(handle)
 
 
-def _guarded(stream: TextIO | None, guard: type[_Guard], descriptor: int) -> TextIO:
+def _guard_stream(stream: TextIO | None, guard: type[_Guard], descriptor: int) -> TextIO:
     """Put a guard before the descriptor of `stream`; make a stream where it is None, closed."""
     if stream is not None:
         buffer = getattr(stream, "buffer", None)

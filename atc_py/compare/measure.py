@@ -114,10 +114,10 @@ class Measure:
             limit=self._limit,
             overflow=Lost(self._over * share, self._over_value),
             underflow=Lost(self._under * share, self._under_value),
-            beyond=self._beyond() if self._floor else None,
+            beyond=self._figures_beyond_floor() if self._floor else None,
         )
 
-    def _beyond(self) -> ErrorsBeyondFloor:
+    def _figures_beyond_floor(self) -> ErrorsBeyondFloor:
         """Return the figures of what is left of the errors when the floor is taken off."""
         found2 = self._wanted2 + 2 * self._beyond_dot + self._beyond2
         return ErrorsBeyondFloor(
@@ -175,7 +175,7 @@ class Measure:
         beyond = (wanted > self._limit) | (wanted < self._lowest_held)
         over = beyond & ~(np.abs(found) < self._limit)
         self._over += int(over.sum())
-        self._over_value = _larger(self._over_value, wanted[over])
+        self._over_value = _larger_magnitude(self._over_value, wanted[over])
 
     def _add_finite(self, found: _Reals, wanted: _Reals) -> None:
         """Add what is finite on both sides."""
@@ -292,7 +292,7 @@ def _ratio(error: float, size: float) -> float:
     return error / size if size else math.inf
 
 
-def _larger(known: float, values: _Reals) -> float:
+def _larger_magnitude(known: float, values: _Reals) -> float:
     """Return of `known` and `values` the one of the largest magnitude."""
     if not values.size:
         return known

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from atc_py.cost.factors import Case
-    from atc_py.cost.operation import LaunchGroup
+    from atc_py.cost.operation import LaunchGroup, Operation
     from atc_py.cost.traffic import Memory
     from atc_py.cost.work import MatrixProduct, Passes
     from atc_py.target import Soc
@@ -96,13 +96,14 @@ def _least(launch: LaunchGroup, soc: Soc, case: Case, memory: Memory) -> Pipes:
     """Return the least work at the peak rates, spread evenly."""
     hertz = soc.mhz * 1e6
     cube = vector = 0.0
+    behind = _behind_cube(launch, soc)
     for operation in launch.operations:
         work = work_of(operation)
         if work.product is not None:
             depth = cube_depth(work.product.dtype)
             peak = _SIDE * _SIDE * depth * soc.aicores * hertz * case.factors.cube
             cube += work.product.macs / peak
-        if work.passes is not None and work.product is None:
+        if work.passes is not None and work.product is None and operation not in behind:
             nbytes = work.passes.elements * work.passes.itemsize
             vector += nbytes / (_REPEAT * vector_cores(soc) * hertz * case.factors.vector)
     return Pipes(
@@ -111,6 +112,11 @@ def _least(launch: LaunchGroup, soc: Soc, case: Case, memory: Memory) -> Pipes:
         mte2=max(memory.gm_read, memory.read / (memory.port_in * soc.aicores)),
         mte3=max(memory.gm_write, memory.written / (memory.port_out * soc.aicores)),
     )
+
+
+def _behind_cube(launch: LaunchGroup, soc: Soc) -> tuple[Operation, ...]:
+    """Return what a fix pipe does on its way, so that the vector unit has no work with it."""
+    return launch.operations[1:] if head_product(launch) and not soc.ub_fusion else ()
 
 
 def _vector_pipes(launch: LaunchGroup, soc: Soc, case: Case, memory: Memory) -> Pipes:
@@ -223,9 +229,10 @@ class _Kernel:
         """Return seconds of vector unit and of FIXP behind the cube, and bytes out of the core."""
         rates, hertz = rates_of(self.soc), self.soc.mhz * 1e6
         cycles = 0.0
+        behind = _behind_cube(self.launch, self.soc)
         for operation in self.launch.operations:
             passes = work_of(operation).passes
-            if passes is not None:
+            if passes is not None and operation not in behind:
                 part = _passes_part(passes, elements, product)
                 cycles += ceil(part * passes.itemsize / _REPEAT) * passes.count
         moved = elements * _SUM / rates.l0c_ub

@@ -130,7 +130,7 @@ def _literal(value: bool | float | str | DType) -> tuple[str, str]:
 
 
 def _int_literal(value: int) -> str:
-    """Return the smallest int64 has no literal of its own: its digits alone overflow."""
+    """Return an int64 literal; the smallest one is a difference, since its digits alone overflow."""
     return str(value) if value > -(2**63) else f"(-{2**63 - 1} - 1)"
 
 

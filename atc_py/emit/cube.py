@@ -48,9 +48,10 @@ __all__ = [
     "blocked_buffers",
     "blocked_operands",
     "channel_buffers",
-    "lies_row_by_row",
+    "is_row_by_row",
+    "leaves_by_fix_pipe",
     "link_buffers",
-    "links_lie_alike",
+    "links_are_stored_alike",
     "operands_of",
     "optional_input",
     "product_buffers",
@@ -244,8 +245,14 @@ def link_buffers(kernel: KernelFacts, sides: Sides) -> tuple[Buffer, ...]:
 
 
 def applies_links(kernel: KernelFacts, soc: Soc) -> bool:
-    """Return True if the kernel has its result in the unified buffer, where links are applied."""
-    return soc.vector_cores <= soc.aicores and lies_row_by_row(kernel)
+    """Return True if the kernel applies its links: in the unified buffer, or in the fix pipe."""
+    split = soc.vector_cores > soc.aicores
+    return is_row_by_row(kernel) and (not split or leaves_by_fix_pipe(kernel))
+
+
+def leaves_by_fix_pipe(kernel: KernelFacts) -> bool:
+    """Return True if Fixpipe does all that the kernel does to its sums: nothing, or one Relu."""
+    return [link.op for link in kernel.links] in ([], ["Relu"])
 
 
 def optional_input(kernel: KernelFacts, position: int) -> KernelPort | None:
@@ -256,7 +263,7 @@ def optional_input(kernel: KernelFacts, position: int) -> KernelPort | None:
 def operands_of(kernel: KernelFacts) -> dict[str, Any]:
     """Return what all product templates read: bias, offset, operands of links; None if absent.
 
-    Operands lie row by row; `blocked_operands` says which do not.
+    Operands are stored row by row; `blocked_operands` says which are not.
     """
     return {
         "left_blocked": False,
@@ -299,7 +306,7 @@ def blocked_buffers(kernel: KernelFacts) -> tuple[Buffer, ...]:
     return (Buffer("pattern", "ub", PATTERN),) if blocked else ()
 
 
-def links_lie_alike(kernel: KernelFacts) -> bool:
+def links_are_stored_alike(kernel: KernelFacts) -> bool:
     """Return True if links' operands are stored like the result or are one value."""
     result = kernel.outputs[0]
     tensors = (each for link in kernel.links for each in link.tensors)
@@ -333,7 +340,7 @@ def channel_buffers(
 _ROW_BY_ROW = {Format.ND.value, Format.NCHW.value}
 
 
-def lies_row_by_row(kernel: KernelFacts) -> bool:
+def is_row_by_row(kernel: KernelFacts) -> bool:
     """Return True if all operands are stored row by row; kernels make fractals themselves."""
     return all(port.format in _ROW_BY_ROW for port in (*kernel.operands, *kernel.outputs))
 
@@ -343,7 +350,7 @@ class ProductFamily(Family):
 
     def covers(self, kernel: KernelFacts) -> bool:
         """Return True if kernels may turn all operands into fractals themselves."""
-        return lies_row_by_row(kernel)
+        return is_row_by_row(kernel)
 
     def exact(self, kernel: KernelFacts) -> bool:
         """Return True for integers."""

@@ -44,7 +44,9 @@ class ElementwiseFamily(Family):
         """Cut the result: as many rows, or as much of a row, as the unified buffer takes."""
         kernel, how = launch.kernel, self.formula(launch.kernel)
         result = launch.outputs[0]
-        shapes = [_aligned(launch, how, tensor, result) for tensor in _loaded(kernel, how)]
+        shapes = [
+            _aligned_shape(launch, how, tensor, result) for tensor in _loaded_tensors(kernel, how)
+        ]
         tiling = grid_tiling(grid_of(result, shapes), _footprint(kernel, how), launch.soc)
         buffers = _buffers(kernel, how, tiling.buffer_length)
         return Plan(tiling, tiling.core_num, tuple(buffers), launch.moved)
@@ -55,7 +57,7 @@ class ElementwiseFamily(Family):
         return {
             "compute": how.compute,
             "operands": how.operands,
-            "loaded": _loaded(kernel, how),
+            "loaded": _loaded_tensors(kernel, how),
             "wide": how.wide,
             "scratch": _scratch(kernel, how),
             "planes": None,
@@ -106,7 +108,7 @@ class _InPlanes(Family):
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
         """Return what templates know of rows, and of operands in blocks."""
-        tensors = _loaded(kernel, self._rows.formula(kernel))
+        tensors = _loaded_tensors(kernel, self._rows.formula(kernel))
         return {**self._rows.context(kernel), "planes": plane_facts(kernel, tensors)}
 
     def exact(self, kernel: KernelFacts) -> bool:
@@ -131,7 +133,7 @@ class _InPlanes(Family):
         shapes = dict(zip(kernel.operands, (*launch.inputs, *launch.linked), strict=True))
         result = Seen(kernel.outputs[0], launch.outputs[0])
         operands = []
-        for tensor in _loaded(kernel, how):
+        for tensor in _loaded_tensors(kernel, how):
             shape = shapes[tensor.port]
             linked = tensor not in how.operands
             if linked and element_count(shape) == element_count(result.shape):
@@ -161,21 +163,21 @@ def _scratch(kernel: KernelFacts, formula: Formula) -> tuple[Scratch, ...]:
     return tuple(found)
 
 
-def _loaded(kernel: KernelFacts, formula: Formula) -> tuple[Loaded, ...]:
+def _loaded_tensors(kernel: KernelFacts, formula: Formula) -> tuple[Loaded, ...]:
     """Return all tensors that are loaded tile by tile: the operator's, then those of links."""
     ports = [each.port for link in kernel.links for each in link.tensors]
     return (*formula.operands, *loaded(ports))
 
 
-def _queued(kernel: KernelFacts, how: Formula) -> list[tuple[str, int]]:
+def _queued_names(kernel: KernelFacts, how: Formula) -> list[tuple[str, int]]:
     """Return names of what goes through queues, and its bytes an element."""
-    queued = [(each.name, CTYPE_SIZES[each.ctype]) for each in _loaded(kernel, how)]
+    queued = [(each.name, CTYPE_SIZES[each.ctype]) for each in _loaded_tensors(kernel, how)]
     return queued + [(port.name, port.dtype.itemsize) for port in kernel.outputs]
 
 
 def _footprint(kernel: KernelFacts, how: Formula) -> ElementFootprint:
-    """Return what an element takes of the unified buffer."""
-    queued = _queued(kernel, how)
+    """Return the bytes of the unified buffer that one element takes."""
+    queued = _queued_names(kernel, how)
     bits = sum(each.bits for each in _scratch(kernel, how))
     bits += DEPTH * 8 * sum(size for _, size in queued)
     return ElementFootprint(BLOCK // min(size for _, size in queued), -(-bits // 8))
@@ -183,13 +185,13 @@ def _footprint(kernel: KernelFacts, how: Formula) -> ElementFootprint:
 
 def _buffers(kernel: KernelFacts, how: Formula, length: int) -> list[Buffer]:
     """Return queues and scratch of `length` elements."""
-    queued = _queued(kernel, how)
+    queued = _queued_names(kernel, how)
     found = [Buffer(f"{name}Queue", "ub", DEPTH * size * length) for name, size in queued]
     scratch = _scratch(kernel, how)
     return found + [Buffer(each.name, "ub", each.bits * length // 8) for each in scratch]
 
 
-def _aligned(launch: Launch, how: Formula, tensor: Loaded, result: Shape) -> Shape:
+def _aligned_shape(launch: Launch, how: Formula, tensor: Loaded, result: Shape) -> Shape:
     """Return the shape of an operand with the rank of `result`, 1 where it repeats."""
     shapes = dict(zip(launch.kernel.operands, (*launch.inputs, *launch.linked), strict=True))
     shape = shapes[tensor.port]

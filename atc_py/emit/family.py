@@ -73,7 +73,7 @@ class Family(ABC):
         return True
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
-        """Return what its template knows as `own`, beside the names that every template has."""
+        """Return the value of `own` in its template, beside the names that every template has."""
         return {}
 
     def exact(self, kernel: KernelFacts) -> bool:

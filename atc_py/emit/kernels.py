@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 __all__ = ["INDEX", "LEFT", "KernelSet", "emit_kernels"]
 
 INDEX = "kernels.json"
-"""The list of kernels: what they are, whom they serve, how they are planned."""
+"""The list of kernels: their facts, their nodes, their tilings."""
 
 LEFT = "// to write:"
-"""Marks in a kernel what its author has still to write."""
+"""Marks the parts of a kernel that its author must still write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +229,7 @@ def _storage_entry(storage: Storage) -> dict[str, Any]:
 
 
 def _numbers(family: Family, facts: KernelFacts) -> str:
-    """Return how close the operator's numbers are to the simulator's."""
+    """Return how closely the kernel's numbers match the simulator's."""
     if family.exact(facts):
         return "exact"
     return "sums" if family.sums(facts) else "close"

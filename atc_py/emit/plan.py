@@ -28,7 +28,7 @@ class KernelFacts:
         row: the operator's row.
         inputs: the inputs that are there.
         outputs: the results.
-        links: functions of each element behind the operator, which the kernel applies as well.
+        links: functions of each element after the operator, which the kernel applies as well.
     """
 
     key: KernelKey
@@ -50,7 +50,7 @@ class KernelFacts:
 
     @property
     def is_blocked(self) -> bool:
-        """True if an operand or a result lies in a blocked format."""
+        """True if an operand or a result is stored in a blocked format."""
         return any(port.storage is not None for port in (*self.operands, *self.outputs))
 
     @property

@@ -1,4 +1,4 @@
-"""Launches: nodes of one scope are one launch, which happens where its last node stands.
+"""Launches: nodes of one scope are one launch, which happens at its last node.
 
 A launch can only run once everything that its nodes read has been computed, and the last of them
 stands after all producers. The compiler and the cost model group nodes here; the placement proof

@@ -99,7 +99,7 @@ class _Parser:
 
     def _output(self) -> None:
         """Parse a graph output; its name for the user is optional."""
-        value = self._use()
+        value = self._defined_value()
         name = value.name
         if self._at.accept("as"):
             name = self._string("the output's name in quotes")
@@ -144,7 +144,7 @@ class _Parser:
             return None
         if self._at.token.kind != "value":
             raise self._at.expected("a value such as `%x`, or `_`")
-        return self._use()
+        return self._defined_value()
 
     def _attributes(self) -> dict[str, AttrValue]:
         """Return the attributes in braces, where there are any."""
@@ -270,7 +270,7 @@ class _Parser:
         self._values[value.name] = value
         self._graph.reserve(value.name)
 
-    def _use(self) -> Value:
+    def _defined_value(self) -> Value:
         """Return a value that is defined above."""
         token, name = self._value_name()
         value = self._values.get(name)
@@ -281,7 +281,7 @@ class _Parser:
         return value
 
     def _word(self, what: str) -> str:
-        """Return a word, or a string where the name is no word."""
+        """Return a word, or a string where the name is not a word."""
         if self._at.token.kind not in {"word", "string"}:
             raise self._at.expected(what)
         token = self._at.take()

@@ -27,7 +27,7 @@ _FLOAT16 = (2.0**-14, 2.0**-10)
 class Agreement:
     """Distance of a result from the expected one.
 
-    What stands out of a sum that cancels is no smaller than float32 leaves it: where the size of
+    A sum that cancels is not known better than float32 leaves it: where the size of
     what is added up is known, NOISE of it is taken from each difference first.
 
     Attributes:

@@ -1,4 +1,4 @@
-"""`kernels.json` as readers take it: its schema, and whether it fits the model that it lies in."""
+"""`kernels.json` as readers take it: its schema, and whether it fits the model that contains it."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class Index(TypedDict):
 
 
 def decode_index(text: str, place: Place) -> Index:
-    """Return the list that `text` holds, held against its schema.
+    """Return the list that `text` holds, validated by its schema.
 
     Raises:
         AtcError: OM_CONTENT where it does not follow it, or speaks of buffers that it does not
@@ -125,16 +125,18 @@ def decode_index(text: str, place: Place) -> Index:
         document = msgspec.json.decode(text)
         msgspec.convert(document, Index)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
-        raise _refused(place, f"the list of kernels does not follow its schema: {error}") from error
+        raise _unusable_list(
+            place, f"the list of kernels does not follow its schema: {error}"
+        ) from error
     if is_deep(document):
-        raise _refused(place, f"the list of kernels is nested more than {MAX_DEPTH} times")
+        raise _unusable_list(place, f"the list of kernels is nested more than {MAX_DEPTH} times")
     index = cast("Index", document)  # the document itself has more keys than readers need
     for kernel in index["kernels"]:
         for row in kernel["rows"]:
             unknown = {each["storage"] for each in row["buffers"]} - index["buffers"].keys()
             if unknown:
                 message = f"{kernel['name']} uses buffers {sorted(unknown)} that are not listed"
-                raise _refused(place, message)
+                raise _unusable_list(place, message)
     return index
 
 
@@ -146,18 +148,20 @@ def check_fit(
     Args:
         kernels: the list.
         nodes: how many inputs and outputs each node of the model has, by name.
-        place: where the list lies.
+        place: where the list is.
 
     Raises:
         AtcError: OM_CONTENT with the first thing that does not fit.
     """
     for kernel in kernels:
         if kernel["complete"] and kernel["numbers"] is None:
-            raise _refused(place, f"{kernel['name']} is complete and says nothing of its numbers")
+            raise _unusable_list(
+                place, f"{kernel['name']} is complete and says nothing of its numbers"
+            )
         for row in kernel["rows"]:
             message = _misfit(kernel, row, nodes)
             if message:
-                raise _refused(place, f"{kernel['name']} {message}")
+                raise _unusable_list(place, f"{kernel['name']} {message}")
 
 
 def _misfit(kernel: KernelEntry, row: RowEntry, nodes: Mapping[str, tuple[int, int]]) -> str:
@@ -177,6 +181,6 @@ def _misfit(kernel: KernelEntry, row: RowEntry, nodes: Mapping[str, tuple[int, i
     return ""
 
 
-def _refused(place: Place, message: str) -> AtcError:
+def _unusable_list(place: Place, message: str) -> AtcError:
     """Return a list that cannot be used."""
     return OM_CONTENT.error(message, place=place, help="convert the ONNX model again")

@@ -1,4 +1,4 @@
-"""Operands of a launch on the host as they lie in the device's memory, and results out of there."""
+"""Operands of a launch on the host as the device's memory stores them, and results read back."""
 
 from __future__ import annotations
 

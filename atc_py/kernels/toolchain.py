@@ -1,4 +1,4 @@
-"""The machine's C++ compiler: found, and told to build kernels for the host."""
+"""The machine's C++ compiler: found, and run to build kernels for the host."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels built for the host, run on random data, and held against the simulator's."""
+"""Kernels built for the host, run on random data, and compared with the simulator."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def verify_kernels(
         model: an offline model.
         compiler: builds them.
         seed: of the random data.
-        on_done: told how many kernels of how many are done.
+        on_done: called with the number of kernels done and the number of all.
 
     Raises:
         AtcError: the model makes no sense to the simulator, or its list of kernels is not there
@@ -167,7 +167,7 @@ class _Work:
                 verdict = Verdict.SKELETON if out == "skeleton" else Verdict.SKIPPED
                 checked.append(KernelVerdict(kernel, at, verdict, text=out))
             else:
-                checked.append(_held(kernel, at, next(outcomes), case))
+                checked.append(_compare_results(kernel, at, next(outcomes), case))
         return checked
 
 
@@ -180,7 +180,9 @@ def _left_out(kernel: KernelEntry, step: Step) -> str:
     return ""
 
 
-def _held(kernel: KernelEntry, row: int, outcome: JobOutcome, case: SampledLaunch) -> KernelVerdict:
+def _compare_results(
+    kernel: KernelEntry, row: int, outcome: JobOutcome, case: SampledLaunch
+) -> KernelVerdict:
     """Return the comparison of a kernel's results with the simulator's."""
     if outcome.faults:
         return KernelVerdict(kernel, row, Verdict.FAULT, text=outcome.faults[0])

@@ -29,7 +29,7 @@ __all__ = [
 
 
 class PrecisionSettings(TypedDict, total=False):
-    """ATC's finer controls of precision, and how a model on int8 is to be read.
+    """ATC's finer controls of precision, how a model on int8 is to be read, and which passes run.
 
     Attributes:
         precision_mode_v2: the mode by ATC's second names, in place of `precision_mode`.
@@ -40,6 +40,7 @@ class PrecisionSettings(TypedDict, total=False):
         output_type: `FP32` or another for all outputs, or `node:index:TYPE` joined by `;`.
         op_precision_mode: file of implementation modes by operator and node.
         is_weight_clip: clamp weights that become narrower to finite values.
+        only_atc_passes: leave out rewrites that no known pass of ATC does.
         quant_bias: `unfolded` or `folded`, the convention of the biases of a model in the deploy
             form; `auto`, the default, goes by the file's metadata.
     """
@@ -52,6 +53,7 @@ class PrecisionSettings(TypedDict, total=False):
     output_type: str
     op_precision_mode: str | os.PathLike[str] | None
     is_weight_clip: bool
+    only_atc_passes: bool
     quant_bias: str
 
 
@@ -118,6 +120,7 @@ def precision_options(given: PrecisionSettings) -> PrecisionOptions:
         output_type=given.get("output_type", ""),
         op_precision_mode=optional_path(given.get("op_precision_mode")),
         is_weight_clip=given.get("is_weight_clip", True),
+        only_atc_passes=given.get("only_atc_passes", False),
         quant_bias=QuantBias.chosen(given.get("quant_bias", AUTO)),
     )
 

@@ -98,7 +98,7 @@ class QuantBias(Enum):
 
 @dataclass(frozen=True, slots=True)
 class PrecisionOptions:
-    """ATC's finer controls of precision and the convention of biases, as the user gave them.
+    """ATC's finer controls of precision, the convention of biases and a choice of passes, as given.
 
     Attributes:
         keep_dtype: file of nodes that keep the model's dtypes, or None.
@@ -108,6 +108,7 @@ class PrecisionOptions:
         output_type: a dtype for all outputs, or `node:index:TYPE` joined by `;`.
         op_precision_mode: file of implementation modes by operator and node, or None.
         is_weight_clip: whether weights that become narrower are clamped to finite values.
+        only_atc_passes: whether rewrites that no known pass of ATC does are left out.
         quant_bias: the convention of biases of int8 layers; None for what the file says.
     """
 
@@ -118,6 +119,7 @@ class PrecisionOptions:
     output_type: str = ""
     op_precision_mode: Path | None = None
     is_weight_clip: bool = True
+    only_atc_passes: bool = False
     quant_bias: QuantBias | None = None
 
     def given(self) -> dict[str, str]:
@@ -127,10 +129,10 @@ class PrecisionOptions:
             for each in fields(self)
             if getattr(self, each.name) != each.default
         }
-        return {name: _said(value) for name, value in unlike.items()}
+        return {name: _option_text(value) for name, value in unlike.items()}
 
 
-def _said(value: object) -> str:
+def _option_text(value: object) -> str:
     """Return a value as the command line spells it."""
     if isinstance(value, Enum):
         return str(value.value)
@@ -145,7 +147,7 @@ class CheckOptions:
         soc: name of a row of the SoC table; `sim` is the generic device.
         precision_mode: how dtypes may change.
         input_shapes: dims for inputs that the models leave open, by input name.
-        op_specs: folder of specifications that lie over the built-in ones, or None.
+        op_specs: folder of specifications that override the built-in ones, or None.
         precision: the finer controls of precision.
     """
 
@@ -170,7 +172,7 @@ class CompileOptions:
         kernels: folder for a copy of the kernel stubs, or None.
         templates: folder of kernel templates that replace or extend the built-in ones, or None.
         verify: check the IR after every pass, not only where a phase ends.
-        op_specs: folder of specifications that lie over the built-in ones, or None.
+        op_specs: folder of specifications that override the built-in ones, or None.
         precision: the finer controls of precision.
         reuse_memory: whether values may share addresses in the device's memory.
         small_channel: whether filters of at most four channels are stored with four for each tap.

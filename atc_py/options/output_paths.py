@@ -93,7 +93,7 @@ def rewritten_output(
 
 
 def _names_no_file(given: str) -> bool:
-    """Tell whether a text is no file's name, or `-`.
+    """Return True if a text cannot be the name of a file, or is `-`.
 
     It is split as it stands: a Path drops the separator that makes it a folder's name.
     """
@@ -141,10 +141,10 @@ def report_output(option: str, given: str, inputs: Iterable[Path]) -> Path:
     if _names_no_file(given):
         raise BAD_OPTION.error(
             f"{option} {given!r} names no file",
-            help=f"give a file name such as report.json{_also(option)}",
+            help=f"give a file name such as report.json{_stdout_hint(option)}",
         )
     path = Path(given)
-    _refuse_no_file(path, f"give the name of a file{_also(option)}")
+    _refuse_no_file(path, f"give the name of a file{_stdout_hint(option)}")
     if any(_is_same(path, each) for each in inputs):
         raise BAD_OPTION.error(
             f"{option} {path} is a model that is to be checked",
@@ -159,7 +159,7 @@ def _with_suffix(path: Path) -> Path:
     return path if path.suffix == _SUFFIX else path.with_name(f"{path.name}{_SUFFIX}")
 
 
-def _also(option: str) -> str:
+def _stdout_hint(option: str) -> str:
     """Tell how to see a report without a file, where `option` is for a report."""
     return ", or leave --output out to print the report" if option == "--output" else ""
 

@@ -1,4 +1,4 @@
-"""What a package holds beside the graph."""
+"""Contents of a package beside the graph."""
 
 from __future__ import annotations
 

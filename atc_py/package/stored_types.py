@@ -1,4 +1,4 @@
-"""Storage in a description: read from it, and held against the tensors and nodes that have it."""
+"""Storage in a description: read from it, and compared with the tensors and nodes that have it."""
 
 from __future__ import annotations
 
@@ -130,10 +130,10 @@ def _wrong_ends(node: OmNode, source: OmTensor, result: OmTensor) -> str | None:
     for name, tensor in (("src_format", source), ("dst_format", result)):
         said = node.attributes.get(name)
         if said not in _names(tensor):
-            return f"{name} is {said!r}, but %{tensor.name} lies in {_storage_text(tensor)}"
+            return f"{name} is {said!r}, but %{tensor.name} is stored as {_storage_text(tensor)}"
         if tensor.storage is not None and tensor.storage.groups != groups:
             found = tensor.storage.groups
-            return f"groups is {groups}, but %{tensor.name} lies in blocks of {found} groups"
+            return f"groups is {groups}, but %{tensor.name} is stored in blocks of {found} groups"
     return None
 
 

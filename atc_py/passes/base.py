@@ -35,6 +35,7 @@ class PassContext:
         fusions: takes what rules of fusion found.
         reuse_memory: whether values may share addresses.
         quant_bias: the convention of biases of int8 layers.
+        only_atc_passes: whether rewrites that no pass of ATC does are left out.
     """
 
     soc: Soc
@@ -46,6 +47,7 @@ class PassContext:
     fusions: Fusions = field(default_factory=Fusions, compare=False)
     reuse_memory: bool = True
     quant_bias: QuantBias = QuantBias.UNFOLDED
+    only_atc_passes: bool = False
 
     def place(self, node: Node) -> Place:
         """Return the place of a finding about `node`: its first source node."""
@@ -61,6 +63,7 @@ class Pass(ABC):
     Attributes:
         name: kebab-case name for options and reports.
         atc_names: names that ATC has for it, with which options know it as well.
+        in_atc: False for a rewrite that no known pass of ATC does.
         summary: what it does, one sentence.
         optional: whether a user may switch it off.
         ub_fusion: it is one of ATC's UB fusions, which make kernels of several nodes.
@@ -70,6 +73,7 @@ class Pass(ABC):
 
     name: ClassVar[str]
     atc_names: ClassVar[tuple[str, ...]] = ()
+    in_atc: ClassVar[bool] = True
     summary: ClassVar[str]
     optional: ClassVar[bool] = True
     ub_fusion: ClassVar[bool] = False

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.diag.codes import BROKEN_INVARIANT, REQUIRED_PASS, UNKNOWN_PASS
 from atc_py.ir.verifier import verify_graph
+from atc_py.passes.fusion.average_pools_to_conv import AveragePoolsToConvPass
 from atc_py.passes.fusion.batch_norm_to_bn_infer import BatchNormToBNInferPass
 from atc_py.passes.fusion.eliminate_dead_code import EliminateDeadCodePass
 from atc_py.passes.fusion.fuse_conv_batch_norm import FuseConvBatchNormPass
@@ -26,8 +27,10 @@ from atc_py.passes.fusion.fuse_swish import FuseSwishPass
 from atc_py.passes.fusion.fuse_transpose_matmul import FuseTransposeMatmulPass
 from atc_py.passes.fusion.merge_common_nodes import MergeCommonNodesPass
 from atc_py.passes.fusion.merge_conv_elemwise import MergeConvElemwisePass
+from atc_py.passes.fusion.merge_dequant import MergeDequantPass
 from atc_py.passes.fusion.merge_elemwise import MergeElemwisePass
 from atc_py.passes.fusion.merge_matmul_elemwise import MergeMatmulElemwisePass
+from atc_py.passes.fusion.merge_requant import MergeRequantPass
 from atc_py.passes.fusion.merge_reshapes import MergeReshapesPass
 from atc_py.passes.fusion.merge_transposes import MergeTransposesPass
 from atc_py.passes.fusion.remove_identities import RemoveIdentitiesPass
@@ -46,10 +49,13 @@ from atc_py.passes.quant.apply_offset_w import ApplyOffsetWPass
 from atc_py.passes.quant.cancel_quant_pairs import CancelQuantPairsPass
 from atc_py.passes.quant.float16_quant_scales import Float16QuantScalesPass
 from atc_py.passes.quant.fold_quant_bias import FoldQuantBiasPass
+from atc_py.passes.quant.fold_quant_scale import FoldQuantScalePass
 from atc_py.passes.quant.fold_relu_into_dequant import FoldReluIntoDequantPass
 from atc_py.passes.quant.fuse_requant import FuseRequantPass
 from atc_py.passes.quant.merge_quants import MergeQuantsPass
+from atc_py.passes.quant.roll_back_quant import RollBackQuantPass
 from atc_py.passes.quant.set_offset_x import SetOffsetXPass
+from atc_py.passes.quant.set_round_mode import SetRoundModePass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -62,12 +68,15 @@ __all__ = ["PIPELINE", "PassRun", "check_names", "find_passes", "run_passes"]
 PIPELINE: tuple[type[Pass], ...] = (
     EliminateDeadCodePass,
     ApplyOffsetWPass,
+    RollBackQuantPass,
     FoldQuantBiasPass,
     SetOffsetXPass,
+    SetRoundModePass,
     CancelQuantPairsPass,
     MergeQuantsPass,
     FoldReluIntoDequantPass,
     FuseRequantPass,
+    FoldQuantScalePass,
     Float16QuantScalesPass,
     FuseLayerNormPass,
     FuseRmsNormPass,
@@ -93,10 +102,13 @@ PIPELINE: tuple[type[Pass], ...] = (
     AssignPrecisionPass,
     CancelCastsPass,
     FoldConstantCastsPass,
+    AveragePoolsToConvPass,
     AssignFormatsPass,
     AssignStoragePass,
     InsertTransDataPass,
     MergeTransDataPass,
+    MergeDequantPass,
+    MergeRequantPass,
     MergeConvElemwisePass,
     MergeMatmulElemwisePass,
     MergeElemwisePass,
@@ -174,6 +186,8 @@ def run_passes(
     runs = []
     for row in PIPELINE:
         if not disabled.isdisjoint((row.name, *row.atc_names)):
+            continue
+        if context.only_atc_passes and not row.in_atc:
             continue
         runs.append(_run(row(), graph, context))
         if verify or row.ensures is not None:

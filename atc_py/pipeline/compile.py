@@ -148,7 +148,7 @@ def _checked_source(
 
 
 def _check(view: SourceModel, judge: Judge) -> Checked:
-    """Hold every node of the model against the specifications."""
+    """Check every node of the model against the specifications."""
     checked = check_view(view, judge.conditions, judge.specs, history())
     missing = not_lowered(view.all_nodes, str(view.path), judge.specs)
     if missing or checked.check.standing is Standing.ERROR:
@@ -220,7 +220,7 @@ def _run_passes(
 def _pass_context(
     check: ModelCheck, soc: Soc, options: CompileOptions, controls: Controls
 ) -> PassContext:
-    """Return what passes may know."""
+    """Return the context of passes."""
     return PassContext(
         soc,
         options.precision_mode,
@@ -228,6 +228,7 @@ def _pass_context(
         controls=controls,
         reuse_memory=options.reuse_memory,
         quant_bias=form_of(check.bias_convention),
+        only_atc_passes=options.precision.only_atc_passes,
     )
 
 
@@ -254,9 +255,11 @@ def _facts(
         soc=find_soc(options.soc).name,
         precision_mode=options.precision_mode.value,
         file_nodes=source.file_nodes,
-        source_operators=_counted(node.op_type for node in source.nodes),
-        target_operators=_counted(node.op for node in graph.nodes),
-        engines=_counted(node.engine.value for node in graph.nodes if node.engine is not None),
+        source_operators=_counts_by_name(node.op_type for node in source.nodes),
+        target_operators=_counts_by_name(node.op for node in graph.nodes),
+        engines=_counts_by_name(
+            node.engine.value for node in graph.nodes if node.engine is not None
+        ),
         kernels=len(set(kernels.kernel_of.values())),
         weights_in=source.weight_bytes,
         passes=tuple(PassEffect(run.name, run.changes) for run in passed.runs),
@@ -288,7 +291,7 @@ def _launches(graph: Graph) -> int:
     return sum(any(not is_view(graph.nodes[each].op) for each in at) for at in groups)
 
 
-def _counted(names: Iterator[str]) -> dict[str, int]:
+def _counts_by_name(names: Iterator[str]) -> dict[str, int]:
     """Name to count, by name."""
     return dict(sorted(Counter(names).items()))
 

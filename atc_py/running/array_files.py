@@ -73,7 +73,7 @@ def read_npz(path: Path, most: int | None = None) -> dict[str, Array]:
         for member in archive.infolist():
             name = member.filename.removesuffix(".npy")
             if name == member.filename:
-                raise ValueError(f"its member {name!r} is no .npy array")
+                raise ValueError(f"its member {name!r} is not a .npy array")
             if name in arrays:
                 raise ValueError(f"it holds {name!r} twice")
             with archive.open(member) as data:
@@ -109,11 +109,11 @@ def _damage(path: Path) -> Iterator[None]:
 
 
 def _check_header(file: IO[bytes], width: int) -> None:
-    """Refuse a header whose length, a number of `width` bytes that comes next, is no header's."""
+    """Refuse a header whose length, a number of `width` bytes that comes next, is not plausible."""
     start = file.tell()
     length = int.from_bytes(file.read(width), "little")
     if length > _LONGEST_HEADER:
-        raise ValueError(f"its header has {length} bytes, at most {_LONGEST_HEADER} make sense")
+        raise ValueError(f"its header has {length} bytes, at most {_LONGEST_HEADER} are allowed")
     file.seek(start)
 
 
@@ -131,7 +131,7 @@ def _array(file: IO[bytes], size: int, most: int | None) -> Array:
         raise ValueError(f"its header claims {wanted} bytes of data, there are {left}")
     if most is not None and wanted > most:
         raise ValueError(
-            f"its header claims {wanted} bytes of data, nothing here takes over {most}"
+            f"its header claims {wanted} bytes of data, no input accepts more than {most}"
         )
     file.seek(0)
     array: Array = npy_format.read_array(file, allow_pickle=False)

@@ -112,7 +112,7 @@ def _not_finite(feeds: Mapping[str, Array], outputs: Mapping[str, Array]) -> Ite
             yield NOT_FINITE.diagnostic(
                 f"{count} of {array.size} values of {name} are infinite or NaN",
                 place=Place(field=f"output {name}"),
-                help="with float16, a value on the way was beyond 65504; compare with "
+                help="with float16, an intermediate value was beyond 65504; compare with "
                 "--precision-mode must_keep_origin_dtype",
             )
 

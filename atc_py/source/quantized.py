@@ -21,6 +21,9 @@ class Outcome(Enum):
     FLOAT = "float"
     """A layer that runs on floats."""
 
+    ROLLED_BACK = "rolled_back"
+    """A layer on int8 that the SoC takes back to float16."""
+
     KEPT = "kept"
     """A node that stays as it is, because the device has no such form."""
 

@@ -1,4 +1,4 @@
-"""Moments in which a signal must not raise: something is made, and nobody knows of it yet."""
+"""Moments in which a signal must not raise: something is made that no handler can clean up yet."""
 
 from __future__ import annotations
 

@@ -48,6 +48,7 @@ class Resource(Enum):
     REQUANT = "requant"
     REQUANT_S16 = "requant_s16"
     QUANT_INT4 = "quant_int4"
+    QUANT_INT16 = "quant_int16"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from atc_py.target.quant_rules import QuantRules
 from atc_py.target.soc_storage import SocStorage
 
 if TYPE_CHECKING:
@@ -44,6 +45,10 @@ class Isa(Enum):
     V310 = "v310"
 
 
+_PLAIN = QuantRules()
+"""Rules of the generic device."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Soc:
     """Facts about one SoC.
@@ -69,13 +74,22 @@ class Soc:
         cube_hf32: True if the cube multiplies float32 operands rounded to HF32.
         bfloat16: True if cube and vector take bfloat16.
         fix_pipe: True if a pipe after the cube converts, activates and stores its results.
+        fix_pipe_functions: functions of each element that the fix pipe applies on the way out of
+            the cube's buffer: Relu to any float, all others to float16 alone.
         ub_fusion: True if results of the cube reach the unified buffer within a core, so that
-            vector operators can join the cube's launch.
+            vector operators can join the cube's launch. Elsewhere those of the fix pipe alone do.
+        conversion_fusion: True if what turns sums of integers into floats or small integers shares
+            the launch of the convolution or product before it.
+        cube_average_pools: True if average pools of float16 run on the cube.
+        vector_fusion: True if vector operators that follow one another can share a launch.
         deq_words: True if AscendDequant takes 64-bit words; only float16 factors elsewhere.
         quant_float32: True if AscendQuant computes in float32; in float16 elsewhere.
-        requant: True if there is a kernel that goes from int32 to int8 in one step.
+        requant: True if there is a kernel that goes from int32 to int8 in one step; whether a pass
+            makes nodes for it is in `quant_rules`.
         requant_s16: True if there are kernels that go from int32 to int8 over int16.
         quant_int4: True if AscendQuant gives int4.
+        quant_int16: True if AscendQuant gives int16.
+        quant_rules: how CANN's passes treat quantized layers.
         fractal_copies: True if copies into L1 turn rows of a matrix into fractals, and those out
             of L0C turn them back; elsewhere the cube takes and gives FRACTAL_NZ alone.
         storage: what its kernels take in blocks.
@@ -105,12 +119,18 @@ class Soc:
     cube_hf32: bool = False
     bfloat16: bool = False
     fix_pipe: bool = False
+    fix_pipe_functions: frozenset[str] = frozenset()
     ub_fusion: bool = True
+    conversion_fusion: bool = False
+    cube_average_pools: bool = False
+    vector_fusion: bool = True
     deq_words: bool = True
     quant_float32: bool = False
     requant: bool = False
     requant_s16: bool = False
     quant_int4: bool = False
+    quant_int16: bool = False
+    quant_rules: QuantRules = _PLAIN
     fractal_copies: bool = False
     storage: SocStorage = field(default_factory=SocStorage)
     gm_align: int = 512

@@ -4,6 +4,11 @@ Figures: `platform_config` of CANN 8.1 as published; rates are bytes per cube-cl
 int4 is that of AscendQuant in its operator information, HF32 and float32 products are what the
 intrinsic `mmad` lists. A flag that CANN's passes decide is explained where it is set.
 
+Rules for quantized layers: the fusion engine of CANN as published (2019 to 2022) and the lists of
+its passes in later versions, which register the pass for v100 and that for v200 for these
+instruction sets alone. Taking layers back to float16 is certain for v100 and v200; that it is not
+done for later instruction sets is inferred.
+
 `sim` is a generic device of our own: the vector and memory figures of Ascend310P3 with a cube
 that also multiplies float32, so that both precision modes can be tried.
 
@@ -17,8 +22,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from atc_py.diag.codes import UNKNOWN_SOC
+from atc_py.target.quant_rules import QuantRules, Requant
 from atc_py.target.soc import Isa, Soc, SocFamily
 from atc_py.target.soc_storage import SocStorage
+from atc_py.tensor.dtypes import DType
 from atc_py.tensor.storage import FLOAT32_C0
 
 __all__ = ["find_soc", "socs"]
@@ -42,6 +49,26 @@ _FLOAT32_STORAGE = replace(_C04_STORAGE, float32_c0=FLOAT32_C0)
 
 _PADDING = 32
 """Bytes that CANN's graph engine adds to each tensor, whatever the SoC."""
+
+_RELUS = frozenset({"Relu", "LeakyRelu", "PRelu"})
+"""What `fix_pipe_pre_act` of Atlas A2, 310B and 910_95 lists: normal, scalar and vector relu."""
+
+_CLIPPED_RELUS = _RELUS | {"ClipByValue"}
+"""With the clipped relu, which 310B and 910_95 list as well."""
+
+_INT8_ALONE = frozenset({DType.INT8})
+"""Results of AscendQuant that its round_mode concerns, but on Ascend310, whose kernel ignores it."""
+
+_V100 = QuantRules(
+    roll_back=16,
+    requant=Requant.FOLDED,
+    flat_slope=1e-5,
+    obeys_round_mode=_INT8_ALONE,
+    cuts_offsets=True,
+    needs_channels=True,
+)
+_V200 = replace(_V100, requant=Requant.FUSED)
+_LATER = replace(_V100, roll_back=0, requant=Requant.NONE, flat_slope=0.0)
 
 
 def _a2(
@@ -73,12 +100,16 @@ def _a2(
         cube_hf32=True,
         bfloat16=True,
         fix_pipe=True,
+        fix_pipe_functions=_RELUS,
         ub_fusion=False,
         requant=True,
         quant_int4=True,
+        quant_rules=_LATER,
         fractal_copies=True,
         storage=_FLOAT32_STORAGE,
         gm_padding=_PADDING,
+        conversion_fusion=True,
+        cube_average_pools=True,
     )
 
 
@@ -109,6 +140,9 @@ def _m200(
         quant_int4=is_310p,
         storage=_STORAGE,
         gm_padding=_PADDING,
+        quant_rules=_V200,
+        conversion_fusion=True,
+        cube_average_pools=True,
     )
 
 
@@ -143,11 +177,15 @@ def _m300(name: str, *, mhz: int, rate: int, memory_gib: int | None = None) -> S
         cube_hf32=True,
         bfloat16=True,
         fix_pipe=True,
+        fix_pipe_functions=_CLIPPED_RELUS,
         requant=True,
         quant_int4=True,
+        quant_rules=_LATER,
         fractal_copies=True,
         storage=_FLOAT32_STORAGE,
         gm_padding=_PADDING,
+        conversion_fusion=True,
+        cube_average_pools=True,
     )
 
 
@@ -172,6 +210,9 @@ def _c100(name: str, *, aicores: int, mhz: int) -> Soc:
         deq_words=False,
         storage=_C04_STORAGE,
         gm_padding=_PADDING,
+        quant_rules=_V100,
+        conversion_fusion=True,
+        cube_average_pools=True,
     )
 
 
@@ -195,6 +236,7 @@ _SIM = Soc(
     requant=True,
     requant_s16=True,
     quant_int4=True,
+    quant_int16=True,
     fractal_copies=True,
 )
 
@@ -217,6 +259,9 @@ _M100 = Soc(
     deq_words=False,
     storage=_C04_STORAGE,
     gm_padding=_PADDING,
+    quant_rules=replace(_V100, obeys_round_mode=frozenset()),
+    conversion_fusion=True,
+    cube_average_pools=True,
 )
 
 _C310 = Soc(
@@ -240,11 +285,15 @@ _C310 = Soc(
     cube_hf32=True,
     bfloat16=True,
     fix_pipe=True,
+    fix_pipe_functions=_CLIPPED_RELUS,
     ub_fusion=False,  # the graph engine of CANN 9 names this generation as one without it
+    vector_fusion=False,
     quant_float32=True,
+    quant_rules=_LATER,
     fractal_copies=True,
     storage=_FLOAT32_STORAGE,
     gm_padding=_PADDING,
+    conversion_fusion=True,
 )
 
 _S200 = Soc(
@@ -268,6 +317,9 @@ _S200 = Soc(
     quant_int4=True,
     storage=_STORAGE,
     gm_padding=_PADDING,
+    quant_rules=_V200,
+    conversion_fusion=True,
+    cube_average_pools=True,
 )
 
 _ROWS = (

@@ -1,4 +1,4 @@
-"""Storage of a tensor: the blocked format in which its bytes lie, and the shape that this gives.
+"""Storage of a tensor: the blocked format of its bytes, and the shape that this gives.
 
 The rules are those of CANN's storage formats; docs/layout.md has them with their sources. The
 dims of a tensor keep their meaning, storage says only where its elements are.
@@ -32,7 +32,7 @@ __all__ = [
     "c0_of",
     "depth_of",
     "group_blocks",
-    "lies_like_rows",
+    "is_stored_like_rows",
     "shows_same_bytes",
     "stored_shape",
     "why_impossible",
@@ -61,12 +61,12 @@ _GROUPED = (Format.FRACTAL_Z, Format.C1HWNCOC0)
 
 
 class ImpossibleStorageError(ValueError):
-    """A tensor of that type cannot lie in that storage; the text says why."""
+    """A tensor of that type cannot have that storage; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """Layout of a tensor's elements in memory, where they do not lie row by row.
+    """Layout of a tensor's elements in memory, where it is not row by row.
 
     Attributes:
         format: a blocked format, one of `BLOCKED_FORMATS`.
@@ -157,7 +157,7 @@ def why_impossible(dims: Dims, origin: Format, storage: Storage) -> str | None:
 
 
 def stored_shape(dims: Dims, origin: Format, storage: Storage | None, dtype: DType) -> Dims:
-    """Return the shape of the array in which a tensor lies, padding included, outermost first.
+    """Return the shape of the array that holds a tensor, padding included, outermost first.
 
     Args:
         dims: the shape of the tensor in `origin`; an open one leaves open what depends on it.
@@ -176,11 +176,11 @@ def stored_shape(dims: Dims, origin: Format, storage: Storage | None, dtype: DTy
     return _RULES[storage.format].shape(dims, origin, storage, depth_of(storage, dtype))
 
 
-def lies_like_rows(dims: Dims, storage: Storage | None, dtype: DType) -> bool:
+def is_stored_like_rows(dims: Dims, storage: Storage | None, dtype: DType) -> bool:
     """Return True if a tensor has the same bytes in `storage` as row by row.
 
     So do NC1HWC0 of one pixel an image and whole blocks of channels, and FRACTAL_NZ of whole
-    fractals one below the other. `dims` are in the order of NCHW; a tensor that cannot lie in
+    fractals one below the other. `dims` are in the order of NCHW; a tensor that cannot have
     `storage` at all has no such bytes.
     """
     if storage is None:
@@ -200,7 +200,7 @@ def shows_same_bytes(
 ) -> bool:
     """Return True if the second type shows the first's bytes with elements in order.
 
-    Between tensors that lie row by row any view does; stacks of equal matrices in FRACTAL_NZ may be
+    Between tensors stored row by row any view does; stacks of equal matrices in FRACTAL_NZ may be
     stacked otherwise.
 
     Args:
@@ -208,7 +208,7 @@ def shows_same_bytes(
         after: shape and storage under which it is shown, of as many elements.
         dtype: of both.
     """
-    if all(lies_like_rows(dims, storage, dtype) for dims, storage in (before, after)):
+    if all(is_stored_like_rows(dims, storage, dtype) for dims, storage in (before, after)):
         return True
     same = before[1] == after[1] is not None
     if not same or before[1] is None or before[1].format is not Format.FRACTAL_NZ:

@@ -215,7 +215,7 @@ def test_what_is_said_of_shapes_reads_as_well_in_chinese() -> None:
     assert full.observed.zh == "[7, 8]（覆盖 7x7）"
 
 
-def test_primes_are_told_from_other_numbers() -> None:
+def test_primes_are_distinguished_from_other_numbers() -> None:
     below = [n for n in range(2000) if n > 1 and all(n % d for d in range(2, int(n**0.5) + 1))]
     assert [n for n in range(2000) if is_prime(n)] == below
     assert not is_prime(-7)

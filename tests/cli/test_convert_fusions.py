@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def gates(atc: Atc) -> Path:  # noqa: ARG001  (its folder)
-    """Return swish once as a whole, and once with a gate that the model hands out."""
+    """Return swish once as a whole, and once with a gate that the model returns."""
     ports = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [4]) for name in "xyzg"]
     nodes = [
         helper.make_node("Sigmoid", ["x"], ["s"], "gate"),
@@ -45,6 +45,7 @@ def test_report_has_matches_effects_and_misses(atc: Atc, gates: Path) -> None:
     assert "an output of the model" in swish["nearest_miss"]["reason"]
     assert set(result["ub_fusion"]) == {
         "merge-conv-elemwise", "merge-matmul-elemwise", "merge-elemwise",
+        "merge-dequant", "merge-requant",
     }  # fmt: skip
 
 
@@ -69,12 +70,26 @@ def test_why_not_of_an_unknown_pass_is_refused(atc: Atc, gates: Path) -> None:
 @pytest.mark.parametrize("option", ["--fusion-switch-file", "--fusion_switch_file"])
 def test_switch_file_switches_a_pass_off(atc: Atc, gates: Path, option: str) -> None:
     Path("switch.json").write_text(
-        json.dumps({"Switch": {"GraphFusion": {"fuse-swish": "off", "Unknown": "off"}}}),
+        json.dumps(
+            {
+                "Switch": {
+                    "GraphFusion": {
+                        "fuse-swish": "off",
+                        "TbeAippCommonFusionPass": "off",
+                        "Unknown": "off",
+                    }
+                }
+            }
+        ),
         encoding="utf-8",
     )
     done = atc("convert", gates, option, "switch.json")
     assert done.status == 0
-    assert "warning[ATC6020 fusion-not-switched]: atc-py has no pass Unknown" in done.out
+    assert (
+        "warning[ATC6020 fusion-not-switched]: neither atc-py nor ATC is known to have a pass Unknown"
+        in done.out
+    )
+    assert "TbeAippCommonFusionPass" not in done.out
     assert "Swish" not in done.out
 
 
@@ -82,3 +97,27 @@ def test_broken_switch_file_is_refused(atc: Atc, gates: Path) -> None:
     Path("switch.cfg").write_text("fuse-swish\n", encoding="utf-8")
     refused(atc("convert", gates, "--fusion-switch-file", "switch.cfg"), 3, "ATC2021")
     refused(atc("convert", gates, "--fusion-switch-file", "none.cfg"), 3, "ATC2001")
+
+
+def test_commands_leave_out_what_is_no_pass_of_atc(atc: Atc, gates: Path) -> None:
+    compiled = {}
+    for flags in ((), ("--only-atc-passes",)):
+        done = atc("convert", gates, "--json", *flags).json
+        profiled = atc("profile", gates, "--json", *flags).json
+        compared = atc("compare", gates, "--json", *flags).json
+        assert atc("check", gates, *flags).status == 0
+        kernels = [each["op"] for each in profiled["socs"][0]["kernels"]]
+        layers = {layer["op"] for layer in compared["layers"]}
+        compiled[flags] = (done["target_operators"], "+".join(kernels), layers)
+    for found in compiled[()]:
+        assert "Swish" in found
+    for found in compiled["--only-atc-passes",]:
+        assert "Swish" not in found
+
+
+def test_list_of_passes_says_which_atc_has(atc: Atc) -> None:
+    rows = {row["name"]: row for row in atc("convert", "--json", "--passes").json}
+    assert (rows["fuse-swish"]["in_atc"], rows["fuse-gelu"]["in_atc"]) == (False, True)
+    text = atc("convert", "--passes").out
+    assert "No counterpart in ATC." in text
+    assert "AConv2dMulFusion." in text

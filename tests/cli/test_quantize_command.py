@@ -124,7 +124,7 @@ def test_python_gives_the_same_record(quantized: Path, tmp_path: Path) -> None:
     assert caught.value.diagnostics[0].code is BAD_OPTION
 
 
-def test_a_scale_that_is_computed_is_told(atc: Atc, tmp_path: Path) -> None:
+def test_a_scale_that_is_computed_is_reported(atc: Atc, tmp_path: Path) -> None:
     path = tmp_path / "net.onnx"
     onnx.save(quantized_model(computed_scale=True), path)
     done = atc("quantize", path)
@@ -156,13 +156,13 @@ def test_a_model_in_the_wanted_form_is_refused(
     assert not Path("again.onnx").exists()
 
 
-def test_a_file_that_is_not_there_is_told(atc: Atc) -> None:
+def test_a_file_that_is_not_there_is_reported(atc: Atc) -> None:
     done = atc("quantize", "absent.onnx")
     assert done.status == 3
     assert "ATC2001" in done.err
 
 
-def test_a_file_that_is_no_model_is_told(atc: Atc, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_model_is_reported(atc: Atc, tmp_path: Path) -> None:
     (tmp_path / "text.onnx").write_text("no model")
     assert atc("quantize", "text.onnx").status == 3
 

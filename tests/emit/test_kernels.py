@@ -314,7 +314,7 @@ def _texts(kernels: KernelSet, ending: str) -> list[str]:
 
 
 def _broken(kind: str) -> Node:
-    """Return a node in a state that no pass may leave behind."""
+    """Return a node in a state that no pass may leave."""
     type_ = TensorType(F16, (2,))
     values = [Value(f"v{n}", type_) for n in range(3)]
     if kind == "operator":

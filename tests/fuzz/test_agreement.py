@@ -78,7 +78,9 @@ CRASH = Verdict(crash="Traceback\nZeroDivisionError: by zero")
         (Pair(CRASH, REFUSED), "check crashes: ZeroDivisionError: by zero"),
     ],
 )
-def test_contradictions_are_told_from_verdicts_that_go_together(pair: Pair, kind: str) -> None:
+def test_contradictions_are_distinguished_from_verdicts_that_go_together(
+    pair: Pair, kind: str
+) -> None:
     assert pair.kind == kind
     tally = Tally()
     tally.take([Asked("a label", pair, 0.5)])

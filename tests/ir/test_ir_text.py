@@ -111,14 +111,14 @@ def test_network_is_parsed_into_its_parts() -> None:
         ("float16[4,?,9] ND@FRACTAL_NZ", Storage(Format.FRACTAL_NZ)),
     ],
 )
-def test_storage_stands_behind_the_format(text: str, storage: Storage | None) -> None:
+def test_storage_follows_the_format(text: str, storage: Storage | None) -> None:
     whole = f"graph @g phase lowered {{\n  input %x : {text}\n  input %y : int8[] ND\n}}\n"
     graph = parse_graph(whole)
     assert graph.inputs[0].type.storage == storage
     assert print_graph(graph) == whole
 
 
-def test_one_group_is_no_group() -> None:
+def test_one_group_is_not_written() -> None:
     graph = parse_graph("graph @g phase lowered { input %x : int8[1,1,1,1] NCHW @FRACTAL_Z ( 1 ) }")
     assert graph.inputs[0].type.storage == Storage(Format.FRACTAL_Z)
 

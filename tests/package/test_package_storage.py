@@ -84,7 +84,7 @@ def test_weights_are_the_logical_numbers_whatever_their_storage(om: Path) -> Non
     assert array.reshape(-1).tolist() == [1, 2, 3, 4]
 
 
-def test_tensor_without_storage_lies_row_by_row(om: Path, seal: Seal) -> None:
+def test_tensor_without_storage_is_stored_row_by_row(om: Path, seal: Seal) -> None:
     found = described(om)
     tensors = [{**tensor, "storage": None} for tensor in found["tensors"]]
     for tensor in tensors:
@@ -140,12 +140,12 @@ def test_impossible_storage_is_refused(
 
 
 NODES = [
-    (2, None, [("nodes[0]", "dst_format is 'NC1HWC0', but %p lies in NCHW")]),
-    (0, MAP, [("nodes[0]", "src_format is 'NCHW', but %x lies in NCHW@NC1HWC0")]),
+    (2, None, [("nodes[0]", "dst_format is 'NC1HWC0', but %p is stored as NCHW")]),
+    (0, MAP, [("nodes[0]", "src_format is 'NCHW', but %x is stored as NCHW@NC1HWC0")]),
     (
         1,
         {"format": "FRACTAL_Z", "groups": 4},
-        [("nodes[4]", "groups is 2, but %w lies in blocks of 4 groups")],
+        [("nodes[4]", "groups is 2, but %w is stored in blocks of 4 groups")],
     ),
     (
         5,

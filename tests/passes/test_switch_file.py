@@ -16,6 +16,15 @@ if TYPE_CHECKING:
 
 OPTIONAL = {row.name for row in PIPELINE if row.optional}
 UB = {row.name for row in PIPELINE if row.ub_fusion}
+LEFT_ON = {
+    "batch-norm-to-bn-infer": "BatchNormBnInferFusionPass",
+    "fuse-conv-bias": "AABiasaddConvFusion",
+    "fuse-transpose-matmul": "BatchMatMulFusionPass",
+    "merge-common-nodes": "CommonSubexpressionEliminationPass",
+    "merge-conv-elemwise": "TbeConvCommonRules0FusionPass",
+    "merge-requant": "TbeConvRequantFusionPass",
+}
+"""Our passes whose ATC rules the guide to CANN's fusion rules calls risky to turn off."""
 
 
 def _off(path: Path, text: str) -> set[str]:
@@ -36,12 +45,39 @@ def test_byte_order_mark_is_no_part_of_a_name(tmp_path: Path) -> None:
 
 def test_json_switches_all_but_some(tmp_path: Path) -> None:
     switch = {"GraphFusion": {"fuse-gelu": "on", "ALL": "off"}, "UBFusion": {"ALL": "on"}}
-    assert _off(tmp_path, json.dumps({"Switch": switch})) == OPTIONAL - UB - {"fuse-gelu"}
+    wanted = OPTIONAL - UB - set(LEFT_ON) - {"fuse-gelu"}
+    assert _off(tmp_path, json.dumps({"Switch": switch})) == wanted
 
 
 def test_all_reaches_its_section_alone(tmp_path: Path) -> None:
-    assert _off(tmp_path, json.dumps({"Switch": {"UBFusion": {"ALL": "off"}}})) == UB
-    assert _off(tmp_path, "ALL:off") == OPTIONAL
+    assert _off(tmp_path, json.dumps({"Switch": {"UBFusion": {"ALL": "off"}}})) == UB - set(LEFT_ON)
+
+
+def test_all_leaves_on_what_atc_leaves_on(tmp_path: Path) -> None:
+    """ATC's guide says that "ALL" turns off some rules; that it spares the risky ones is inferred."""
+    assert _off(tmp_path, "ALL:off") == OPTIONAL - set(LEFT_ON)
+    names = {row.name: row.atc_names for row in PIPELINE}
+    assert all(rule in names[name] for name, rule in LEFT_ON.items())
+
+
+def test_rule_that_atc_always_runs_can_be_switched_off_by_our_name_alone(tmp_path: Path) -> None:
+    """CANN's fusion engine ignores a switch of AABiasaddConvFusion."""
+    assert _off(tmp_path, "AABiasaddConvFusion:off") == set()
+    assert _off(tmp_path, "fuse-conv-bias:off") == {"fuse-conv-bias"}
+    assert _off(tmp_path, "BatchMatMulFusionPass:off") == {"fuse-transpose-matmul"}
+
+
+@pytest.mark.parametrize(
+    "name", ["TbeAippCommonFusionPass", "SoftmaxFusionPass", "ClipFusionRule0", "FIXPIPEFUSIONPASS"]
+)
+@pytest.mark.parametrize("word", ["on", "off"])
+def test_rule_that_only_atc_has_is_accepted_silently(tmp_path: Path, name: str, word: str) -> None:
+    """Switch files of real projects name rules of CANN 8.1 that this compiler has no pass for."""
+    file = tmp_path / "switch.cfg"
+    file.write_text(f"{name}:{word}\n", encoding="utf-8")
+    switches = read_switches(file, PIPELINE)
+    assert not switches.disabled
+    assert not switches.warnings
 
 
 def test_last_of_two_entries_counts(tmp_path: Path) -> None:
@@ -51,7 +87,14 @@ def test_last_of_two_entries_counts(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("TbeFooFusionPass:off", "atc-py has no pass TbeFooFusionPass"),
+        (
+            "TbeFooFusionPass:off",
+            "neither atc-py nor ATC is known to have a pass TbeFooFusionPass",
+        ),
+        (
+            "AABiasaddConvFusion:off",
+            "AABiasaddConvFusion stays on: ATC does not turn it off; here fuse-conv-bias can be",
+        ),
         ("split-grouped-conv:off", "split-grouped-conv stays on: every compilation needs it"),
     ],
 )

@@ -128,7 +128,7 @@ def test_graph_without_its_conversions_is_refused() -> None:
     assert {found.code for found in caught.value.diagnostics} == {BROKEN_INVARIANT}
     assert any("Conv2D takes %x as NC1HWC0, found float16[1,16,8,8] NCHW" in m for m in messages)
     assert any("HardMax takes %c row by row, found" in message for message in messages)
-    assert any("the output %d must lie row by row" in message for message in messages)
+    assert any("the output %d must be stored row by row" in message for message in messages)
 
 
 def test_result_in_a_storage_that_no_kernel_gives_is_refused() -> None:

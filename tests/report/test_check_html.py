@@ -164,7 +164,7 @@ def test_ten_thousand_findings_are_few_rows() -> None:
     assert len(text) < 2_000_000
 
 
-def test_template_that_is_missing_or_broken_is_told(
+def test_template_that_is_missing_or_broken_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "templates_dir", lambda: tmp_path)

@@ -165,7 +165,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_lint_fault_names_line_column_and_way_out(tmp_path: Path, name: str) -> None:
+def test_lint_fault_names_line_column_and_hint(tmp_path: Path, name: str) -> None:
     old, new, message, help_ = FAULTS[name]
     text = GOOD.replace(old, new, 1) if old in GOOD else pytest.fail("the text must stand")
     before, mark, after = text.partition("¦")

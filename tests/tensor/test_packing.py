@@ -74,7 +74,7 @@ def raw(array: NDArray[Any]) -> bytes:
 
 @in_one_item("dtype", [F16, DType.INT8, DType.INT4, DType.BFLOAT16])
 @in_one_item(("shape", "origin", "storage"), CASES)
-def test_every_element_lies_where_the_rule_says(
+def test_every_element_is_stored_where_the_rule_says(
     shape: tuple[int, ...], origin: Format, storage: Storage, dtype: DType
 ) -> None:
     array = numbered(shape, dtype)

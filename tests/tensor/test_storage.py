@@ -17,7 +17,7 @@ from atc_py.tensor.storage import (
     Storage,
     c0_of,
     group_blocks,
-    lies_like_rows,
+    is_stored_like_rows,
     stored_shape,
     why_impossible,
 )
@@ -186,5 +186,5 @@ def test_type_knows_its_stored_bytes() -> None:
         ((16, 16), FILTER, False),
     ],
 )
-def test_some_blocks_lie_like_rows(dims: Dims, storage: Storage | None, like: bool) -> None:
-    assert lies_like_rows(dims, storage, F16) is like
+def test_some_blocks_are_stored_like_rows(dims: Dims, storage: Storage | None, like: bool) -> None:
+    assert is_stored_like_rows(dims, storage, F16) is like

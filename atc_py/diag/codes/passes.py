@@ -8,6 +8,7 @@ from atc_py.diag.diagnostic import ExitCode, Severity
 __all__ = [
     "BROKEN_INVARIANT",
     "FUSION_NOT_SWITCHED",
+    "INFINITY_CLIPPED",
     "KEPT_NARROWER",
     "NO_16_BIT_KERNEL",
     "NO_SUCH_IMPLEMENTATION",
@@ -70,6 +71,17 @@ KEPT_NARROWER = add_code(
     "or wider ones. The node computes in a narrower float, as it does with ATC.",
     "Remove the node from the --keep-dtype file, or choose a --soc whose cube unit computes in "
     "float32.",
+    Severity.WARNING,
+)
+INFINITY_CLIPPED = add_code(
+    6013,
+    "infinity-clipped",
+    ExitCode.DONE,
+    "A constant holds infinities, its node computes in a narrower float, and --is-weight-clip "
+    "clamps it to finite numbers, as ATC does by default: -inf becomes -65504 in float16. A mask of "
+    "-inf still hides single positions, but a row that is hidden as a whole gives finite numbers "
+    "where the model gives NaN.",
+    "Use a large finite number in the model, such as -65504, or compile with --is-weight-clip 0.",
     Severity.WARNING,
 )
 FUSION_NOT_SWITCHED = add_code(

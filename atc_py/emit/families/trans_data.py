@@ -30,7 +30,7 @@ class _Lanes(NamedTuple):
     Attributes:
         c0: elements of a block.
         full: whole blocks.
-        tail: elements of the block behind them, 0 where there is none.
+        tail: elements of the partial block after them, 0 if there is none.
         missing: elements that this block lacks, 0 where there is none.
         blocks: all of them.
     """
@@ -64,7 +64,7 @@ def _boxes(launch: Launch) -> Iterable[Box]:
 
 
 def _map(shape: Shape, c0: int) -> Iterable[Box]:
-    """Yield NCHW to NC1HWC0: whole blocks, the rest of the channels, the zeros behind them."""
+    """Yield NCHW to NC1HWC0: whole blocks, the rest of the channels, the zeros after them."""
     (images, channels), pixels = shape[:2], prod(shape[2:])
     lanes = _Lanes.of(channels, c0)
     image, plane = lanes.blocks * pixels * c0, pixels * c0
@@ -216,12 +216,12 @@ def _filter_back(shape: Shape, c0: int) -> Iterable[Box]:
         (c0, 1, by_input),
         (taps, tap, by_tap),
     ]
-    yield _ordered(axes)
+    yield _ordered_box(axes)
     rest = [(outputs, c0, by_output), (lanes.tail, 1, by_input), (taps, tap, by_tap)]
-    yield _ordered(rest, lanes.full * block, lanes.full * c0 * by_input)
+    yield _ordered_box(rest, lanes.full * block, lanes.full * c0 * by_input)
 
 
-def _ordered(axes: list[tuple[int, int, int]], source: int = 0, target: int = 0) -> Box:
+def _ordered_box(axes: list[tuple[int, int, int]], source: int = 0, target: int = 0) -> Box:
     """Return a box of (length, source, target) whose axes are in the target's order."""
     lengths, froms, tos = zip(*sorted(axes, key=lambda axis: -axis[2]), strict=True)
     return Box(lengths, froms, tos, source, target)

@@ -234,7 +234,7 @@ class _Folder:
                 try:
                     return DenseConst(np.array(attributes[name], dtype.numpy))
                 except (OverflowError, ValueError):
-                    return None  # a float that is no integer, under the name for integers
+                    return None  # a float that is not an integer, under the name for integers
         return None
 
     def _constant_of_shape(self, node: WorkNode) -> ConstData | None:
@@ -274,7 +274,7 @@ class _Folder:
             name: DenseConst(_in_promised_half(array, types.get(name)))
             for name, array in results.items()
         }
-        if not all(_agrees(const, types.get(name)) for name, const in folded.items()):
+        if not all(_has_promised_type(const, types.get(name)) for name, const in folded.items()):
             return None
         return dict(folded)
 
@@ -335,7 +335,7 @@ def _in_promised_half(array: npt.NDArray[Any], known: ValueType | None) -> npt.N
         return array.astype(dtype.numpy)
 
 
-def _agrees(const: ConstData, known: ValueType | None) -> bool:
+def _has_promised_type(const: ConstData, known: ValueType | None) -> bool:
     """Return True if a result is of the type that inference promised."""
     if known is None or dtype_of_element(known.element) is not const.dtype:
         return False

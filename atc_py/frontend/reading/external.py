@@ -1,4 +1,4 @@
-"""Weights in files beside the model: where they may lie, and which stretch a tensor is."""
+"""Weights in files beside the model: where they may be, and which byte range a tensor is."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Stretch(NamedTuple):
 
 
 class ExternalFiles:
-    """The weight files of one model; each is mapped once, however many tensors lie in it."""
+    """The weight files of one model; each is mapped once, however many tensors it holds."""
 
     def __init__(self, model: Path) -> None:
         self._folder = model.parent
@@ -58,7 +58,7 @@ class ExternalFiles:
 
     def _file(self, location: str, place: Place) -> MappedFile:
         """Return the weight file called `location`, mapped."""
-        path = self._inside(location, place)
+        path = self._path_inside(location, place)
         if path not in self._files:
             try:
                 self._files[path] = MappedFile(path)
@@ -67,8 +67,8 @@ class ExternalFiles:
                 raise EXTERNAL_DATA_MISSING.error(message, place=place) from error
         return self._files[path]
 
-    def _inside(self, location: str, place: Place) -> Path:
-        """Return the path of `location`, which must lie in the model's folder, links followed."""
+    def _path_inside(self, location: str, place: Place) -> Path:
+        """Return the path of `location`, which must be in the model's folder, links followed."""
         if "\0" in location:
             raise BAD_TENSOR.error("the location of external data holds a NUL byte", place=place)
         path = self._folder / location

@@ -25,7 +25,7 @@ class FuseGeluPass(RewritePass):
     """
 
     name = "fuse-gelu"
-    atc_names = ("GeluONNXFusionPass",)
+    atc_names = ("GeluONNXFusionPass", "GeluFusionPass")
     summary = "Turns a decomposed GELU, with erf or tanh, into GeluV2."
     anchors = frozenset({"Erf", "Tanh"})
 

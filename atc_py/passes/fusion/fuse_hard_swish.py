@@ -16,6 +16,7 @@ class FuseHardSwishPass(RewritePass):
     """
 
     name = "fuse-hard-swish"
+    in_atc = False
     summary = "Turns x * HardSigmoid(x), or x * Clip(x + 3, 0, 6) / 6, into HardSwish."
     anchors = frozenset({"HardSigmoid", "ClipByValue"})
 

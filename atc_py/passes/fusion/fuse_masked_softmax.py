@@ -29,6 +29,7 @@ class FuseMaskedSoftmaxPass(RewritePass):
     """
 
     name = "fuse-masked-softmax"
+    in_atc = False
     summary = "Turns the softmax of masked scores into ScaledMaskedSoftmax."
     anchors = frozenset({"SoftmaxV2"})
 

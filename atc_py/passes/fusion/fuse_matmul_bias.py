@@ -23,7 +23,7 @@ class FuseMatmulBiasPass(RewritePass):
     """
 
     name = "fuse-matmul-bias"
-    atc_names = ("MatMulBiasAddFusionPass",)
+    atc_names = ("MatMulBiasAddFusionPass", "MatMulReshapeBiasAddFusionPass")
     summary = "Turns the addition of a constant vector into the bias of the product before it."
     anchors = frozenset({"Add"})
 

@@ -21,7 +21,7 @@ class FusePadConvPass(RewritePass):
     """
 
     name = "fuse-pad-conv"
-    atc_names = ("PadConv2dFusionPass",)
+    atc_names = ("PadConv2dFusionPass", "PadDepthwiseConv2dFusionPass")
     summary = "Turns borders of zeros into padding of the convolution behind them."
     anchors = frozenset({"PadV3D"})
 

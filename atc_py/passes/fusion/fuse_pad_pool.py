@@ -21,11 +21,12 @@ class FusePadPoolPass(RewritePass):
     """MaxPoolV3(PadV3D(x; p, -infinity); q) = MaxPoolV3(x; p + q); AvgPoolV2 alike, with zeros.
 
     A mean must count the border, which it does with `exclusive` = false; with true it may only have
-    no padding of its own, and becomes false. Every window must hold an element of x.
+    no padding of its own, and becomes false. Every window must hold an element of x. ATC does so
+    with AvgPoolV2 alone.
     """
 
     name = "fuse-pad-pool"
-    atc_names = ("PadMaxPoolFusionPass",)
+    atc_names = ("Padv3dAvgpoolFusionPass",)
     summary = "Turns borders that a pool would not see otherwise into its padding."
     anchors = frozenset({"PadV3D"})
 
@@ -33,6 +34,8 @@ class FusePadPoolPass(RewritePass):
         """Match from the Pad to the pool."""
         pad = match.anchor
         pool = match.consumer(pad, "MaxPoolV3", "AvgPoolV2")
+        known = not match.only_atc or pool.op == "AvgPoolV2"
+        match.require(known, f"ATC moves borders into AvgPoolV2 alone, found {pool.op}", pool)
         added = borders(match)
         found = float(pad.attributes.get("constant_values", 0.0))  # type: ignore[arg-type]  # verified: a float
         own = ints(pool.attributes.get("pads", (0, 0, 0, 0)))

@@ -18,6 +18,7 @@ class FuseRmsNormPass(RewritePass):
     """x / sqrt(mean(x^2) + epsilon) * gamma = RmsNorm(x, gamma), sums in float32, rounded once."""
 
     name = "fuse-rms-norm"
+    in_atc = False
     summary = "Turns a decomposed root mean square normalization into RmsNorm."
     anchors = frozenset({"Sqrt"})
 

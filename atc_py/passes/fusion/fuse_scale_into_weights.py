@@ -25,10 +25,12 @@ class FuseScaleIntoWeightsPass(RewritePass):
     Alike for RealDiv by c. Layers are convolutions and products with constant weights; what they
     get is worked out in float32 and rounded once. Factors far from 1 stay outside: weights that
     they make large or small would leave the range in which float16 has all its bits.
+
+    ATC does so with Mul behind Conv2D alone, and asks nothing of the size of factors.
     """
 
     name = "fuse-scale-into-weights"
-    atc_names = ("ConvScaleFusionPass",)
+    atc_names = ("AConv2dMulFusion",)
     summary = "Multiplies a constant factor behind a layer into its weights and bias."
     anchors = frozenset({"Mul", "RealDiv"})
 
@@ -38,6 +40,8 @@ class FuseScaleIntoWeightsPass(RewritePass):
         inverse = scale.op == "RealDiv"
         computed = next((value for value in scale.present_inputs if value.const is None), None)
         layer = match.producer(computed, *CONVOLUTIONS, *PRODUCTS)
+        known = not match.only_atc or (scale.op, layer.op) == ("Mul", "Conv2D")
+        match.require(known, f"ATC moves Mul behind Conv2D alone, found {scale.op} of {layer.op}")
         if inverse and scale.input(0) is not computed:
             raise MissError(f"the layer must be the dividend, found {scale!r}", scale)
         weights, bias = layer.input(1), layer.input(_BIAS)
@@ -47,7 +51,7 @@ class FuseScaleIntoWeightsPass(RewritePass):
         sizes = np.abs(factor.numpy().astype(np.float64))
         low, high = float(sizes.min(initial=1)), float(sizes.max(initial=1))
         reason = f"factors must be within 1 / {_FAR} and {_FAR}, found {low:.3g} to {high:.3g}"
-        match.require(low * _FAR >= 1 and high <= _FAR, reason)
+        match.require(match.only_atc or (low * _FAR >= 1 and high <= _FAR), reason)
         axis = channels_axis(match, layer)
         inputs = [layer.input(0), weighted(match, weights, factor, axis, inverse=inverse)]
         if bias is not None:

@@ -25,6 +25,7 @@ class FuseSoftmaxPass(RewritePass):
     """
 
     name = "fuse-softmax"
+    in_atc = False
     summary = "Turns a decomposed softmax into SoftmaxV2."
     anchors = frozenset({"ReduceSumD"})
 

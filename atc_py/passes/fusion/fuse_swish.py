@@ -11,6 +11,7 @@ class FuseSwishPass(RewritePass):
     """x * Sigmoid(scale * x) = Swish(x; scale), in float32 and rounded once; scale may be 1."""
 
     name = "fuse-swish"
+    in_atc = False
     summary = "Turns x * Sigmoid(x) into Swish."
     anchors = frozenset({"Sigmoid"})
 

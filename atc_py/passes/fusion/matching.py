@@ -79,6 +79,11 @@ class Match:
         self.dead: list[Node] = []
         self._context = context
 
+    @property
+    def only_atc(self) -> bool:
+        """True if a rule may do no more than the pass of ATC does."""
+        return self._context.only_atc_passes
+
     def producer(self, value: Value | None, *ops: str) -> Node:
         """Return the node that computes `value`, which must be one of `ops`; it is kept."""
         node = None if value is None else value.producer

@@ -11,5 +11,11 @@ class MergeConvElemwisePass(MergePass):
     """Convolution, bias and functions of each element, such as Relu, are one launch."""
 
     name = "merge-conv-elemwise"
+    atc_names = (
+        "TbeConvCommonRules0FusionPass",
+        "TbeConvCommonRules2FusionPass",
+        "TbeConv2DEltwisePass",
+        "TbeDepthwiseConvElemwiseFusionPass",
+    )
     summary = "Launches a convolution together with the elementwise operators behind it."
     families = frozenset({"conv"})

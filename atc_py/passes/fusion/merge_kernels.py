@@ -2,6 +2,7 @@
 
 CANN calls it UB fusion: the graph stays as it is, and nodes with one scope become one kernel, whose
 functions work on what is still in the unified buffer. Nothing is rounded otherwise than before.
+Where cube and vector unit share no buffer, the fix pipe alone works on what leaves the cube.
 """
 
 from __future__ import annotations
@@ -11,15 +12,17 @@ from typing import TYPE_CHECKING, ClassVar
 from atc_py.ir import Engine, Phase
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.fusion.attributes import VIEWS
-from atc_py.passes.fusion.matching import listed_readers
+from atc_py.passes.fusion.matching import listed_readers, scalar
 from atc_py.passes.fusion.record import Miss
 from atc_py.target import Unit, find_operator
+from atc_py.tensor.dtypes import DType
 from atc_py.tensor.shapes import element_count
 
 if TYPE_CHECKING:
     from atc_py.ir import Graph, Node, TensorType
+    from atc_py.target import Soc
 
-__all__ = ["ELEMENTWISE", "MergePass"]
+__all__ = ["ELEMENTWISE", "MergePass", "any_open", "only_reader"]
 
 ELEMENTWISE = frozenset({"unary", "binary"})
 """Families of operators that are functions of each element."""
@@ -33,7 +36,8 @@ class MergePass(Pass):
 
     Each is the only reader of the result before it, which the model does not hand out; all have one
     float dtype and one storage and run on the AI Core. Other operands are single numbers, tensors of the result's
-    size, or, where `repeats` says so, what is repeated along axes of the head's own extents.
+    size, or, where `repeats` says so, what is repeated along axes of the head's own extents. A SoC whose cube has
+    no way into the unified buffer has one function of its fix pipe behind a cube operator.
 
     Attributes:
         families: template families of the heads.
@@ -53,7 +57,7 @@ class MergePass(Pass):
         for head in graph.nodes:
             if head.scope or not self._is_head(head):
                 continue
-            members, reason, at = self._members(head)
+            members, reason, at = self._members(head, context.soc)
             if members:
                 scope += 1
                 for node in (head, *members):
@@ -70,17 +74,21 @@ class MergePass(Pass):
         if row is None or row.family not in self.families or node.engine is not Engine.AICORE:
             return False
         types = [value.type for value in (*node.present_inputs, *node.outputs)]
-        return len(node.outputs) == 1 and types[-1].dtype.is_float and not _any_open(types)
+        return len(node.outputs) == 1 and types[-1].dtype.is_float and not any_open(types)
 
-    def _members(self, head: Node) -> tuple[list[Node], str, Node]:
-        """Return the nodes that follow `head`, why no more do, and the node to blame.
+    def _members(self, head: Node, soc: Soc) -> tuple[list[Node], str, Node]:
+        """Return the nodes that follow `head`, why no more do, and the node to blame."""
+        return self._functions(head, head, soc)
+
+    def _functions(self, head: Node, start: Node, soc: Soc) -> tuple[list[Node], str, Node]:
+        """Return the functions behind `start` in the launch of `head`, as `_members` does.
 
         Views between functions belong to the launch as well; behind the last function they do not.
         """
         found: list[Node] = []
-        count, before = 0, head
+        count, before = 0, start
         while True:
-            reason, reader = _only_reader(before)
+            reason, reader = only_reader(before)
             if reader is None:
                 return found[:count], reason, before
             if len(found) == _MOST:
@@ -90,7 +98,7 @@ class MergePass(Pass):
                     reader,
                 )
             if reader.op not in VIEWS:
-                reason = self._unfit(head, before, reader)
+                reason = self._unfit(start, before, reader) or _unreached(head, count, reader, soc)
                 if reason:
                     return found[:count], reason, reader
                 count = len(found) + 1
@@ -105,7 +113,7 @@ class MergePass(Pass):
         if node.engine is not Engine.AICORE or node.scope:
             return f"{node.op} must run on the AI Core in no other launch"
         types = [operand.type for operand in (*node.present_inputs, *node.outputs)]
-        if _any_open(types) or {each.dtype for each in types} != {head.output.type.dtype}:
+        if any_open(types) or {each.dtype for each in types} != {head.output.type.dtype}:
             return f"all must be {head.output.type.dtype.value} of known extents, found {node!r}"
         size = element_count(head.output.type.shape)
         if element_count(result.shape) != size or result.storage != head.output.type.storage:
@@ -119,7 +127,31 @@ class MergePass(Pass):
         return ""
 
 
-def _only_reader(node: Node) -> tuple[str, Node | None]:
+def _unreached(head: Node, count: int, node: Node, soc: Soc) -> str:
+    """Return why the cores of a SoC do not apply `node` behind `count` nodes in the head's launch."""
+    row = find_operator(head.op)
+    if row is None or row.unit is not Unit.CUBE:
+        return "" if soc.vector_fusion else f"{soc.name} launches vector operators one by one"
+    if soc.ub_fusion:
+        return ""
+    if not soc.fix_pipe_functions:
+        return f"{soc.name} has no path from the cube to the vector unit within a core"
+    if count or not _is_of_fix_pipe(node, soc):
+        known = ", ".join(sorted(soc.fix_pipe_functions))
+        return f"behind the cube {soc.name} applies one of {known} alone, found {node!r}"
+    return ""
+
+
+def _is_of_fix_pipe(node: Node, soc: Soc) -> bool:
+    """Return True if a SoC's fix pipe applies a function: a clipped relu is one from 0 up."""
+    if node.op not in soc.fix_pipe_functions:
+        return False
+    if node.op == "ClipByValue" and scalar(node.input(1)) != 0:
+        return False
+    return node.op == "Relu" or node.output.type.dtype is DType.FLOAT16
+
+
+def only_reader(node: Node) -> tuple[str, Node | None]:
     """Return the one node that reads the result of `node`; else why there is none."""
     value = node.output
     if value.is_output:
@@ -130,6 +162,6 @@ def _only_reader(node: Node) -> tuple[str, Node | None]:
     return "", readers[0]
 
 
-def _any_open(types: list[TensorType]) -> bool:
+def any_open(types: list[TensorType]) -> bool:
     """Return True if an extent of one of the types is known to the run alone."""
     return any(type_.is_open for type_ in types)

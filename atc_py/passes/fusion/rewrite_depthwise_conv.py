@@ -22,7 +22,7 @@ class RewriteDepthwiseConvPass(Pass):
     """
 
     name = "rewrite-depthwise-conv"
-    atc_names = ("ADepthwiseFusionPass",)
+    atc_names = ("GroupConv2DFusionPass",)
     summary = "Turns Conv2D with one group per input channel into DepthwiseConv2D."
 
     def run(self, graph: Graph, context: PassContext) -> int:

@@ -1,8 +1,9 @@
 """ATC's fusion switch file: which passes run, as lines or as JSON.
 
 Lines are `PassName:off`. JSON is `{"Switch": {"GraphFusion": {"ALL": "off", "PassName": "on"},
-"UBFusion": {...}}}`. "ALL" comes before single names wherever it stands, and does not reach passes
-that every compilation needs.
+"UBFusion": {...}}}`. "ALL" comes before single names wherever it stands. It does not reach passes
+that every compilation needs, nor those that ATC leaves on. A rule that ATC has and this compiler
+has not switches nothing.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from atc_py.diag import Place, Sink
 from atc_py.diag.codes import BAD_SWITCH_FILE, FUSION_NOT_SWITCHED
+from atc_py.passes.fusion.atc_rules import ALWAYS_ON, KNOWN, LEFT_ON_BY_ALL
 from atc_py.system.input_files import read_text
 
 if TYPE_CHECKING:
@@ -135,7 +137,7 @@ def _switched(entries: Iterable[_Entry], passes: Sequence[type[Pass]]) -> Switch
     warnings = []
     for entry in sorted(entries, key=lambda each: each.name != _ALL):
         if entry.name == _ALL:
-            rows = [row for row in passes if row.optional and _is_in(row, entry.section)]
+            rows = [row for row in passes if _is_reached(row, entry)]
         else:
             rows = by_name.get(entry.name, [])
         problem = _problem(entry, rows)
@@ -147,15 +149,21 @@ def _switched(entries: Iterable[_Entry], passes: Sequence[type[Pass]]) -> Switch
     return Switches(frozenset(off), tuple(warnings))
 
 
-def _is_in(row: type[Pass], section: str) -> bool:
-    """Return True if a pass belongs to a section; lines know no sections."""
-    return not section or row.ub_fusion is (section == _UB)
+def _is_reached(row: type[Pass], entry: _Entry) -> bool:
+    """Return True if "ALL" reaches a pass; lines know no sections, and on reaches every pass."""
+    if entry.section and row.ub_fusion is not (entry.section == _UB):
+        return False
+    return row.optional and (entry.is_on or LEFT_ON_BY_ALL.isdisjoint(row.atc_names))
 
 
 def _problem(entry: _Entry, rows: Sequence[type[Pass]]) -> str:
     """Return the reason why an entry switches nothing, or nothing."""
     if not rows:
-        return f"atc-py has no pass {entry.name}" if entry.name != _ALL else ""
+        known = entry.name == _ALL or entry.name in KNOWN
+        return "" if known else f"neither atc-py nor ATC is known to have a pass {entry.name}"
+    if entry.name in ALWAYS_ON and not entry.is_on:
+        own = rows[0].name
+        return f"{entry.name} stays on: ATC does not turn it off; here {own} can be"
     needed = [row.name for row in rows if not row.optional]
     if needed and not entry.is_on:
         return f"{entry.name} stays on: every compilation needs it"

@@ -112,7 +112,7 @@ class _Assignment:
             results = (current[0],) * len(node.outputs)
             yield Wish(tuple(current), results, "no kernel: as its input")
             return
-        tensors = tensors_of(node, row, self._origin, self._controls)
+        tensors = tensors_of(node, row, self._origin, self._context)
         asked = self._controls.custom_of(node)
         mode = self._context.precision_mode
         if asked is not None:
@@ -187,7 +187,7 @@ class _Assignment:
         """Put on record that no column fits."""
         place = self._context.place(node)
         local = row.unit is Unit.LOCAL
-        tensors = None if local else tensors_of(node, row, self._origin, self._controls)
+        tensors = None if local else tensors_of(node, row, self._origin, self._context)
         refusal = refusal_of(node, row, wish, self._context.soc, place, tensors)
         self._context.decisions.refused.append(refusal)
         self._sink.add(refusal.diagnostic())

@@ -23,7 +23,7 @@ class Sighting:
 
     Attributes:
         observed: the value; empty where the rule names none.
-        findings: one a node, in the order of the network.
+        findings: one per node, in the order of the network.
     """
 
     observed: str

@@ -28,11 +28,11 @@ def quantization_tables(done: Quantization) -> list[Table]:
     ]
     if done.data is not None:
         rows.append(("weights", str(done.data)))
-    others = _others(done)
+    others = _other_nodes_table(done)
     return [*([others] if others.rows else []), Table("Result", ("", ""), tuple(rows))]
 
 
-def _others(done: Quantization) -> Table:
+def _other_nodes_table(done: Quantization) -> Table:
     """Return the table of nodes that are not on int8, with reasons."""
     rows = tuple(
         (

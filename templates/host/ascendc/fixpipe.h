@@ -33,6 +33,7 @@ struct FixpipeParamsV220 {
   uint16_t srcStride = 0;
   uint32_t dstStride = 0;
   QuantMode_t quantPre = QuantMode_t::NoQuant;
+  bool reluEn = false;
 };
 
 // Fractals of 16 x 16 from L0C to the unified buffer, rounded to its dtype; lengths in fractals.
@@ -67,12 +68,13 @@ inline void Fixpipe(const GlobalTensor<T>& dst, const LocalTensor<C>& src,
                 "nSize must be whole columns of 16");
   const uint64_t columns = host::Tiles(fix.nSize, kSide);
   const C* const from = src.Vector(columns * fix.srcStride * kSide, host::Use::kCopyOut, where);
+  const auto kept = [&fix](C sum) { return fix.reluEn ? host::Larger{}(sum, C{}) : sum; };
   if constexpr (Config.format == CO2Layout::NZ) {
     const uint64_t apart = fix.dstStride * static_cast<uint64_t>(ONE_BLK_SIZE) / sizeof(T);
     for (uint64_t column = 0; column < columns; ++column) {
       T* const to = dst.Data(column * apart, fix.mSize * kSide, where);
       for (uint64_t at = 0; at < fix.mSize * kSide; ++at) {
-        to[at] = static_cast<T>(from[column * fix.srcStride * kSide + at]);
+        to[at] = static_cast<T>(kept(from[column * fix.srcStride * kSide + at]));
       }
     }
     return;
@@ -80,7 +82,7 @@ inline void Fixpipe(const GlobalTensor<T>& dst, const LocalTensor<C>& src,
   for (uint64_t m = 0; m < fix.mSize; ++m) {
     T* const row = dst.Data(m * fix.dstStride, fix.nSize, where);
     for (uint64_t n = 0; n < fix.nSize; ++n) {
-      row[n] = static_cast<T>(from[(n / kSide * fix.srcStride + m) * kSide + n % kSide]);
+      row[n] = static_cast<T>(kept(from[(n / kSide * fix.srcStride + m) * kSide + n % kSide]));
     }
   }
 }

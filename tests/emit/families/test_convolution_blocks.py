@@ -33,7 +33,7 @@ GROUPED = [
 def convolution(
     add_node: AddNode, graph: Graph, case: Case, name: str, **attributes: AttrValue
 ) -> Node:
-    """Return a Conv2D with a bias whose images and filter lie in blocks."""
+    """Return a Conv2D with a bias whose images and filter are in blocks."""
     dtype, wide, result = COLUMNS[name]
     weights = (case.filters, case.x[1] // case.groups, *case.window)
     inputs = [
@@ -57,7 +57,7 @@ SPREAD = [
 def transposed(
     add_node: AddNode, graph: Graph, case: Case, name: str, **attributes: AttrValue
 ) -> Node:
-    """Return a Conv2DTransposeD with a bias whose images and filter lie in blocks."""
+    """Return a Conv2DTransposeD with a bias whose images and filter are in blocks."""
     dtype, wide, result = COLUMNS[name]
     weights = (case.x[1], case.filters // case.groups, *case.window)
     y = (case.x[0], case.filters, *case.spread())
@@ -182,7 +182,7 @@ def test_groups_that_leave_a_diagonal_half_empty_agree(
 
 
 @pytest.mark.parametrize("sanitize", SANITIZED)
-def test_functions_behind_convolutions_leave_zeros(
+def test_functions_after_convolutions_leave_zeros(
     add_node: AddNode, verified: Verified, sanitize: bool
 ) -> None:
     graph = Graph("links", Phase.TYPED)

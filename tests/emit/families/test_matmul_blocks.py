@@ -33,7 +33,7 @@ def product(
     add_node: AddNode, graph: Graph, name: str, sizes: tuple[int, int, int],
     turned: tuple[bool, bool] = (False, False), **places: bool,
 ) -> Node:  # fmt: skip
-    """Return a product; tensors lie row by row where `left`, `right` or `result` is False.
+    """Return a product; tensors are stored row by row where `left`, `right` or `result` is False.
 
     `fractal_z` puts the right one in FRACTAL_Z.
     """
@@ -144,7 +144,7 @@ def test_stacks_of_blocks_are_broadcast(
     assert addressed(checked) == {"storage"}
 
 
-def test_functions_behind_products_leave_zeros(add_node: AddNode, verified: Verified) -> None:
+def test_functions_after_products_leave_zeros(add_node: AddNode, verified: Verified) -> None:
     """Check a residual in blocks, single values, and functions that make more of zero."""
     graph = Graph("links", Phase.TYPED)
     for m, n in ((1, 1), (37, 53), (130, 300)):

@@ -61,7 +61,7 @@ class CodeSteps:
 
         Args:
             node: the node.
-            computed: names of int8 values among what it reads that are no constants.
+            computed: names of the int8 values that it reads and that are not constants.
             results: names of its int8 results.
         """
         if self.quant_bias is QuantBias.FOLDED:

@@ -90,14 +90,14 @@ def rewrite_file(
     has_linear, has_ascend = any(map(_is_linear, graph.nodes)), has_ascend_nodes(graph)
     if form == "ascend":
         if not has_linear:
-            raise AtcError(_nothing(file, form, other="qdq" if has_ascend else None))
+            raise AtcError(_nothing_to_rewrite(file, form, other="qdq" if has_ascend else None))
         nodes, gone = import_quantized(graph, file.tensors, FOLD_LIMIT), _LINEAR
         _check_types(graph)
     else:
         has_opened = any(map(is_opened, graph.nodes))
         if not has_ascend and not has_opened:
-            raise AtcError(_nothing(file, form, other="ascend" if has_linear else None))
-        nodes = _opened(graph) if has_opened else ()
+            raise AtcError(_nothing_to_rewrite(file, form, other="ascend" if has_linear else None))
+        nodes = _open_quantized(graph) if has_opened else ()
         nodes = (*nodes, *(to_qdq(graph, file.tensors) if has_ascend else ()))
         gone = frozenset()
     before = bytes_read(file)
@@ -108,8 +108,8 @@ def rewrite_file(
     return Rewritten(nodes, written.data, opset, before, written.bytes, read_as, written_as)
 
 
-def _opened(graph: WorkGraph) -> tuple[QuantizedNode, ...]:
-    """Open QLinearConv and its like; what became of the layers among them."""
+def _open_quantized(graph: WorkGraph) -> tuple[QuantizedNode, ...]:
+    """Open QLinearConv and its like; return the outcome of each layer among them."""
     before = [node for node in graph.nodes if is_opened(node)]
     open_operators(graph)
     import_qdq_opset(graph)
@@ -140,7 +140,7 @@ def _check_types(graph: WorkGraph) -> None:
         raise AtcError(*found)
 
 
-def _nothing(file: OnnxFile, form: str, other: str | None) -> Diagnostic:
+def _nothing_to_rewrite(file: OnnxFile, form: str, other: str | None) -> Diagnostic:
     """Return the refusal of a model that has nothing to rewrite."""
     place = Place(str(file.path))
     if other is None:
