@@ -21,9 +21,11 @@ from atc_py.emit.tiling import BLOCK, DEPTH
 from atc_py.target.hf32 import rounds_to_hf32
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
-from atc_py.tensor.storage import c0_of
+from atc_py.tensor.storage import c0_of, depth_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -278,6 +280,11 @@ def operands_of(kernel: KernelFacts) -> dict[str, Any]:
     }
 
 
+def depths_of(ports: Iterable[KernelPort]) -> set[int]:
+    """Return the C0 of operands that are stored in blocks."""
+    return {depth_of(port.storage, port.dtype) for port in ports if port.storage is not None}
+
+
 def blocked_operands(kernel: KernelFacts) -> dict[str, Any]:
     """Return the additional facts of product templates for operands stored in blocks.
 
@@ -289,7 +296,7 @@ def blocked_operands(kernel: KernelFacts) -> dict[str, Any]:
         "right_blocked": right,
         "blocked_result": kernel.outputs[0].storage is not None,
         "reads_rows": not (left and right),
-        "stored_c0": c0_of(kernel.inputs[0].dtype),
+        "stored_c0": max(depths_of(kernel.inputs[:2]), default=c0_of(kernel.inputs[0].dtype)),
         "pattern": PATTERN,
         "columns": "n",
     }

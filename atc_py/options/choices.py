@@ -79,6 +79,7 @@ class ConvertChoice(PrecisionChoice, total=False):
         dump_ir: folder for the text form of the graph after each stage.
         verify: check the graph after every pass.
         disable_reuse_memory: give every value an address of its own.
+        enable_small_channel: store filters of at most four channels with four for each tap.
     """
 
     disable_pass: Iterable[str]
@@ -86,6 +87,7 @@ class ConvertChoice(PrecisionChoice, total=False):
     dump_ir: str | os.PathLike[str] | None
     verify: bool
     disable_reuse_memory: bool
+    enable_small_channel: bool
 
 
 def reject_unknown(function: str, given: Mapping[str, object], known: type) -> None:

@@ -180,6 +180,7 @@ class CompileOptions:
         op_specs: folder of specifications that override the built-in ones, or None.
         precision: the finer controls of precision.
         reuse_memory: whether values may share addresses in the device's memory.
+        small_channel: whether filters of at most four channels are stored with four for each tap.
     """
 
     soc: str = "sim"
@@ -194,3 +195,4 @@ class CompileOptions:
     op_specs: Path | None = None
     precision: PrecisionOptions = field(default_factory=PrecisionOptions)
     reuse_memory: bool = True
+    small_channel: bool = False
