@@ -63,6 +63,7 @@ def _a2(
         quant_int4=True,
         fractal_copies=True,
         conversion_fusion=True,
+        confusion_transpose=True,
         cube_average_pools=True,
     )
 
@@ -93,6 +94,7 @@ def _m200(
         requant_s16=True,
         quant_int4=is_310p,
         conversion_fusion=True,
+        confusion_transpose=True,
         cube_average_pools=True,
     )
 
@@ -133,6 +135,7 @@ def _m300(name: str, *, mhz: int, rate: int, memory_gib: int | None = None) -> S
         quant_int4=True,
         fractal_copies=True,
         conversion_fusion=True,
+        confusion_transpose=True,
         cube_average_pools=True,
     )
 
@@ -157,6 +160,7 @@ def _c100(name: str, *, aicores: int, mhz: int) -> Soc:
         gm_write=32,
         deq_words=False,
         conversion_fusion=True,
+        confusion_transpose=True,
         cube_average_pools=True,
     )
 
@@ -202,6 +206,7 @@ _M100 = Soc(
     gm_write=64,
     deq_words=False,
     conversion_fusion=True,
+    confusion_transpose=True,
     cube_average_pools=True,
 )
 
@@ -254,6 +259,7 @@ _S200 = Soc(
     requant_s16=True,
     quant_int4=True,
     conversion_fusion=True,
+    confusion_transpose=True,
     cube_average_pools=True,
 )
 
