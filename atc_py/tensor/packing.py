@@ -258,7 +258,8 @@ def _unpack_small(packed: Array, shape: Shape, storage: Storage) -> Array:
     outputs, channels, height, width = shape
     rows = _unpack_matrix(packed, (SMALL_CHANNELS * height * width, outputs), storage)
     taps = rows.reshape(height, width, SMALL_CHANNELS, outputs)
-    return taps[:, :, :channels].transpose(3, 2, 0, 1)
+    filters: Array = taps[:, :, :channels].transpose(3, 2, 0, 1)
+    return filters
 
 
 _ORDERS: dict[
