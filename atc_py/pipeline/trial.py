@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 __all__ = ["TrialCompilation"]
 
 _REFUSED = Words("", "无法编译：")
-"""What stands before a sentence of the compiler, which speaks English."""
+"""Prefix of a sentence of the compiler, which is in English."""
 
 _OF_CUBE = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
 """Operators of ONNX whose weights are too large to be looked at for infinities."""
@@ -94,21 +94,23 @@ class TrialCompilation:
         masked = set(_with_infinities(view)) & {at for positions in kinds for at in positions}
         firsts = {positions[0] for positions in kinds}
         one_of_each = [] if refused else sorted(firsts | masked)
-        compiled = self._compiled(survey, checked, one_of_each)
+        compiled = self._compile_nodes(survey, checked, one_of_each)
         if compiled.refused and len(one_of_each) < sum(map(len, kinds)):
             every = [position for positions in kinds for position in positions]
-            compiled = self._compiled(survey, checked, every)
+            compiled = self._compile_nodes(survey, checked, every)
         refused = [*refused, *compiled.refused]
         if refused:
-            return _told(refused, view)
+            return _findings_of(refused, view)
         if any(each.is_open for each in view.inputs):
             return compiled.remarks
         if compiled.without_kernel or self._depends_on_neighbors:
             return self._of_whole(survey, checked, rehearsed=not compiled.without_kernel)
         return compiled.remarks
 
-    def _compiled(self, survey: Survey, checked: Checked, positions: Sequence[int]) -> _Compiled:
-        """Return the nodes at `positions` compiled, up to what the device says of them."""
+    def _compile_nodes(
+        self, survey: Survey, checked: Checked, positions: Sequence[int]
+    ) -> _Compiled:
+        """Return the nodes at `positions` compiled, up to the device's check."""
         context = self._context(survey.model)
         found = sample(survey.folded, positions)
         if found.faults:
@@ -152,7 +154,7 @@ class TrialCompilation:
         )
 
     def _of_whole(self, survey: Survey, checked: Checked, *, rehearsed: bool) -> list[Finding]:
-        """Return what keeps the whole model from compiling up to the choice of dtypes.
+        """Return the refusals of the whole model up to the choice of dtypes.
 
         It takes about as long as the check, so it is left out where it is not needed.
 
@@ -170,7 +172,7 @@ class TrialCompilation:
                 self._rehearse(graph, survey.model)
         except AtcError as error:
             refused = [_without_kernel(each, self.mode) for each in context.decisions.refused]
-            return refused or _told(error.diagnostics, survey.model)
+            return refused or _findings_of(error.diagnostics, survey.model)
         return self._remarks(graph, context)
 
 
@@ -217,7 +219,7 @@ def _clipped(found: ClippedInfinities, place: Place) -> Finding:
     )
 
 
-def _told(refused: Iterable[Diagnostic], view: SourceModel) -> list[Finding]:
+def _findings_of(refused: Iterable[Diagnostic], view: SourceModel) -> list[Finding]:
     """Return the compiler's refusals of source nodes as findings."""
     scopes = {(each.index, each.name, each.op_type): each.scope for each in view.all_nodes}
     found = []

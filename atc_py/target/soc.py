@@ -78,6 +78,10 @@ class Soc:
             the cube's buffer: Relu to any float, all others to float16 alone.
         ub_fusion: True if results of the cube reach the unified buffer within a core, so that
             vector operators can join the cube's launch. Elsewhere those of the fix pipe alone do.
+        conversion_fusion: True if what turns sums of integers into floats or small integers shares
+            the launch of the convolution or product before it.
+        confusion_transpose: True if one kernel turns axes and changes the shape.
+        cube_average_pools: True if average pools of float16 run on the cube.
         vector_fusion: True if vector operators that follow one another can share a launch.
         deq_words: True if AscendDequant takes 64-bit words; only float16 factors elsewhere.
         quant_float32: True if AscendQuant computes in float32; in float16 elsewhere.
@@ -121,6 +125,9 @@ class Soc:
     fix_pipe_functions: frozenset[str] = frozenset()
     assumed_kernels: bool = False
     ub_fusion: bool = True
+    conversion_fusion: bool = False
+    confusion_transpose: bool = False
+    cube_average_pools: bool = False
     vector_fusion: bool = True
     deq_words: bool = True
     quant_float32: bool = False

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from atc_py.tensor.formats import Format
-from atc_py.tensor.storage import Storage, lies_like_rows
+from atc_py.tensor.storage import Storage, is_stored_like_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -138,7 +138,7 @@ def is_stored_as(kind: StoredType, wanted: Storage | None) -> bool:
     """Return True if a tensor has the bytes that it would have in the storage `wanted`."""
     held = kind.storage
     pair = held, wanted
-    return held == wanted or all(lies_like_rows(kind.dims, each, kind.dtype) for each in pair)
+    return held == wanted or all(is_stored_like_rows(kind.dims, each, kind.dtype) for each in pair)
 
 
 def in_blocks(node: StoredNode) -> bool:

@@ -115,7 +115,7 @@ NO_ENTRY = {
 """Operators of which the information has no entry of this name."""
 
 DECIDED_LATER = {
-    "Add", "BatchMatMul", "ConcatD", "Cos", "DynamicGRUV2", "GatherV2D", "LayerNorm", "Mul",
+    "Add", "BatchMatMul", "ConcatD", "ConfusionTransposeD", "Cos", "DynamicGRUV2", "GatherV2D", "LayerNorm", "Mul",
     "PRelu", "RealDiv", "Reciprocal", "Resize", "SoftmaxV2", "SpaceToDepth", "SplitD", "SplitVD",
     "SquareSumV1", "StridedSliceD", "TileD",
 }  # fmt: skip

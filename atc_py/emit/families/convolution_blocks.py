@@ -31,7 +31,7 @@ from atc_py.emit.cube import (
     blocked_operands,
     channel_buffers,
     link_buffers,
-    links_lie_alike,
+    links_are_stored_alike,
     operands_of,
     optional_input,
     product_buffers,
@@ -214,7 +214,9 @@ class _ConvolutionsOfBlocks(ConvolutionFamily):
         bias, offset = optional_input(kernel, BIAS), optional_input(kernel, OFFSET)
         images = {x.storage, kernel.outputs[0].storage} == {Storage(Format.NC1HWC0)}
         plain = offset is None and (bias is None or bias.storage is None)
-        if not (images and plain and filters.storage is not None and links_lie_alike(kernel)):
+        if not (
+            images and plain and filters.storage is not None and links_are_stored_alike(kernel)
+        ):
             return False
         if kernel.op == DEPTHWISE and filters.storage.format is Format.C1HWNCOC0:
             return True

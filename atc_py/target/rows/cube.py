@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from atc_py.target.hf32 import PRODUCTS
 from atc_py.target.kernels import on
 from atc_py.target.layouts import Layout
 from atc_py.target.row import Attribute, Limit, TargetOp, Unit
@@ -21,6 +22,7 @@ _WINDOW_ATTRIBUTES = (
     Attribute("dilations", "ints", (1, 1, 1, 1)),
     Attribute("data_format", "string", "NCHW"),
     Attribute("offset_x", "int", 0),
+    PRODUCTS,
 )
 """What every convolution has."""
 
@@ -50,6 +52,7 @@ ROWS = (
             Attribute("adj_x1", "bool", default=False),
             Attribute("adj_x2", "bool", default=False),
             Attribute("offset_x", "int", 0),
+            PRODUCTS,
         ),
         columns=cube(),
         # Of equal stacks the older SoCs list float32 as well; which stacks those are a row cannot say.
@@ -113,6 +116,7 @@ ROWS = (
             Attribute("transpose_x1", "bool", default=False),
             Attribute("transpose_x2", "bool", default=False),
             Attribute("offset_x", "int", 0),
+            PRODUCTS,
         ),
         columns=cube(),
         # On SoCs whose cube has no float32 it is listed; whether the kernel then takes it is unknown.

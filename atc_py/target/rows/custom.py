@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from atc_py.target.hf32 import PRODUCTS
 from atc_py.target.kernels import on
 from atc_py.target.layouts import Layout
 from atc_py.target.row import Attribute, Column, Operand, Resource, TargetOp, Unit
@@ -65,6 +66,7 @@ ROWS = (
         attributes=(
             Attribute("adj_x1", "bool", default=False),
             Attribute("adj_x2", "bool", default=False),
+            PRODUCTS,
         ),
         columns=(
             Column((F16, F16), (F16,)),

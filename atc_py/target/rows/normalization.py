@@ -176,7 +176,6 @@ ROWS = (
             "A2 A3: f16 f32 bf16 (f16 f32 > f16) (bf16 f32 > bf16)"
         ),
         family="rows",
-        takes=Layout.LAST_AXIS,
         passes=6.0,
     ),
     # CANN's interface asks for 4 axes, of which the last has at most 4096 elements, and its manual
