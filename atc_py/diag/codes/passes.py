@@ -6,6 +6,7 @@ from atc_py.diag.codes.table import add_code
 from atc_py.diag.diagnostic import ExitCode, Severity
 
 __all__ = [
+    "ASSUMED_KERNELS",
     "BROKEN_INVARIANT",
     "FUSION_NOT_SWITCHED",
     "INFINITY_CLIPPED",
@@ -71,6 +72,15 @@ KEPT_NARROWER = add_code(
     "or wider ones. The node computes in a narrower float, as it does with ATC.",
     "Remove the node from the --keep-dtype file, or choose a --soc whose cube unit computes in "
     "float32.",
+    Severity.WARNING,
+)
+ASSUMED_KERNELS = add_code(
+    6014,
+    "assumed-kernels",
+    ExitCode.DONE,
+    "CANN 8.1 publishes no operator information for this SoC. The dtypes that its AI Core kernels "
+    "take are assumed: those of the generic device, and bfloat16.",
+    "Take what is compiled for this SoC as a preview, or choose a --soc whose kernels are published.",
     Severity.WARNING,
 )
 INFINITY_CLIPPED = add_code(

@@ -10,6 +10,7 @@ __all__ = [
     "ANY",
     "BF16",
     "BOOL",
+    "DECIDED_LATER",
     "DIVISION",
     "EXP",
     "F16",
@@ -51,6 +52,9 @@ ANY = (*STORAGE, F64)
 
 FLOAT_KERNELS = on("310 310P 310B 610 910: f16 f32; A2 A3: f16 f32 bf16; CS: f16")
 """Of most functions of floats."""
+
+DECIDED_LATER = on("310 310P 310B 610 910 A2 A3 CS: ?")
+"""Of operators whose dtypes are decided when the kernel is compiled, or by another engine."""
 
 LATER_KERNELS = on("310 310P 310B 610 910 A3 CS: ?; A2: f16 f32 bf16")
 """Of functions of floats whose dtypes are decided when the kernel is compiled; A2 has compiled ones."""
