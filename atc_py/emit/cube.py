@@ -18,6 +18,7 @@ from atc_py.emit.links import link_scratch
 from atc_py.emit.plan import Buffer
 from atc_py.emit.planes import PATTERN
 from atc_py.emit.tiling import BLOCK, DEPTH
+from atc_py.target.hf32 import rounds_to_hf32
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
 from atc_py.tensor.storage import c0_of, depth_of
@@ -133,7 +134,7 @@ class TileBounds:
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """The way through the summed axis: that of a tile in L0, that in L1, tiles of L1."""
+    """Steps along the summed axis: length of a tile in L0, of one in L1, tiles of L1."""
 
     tile_k: int
     l1_k: int
@@ -141,7 +142,7 @@ class Walk:
 
 
 def square_of(itemsize: int) -> int:
-    """Return elements of a side of what the cube turns at once."""
+    """Return elements of a side of the square that the cube transposes at once."""
     return max(_SIDE, BLOCK // itemsize)
 
 
@@ -166,7 +167,7 @@ def sides_of(product: CubeProduct, room: TileBounds, soc: Soc) -> Sides:
 
 
 def walk_of(product: CubeProduct, sides: Sides, soc: Soc, kept: int = 0) -> Walk:
-    """Return steps along the summed dim in what is left of L0 and of L1 less `kept` bytes."""
+    """Return steps along the summed dim that fit L0 and L1 less `kept` bytes."""
     square, size = square_of(product.itemsize), product.itemsize
     depth = whole(product.k, square)
     line = DEPTH * max(sides.m, sides.n) * size
@@ -235,7 +236,7 @@ def tile_scratch(kernel: KernelFacts) -> tuple[Scratch, ...]:
 
 
 def link_buffers(kernel: KernelFacts, sides: Sides) -> tuple[Buffer, ...]:
-    """Return tiles of what links read, and their scratch."""
+    """Return tiles of the links' operands, and their scratch."""
     area, width = sides.m * sides.n, kernel.outputs[0].dtype.itemsize
     tensors = (each for link in kernel.links for each in link.tensors)
     return (
@@ -251,7 +252,7 @@ def applies_links(kernel: KernelFacts, soc: Soc) -> bool:
 
 
 def leaves_by_fix_pipe(kernel: KernelFacts) -> bool:
-    """Return True if Fixpipe does all that the kernel does to its sums: nothing, or one Relu."""
+    """Return True if Fixpipe applies all links of the kernel: none, or one Relu."""
     return [link.op for link in kernel.links] in ([], ["Relu"])
 
 
@@ -261,7 +262,7 @@ def optional_input(kernel: KernelFacts, position: int) -> KernelPort | None:
 
 
 def operands_of(kernel: KernelFacts) -> dict[str, Any]:
-    """Return what all product templates read: bias, offset, operands of links; None if absent.
+    """Return the facts of all product templates: bias, offset, operands of links; None if absent.
 
     Operands are stored row by row; `blocked_operands` says which are not.
     """
@@ -273,6 +274,7 @@ def operands_of(kernel: KernelFacts) -> dict[str, Any]:
         "diagonals": False,
         "bias": optional_input(kernel, BIAS),
         "offset": optional_input(kernel, OFFSET),
+        "hf32": rounds_to_hf32(kernel.attributes),
         "scratch": tile_scratch(kernel),
         "offset_operand": len(kernel.inputs) - 1,
     }
@@ -284,9 +286,9 @@ def depths_of(ports: Iterable[KernelPort]) -> set[int]:
 
 
 def blocked_operands(kernel: KernelFacts) -> dict[str, Any]:
-    """Return what product templates read in addition where operands are stored in blocks.
+    """Return the additional facts of product templates for operands stored in blocks.
 
-    Whoever has the left operand in another place than first says so itself.
+    A family whose left operand is not the first one overrides its position.
     """
     left, right = (port.storage is not None for port in kernel.inputs[:2])
     return {

@@ -64,7 +64,7 @@ def emit_kernels(graph: Graph, soc: Soc, templates: Path | None = None) -> Kerne
 
     Args:
         graph: in phase typed or later.
-        soc: what the tiling is worked out for.
+        soc: what the tiling is computed for.
         templates: folder of kernel templates that replace or extend atc-py's own.
 
     Raises:

@@ -34,7 +34,7 @@ def parse_graph(text: str, file: str | None = None) -> Graph:
     """Return the graph that `text` describes.
 
     Attributes that the text leaves out are absent from the node. The grammar and the definition
-    of every value are checked; what a phase promises is for the verifier.
+    of every value are checked; the promises of a phase are checked by the verifier.
 
     Args:
         text: one graph in the text form.

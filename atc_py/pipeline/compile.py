@@ -70,11 +70,11 @@ def compile_model(
     options: CompileOptions,
     on_stage: Callable[[str], None] | None = None,
 ) -> Conversion:
-    """Compile `model` to the offline model `output`; `on_stage` hears of each stage's beginning.
+    """Compile `model` to the offline model `output`; `on_stage` is called at the start of each stage.
 
     Raises:
-        AtcError: with every finding of the stage that could not be passed; what was at `output`
-            before is then still there.
+        AtcError: with every finding of the failing stage; the previous file at `output` is then
+            unchanged.
     """
     soc = _soc(options)
     specs = specifications(options.op_specs)

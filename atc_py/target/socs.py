@@ -109,6 +109,7 @@ def _a2(
         storage=_FLOAT32_STORAGE,
         gm_padding=_PADDING,
         conversion_fusion=True,
+        confusion_transpose=True,
         cube_average_pools=True,
     )
 
@@ -142,6 +143,7 @@ def _m200(
         gm_padding=_PADDING,
         quant_rules=_V200,
         conversion_fusion=True,
+        confusion_transpose=True,
         cube_average_pools=True,
     )
 
@@ -185,6 +187,7 @@ def _m300(name: str, *, mhz: int, rate: int, memory_gib: int | None = None) -> S
         storage=_FLOAT32_STORAGE,
         gm_padding=_PADDING,
         conversion_fusion=True,
+        confusion_transpose=True,
         cube_average_pools=True,
     )
 
@@ -212,6 +215,7 @@ def _c100(name: str, *, aicores: int, mhz: int) -> Soc:
         gm_padding=_PADDING,
         quant_rules=_V100,
         conversion_fusion=True,
+        confusion_transpose=True,
         cube_average_pools=True,
     )
 
@@ -261,6 +265,7 @@ _M100 = Soc(
     gm_padding=_PADDING,
     quant_rules=replace(_V100, obeys_round_mode=frozenset()),
     conversion_fusion=True,
+    confusion_transpose=True,
     cube_average_pools=True,
 )
 
@@ -319,6 +324,7 @@ _S200 = Soc(
     gm_padding=_PADDING,
     quant_rules=_V200,
     conversion_fusion=True,
+    confusion_transpose=True,
     cube_average_pools=True,
 )
 

@@ -23,7 +23,7 @@ from atc_py.target.transfers import converts_back
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
 from atc_py.tensor.shapes import element_count
-from atc_py.tensor.storage import SMALL_CHANNELS, Storage, c0_of, why_impossible
+from atc_py.tensor.storage import FRACTAL_ROWS, SMALL_CHANNELS, Storage, c0_of, why_impossible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -356,6 +356,31 @@ def _view_choices(node: StoredNode, _soc: Soc) -> _Choices:
     return (ROWS, StorageChoice(MATRICES, (MATRICES,), (MATRICES,)))
 
 
+def _heads_choices(node: StoredNode, _soc: Soc) -> _Choices:
+    """Store row by row, or in FRACTAL_NZ where whole blocks of columns become heads or come of them.
+
+    Four axes are turned whose last one stays. Before or after they are seen as a matrix of the
+    first two by the last two, or as three axes of which the middle one is the second and third.
+    """
+    before, after = node.present_inputs[0].type, node.outputs[0].type
+    perm, shape = (_numbers(node.attributes[name]) for name in ("perm", "shape"))
+    if len(perm) != IMAGE_RANK or perm[-1] != IMAGE_RANK - 1:
+        return (ROWS,)
+    if node.attributes["transpose_first"]:
+        heads, matrices = tuple(before.shape[axis] for axis in perm), after.shape
+    else:
+        heads, matrices = shape, before.shape
+    whole = all(
+        is_matrix(kind) and all(length % FRACTAL_ROWS == 0 for length in kind.shape[-MATRIX_RANK:])
+        for kind in (before, after)
+    )
+    first, second, third, last = heads
+    seen = ((first * second, third * last), (first, second * third, last))
+    if not whole or matrices not in seen:
+        return (ROWS,)
+    return (ROWS, StorageChoice(MATRICES, (MATRICES,), (MATRICES,)))
+
+
 _RULES: dict[Layout, Callable[[StoredNode, Soc], _Choices]] = {
     Layout.ALIKE: _alike_choices,
     Layout.IMAGE: _image_choices,
@@ -367,4 +392,5 @@ _RULES: dict[Layout, Callable[[StoredNode, Soc], _Choices]] = {
     Layout.REDUCE: _reduce_choices,
     Layout.JOIN: _join_choices,
     Layout.VIEW: _view_choices,
+    Layout.HEADS: _heads_choices,
 }

@@ -257,9 +257,9 @@ def _unpack_small(packed: Array, shape: Shape, storage: Storage) -> Array:
     """Return the inverse of `_pack_small`."""
     outputs, channels, height, width = shape
     rows = _unpack_matrix(packed, (SMALL_CHANNELS * height * width, outputs), storage)
-    taps: Array = rows.reshape(height, width, SMALL_CHANNELS, outputs)[:, :, :channels]
-    ordered: Array = taps.transpose(3, 2, 0, 1)
-    return ordered
+    taps = rows.reshape(height, width, SMALL_CHANNELS, outputs)
+    filters: Array = taps[:, :, :channels].transpose(3, 2, 0, 1)
+    return filters
 
 
 _ORDERS: dict[

@@ -204,7 +204,7 @@ def shows_same_bytes(
     stacked otherwise.
 
     Args:
-        before: shape and storage of what is shown.
+        before: shape and storage of the source.
         after: shape and storage under which it is shown, of as many elements.
         dtype: of both.
     """
