@@ -8,6 +8,7 @@ from atc_py.diag.diagnostic import ExitCode, Severity
 __all__ = [
     "BROKEN_INVARIANT",
     "FUSION_NOT_SWITCHED",
+    "IMPLEMENTATION_NOT_MODELED",
     "INFINITY_CLIPPED",
     "KEPT_NARROWER",
     "NO_16_BIT_KERNEL",
@@ -57,9 +58,9 @@ NO_SUCH_IMPLEMENTATION = add_code(
     6011,
     "implementation-mode-without-effect",
     ExitCode.DONE,
-    "--op-precision-mode asks for an implementation of an operator that does not exist or is not "
-    "simulated. The entry has no effect.",
-    "No action is needed; docs/precision.md lists the operators that have two implementations.",
+    "--op-precision-mode or --allow-hf32 asks for an implementation of an operator that does not "
+    "exist for it, for its dtype or on this SoC. The entry has no effect.",
+    "No action is needed; docs/precision.md lists the operators that have several implementations.",
     Severity.WARNING,
 )
 KEPT_NARROWER = add_code(
@@ -71,6 +72,15 @@ KEPT_NARROWER = add_code(
     "Remove the node from the --keep-dtype file, or choose a --soc whose cube unit computes in "
     "float32.",
     Severity.WARNING,
+)
+IMPLEMENTATION_NOT_MODELED = add_code(
+    6014,
+    "implementation-not-modeled",
+    ExitCode.DONE,
+    "--op-precision-mode asks for an implementation that ATC has and the simulator does not model: "
+    "it computes the operator in one way. On a device the results may differ in their last bits.",
+    "No action is needed; keep the entry for ATC.",
+    Severity.NOTE,
 )
 INFINITY_CLIPPED = add_code(
     6013,
