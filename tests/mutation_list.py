@@ -248,9 +248,29 @@ MUTATIONS = (
         "passes/test_fold_relu_into_dequant.py",
     ),
     _(
-        "beyond = ((scale < _LEAST) & (scale != 0)) | (scale > _LARGEST)",
-        "beyond = ((scale < _LEAST) & (scale != 0)) | (scale >= _LARGEST)",
+        "beyond = ((scale < LEAST) & (scale != 0)) | (scale > LARGEST)",
+        "beyond = ((scale < LEAST) & (scale != 0)) | (scale >= LARGEST)",
         "passes/test_float16_quant_scales.py",
+    ),
+    _(
+        "return 0 < scale < math.inf and not LEAST <= scale <= LARGEST",
+        "return 0 < scale < math.inf and not LEAST < scale <= LARGEST",
+        "passes/test_float16_quant_scales.py",
+    ),
+    _(
+        "if channels is None or channels > limit or quant.output.type.dtype is not DType.INT8:",
+        "if channels is None or channels >= limit or quant.output.type.dtype is not DType.INT8:",
+        "passes/test_roll_back_quant.py",
+    ),
+    _(
+        "elif abs(scale - base) > _NEAR:",
+        "elif abs(scale - base) > 2 * _NEAR:",
+        "passes/test_requant_groups.py",
+    ),
+    _(
+        "return all((value.type.dims[_CHANNELS] or 1) % _BLOCK == 0 for value in values)",
+        "return all((value.type.dims[_CHANNELS] or 1) % 16 == 0 for value in values)",
+        "passes/test_requant_groups.py",
     ),
     _(
         "block.last = max(block.last, moment)",

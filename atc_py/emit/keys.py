@@ -83,7 +83,7 @@ class LinkInput(NamedTuple):
 
     Attributes:
         format: what the axes mean.
-        reach: what of it belongs to an element.
+        reach: the part of it that belongs to an element.
         storage: the blocked format in which it is stored; None for row by row.
     """
 

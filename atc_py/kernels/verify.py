@@ -62,7 +62,7 @@ class KernelVerdict:
     Attributes:
         kernel: its entry in the list of kernels.
         row: number of the row of its tiling table.
-        verdict: what became of it.
+        verdict: the outcome.
         ulps: the largest difference in units in the last place of float16.
         text: why it is not right, or not run.
     """
@@ -141,7 +141,7 @@ class _Work:
         ]
 
     def _run(self, kernels: Sequence[KernelEntry], program: Path) -> list[KernelVerdict]:
-        """Run what can be run of the kernels of one program."""
+        """Run the kernels of one program that can run."""
         steps = {step.node.name: step for step in self.program.steps}
         rows = [(kernel, at, row) for kernel in kernels for at, row in enumerate(kernel["rows"])]
         first = [
@@ -173,7 +173,7 @@ class _Work:
 
 
 def _left_out(kernel: KernelEntry, step: Step) -> str:
-    """Return why a kernel is not run on a set of shapes; empty where it is."""
+    """Return why a kernel is not run on a set of shapes; empty if it is run."""
     if not kernel["complete"]:
         return "skeleton"
     if step.is_late or step.kernel.results is not None:

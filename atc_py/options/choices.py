@@ -61,7 +61,7 @@ class PrecisionSettings(TypedDict, total=False):
 
 
 class PrecisionChoice(PrecisionSettings, total=False):
-    """The precision mode and what refines it, as `convert` and `check_models` take them.
+    """The precision mode and its controls, as `convert` and `check_models` take them.
 
     Attributes:
         precision_mode: any of ATC's modes; `force_fp16` by default.
@@ -79,6 +79,7 @@ class ConvertChoice(PrecisionChoice, total=False):
         dump_ir: folder for the text form of the graph after each stage.
         verify: check the graph after every pass.
         disable_reuse_memory: give every value an address of its own.
+        enable_small_channel: store filters of at most four channels with four for each tap.
     """
 
     disable_pass: Iterable[str]
@@ -86,10 +87,11 @@ class ConvertChoice(PrecisionChoice, total=False):
     dump_ir: str | os.PathLike[str] | None
     verify: bool
     disable_reuse_memory: bool
+    enable_small_channel: bool
 
 
 def reject_unknown(function: str, given: Mapping[str, object], known: type) -> None:
-    """Refuse keywords that a function does not have, as Python does where it can.
+    """Refuse keywords that a function does not have, as Python itself does.
 
     Args:
         function: the name of the function.
@@ -131,7 +133,7 @@ def chosen_mode(given: PrecisionChoice) -> PrecisionMode:
     """Return the mode that one of two options names; force_fp16 where neither does.
 
     Raises:
-        AtcError: OPTIONS_EXCLUDE where both do, BAD_OPTION for a name that is none.
+        AtcError: OPTIONS_EXCLUDE where both do, BAD_OPTION for an unknown name.
     """
     first, second = given.get("precision_mode"), given.get("precision_mode_v2")
     if first is not None and second is not None:

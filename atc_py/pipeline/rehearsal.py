@@ -1,7 +1,7 @@
 """The last check of a compilation: does the device accept the model?
 
 The simulated device checks every node by type rules of its own, which share no code with
-lowering or passes. What it would refuse when the model is loaded is refused here, before anything
+lowering or passes. A model that it would refuse to load is refused here, before anything
 is written, and in terms of the source model.
 """
 

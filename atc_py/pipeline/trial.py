@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 __all__ = ["TrialCompilation"]
 
 _REFUSED = Words("", "无法编译：")
-"""What stands before a sentence of the compiler, which speaks English."""
+"""Prefix of a sentence of the compiler, which is in English."""
 
 _OF_CUBE = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
 """Operators of ONNX whose weights are too large to be looked at for infinities."""
@@ -110,7 +110,7 @@ class TrialCompilation:
     def _compile_nodes(
         self, survey: Survey, checked: Checked, positions: Sequence[int]
     ) -> _Compiled:
-        """Return the nodes at `positions` compiled, up to what the device says of them."""
+        """Return the nodes at `positions` compiled, up to the device's check."""
         context = self._context(survey.model)
         found = sample(survey.folded, positions)
         if found.faults:

@@ -136,7 +136,7 @@ def computed(
     options = {"soc": "Ascend910B3", "precision_mode": EXACT, **options}
     done = atc_py.convert(onnx_files.save(proto, folder), folder / "n.om", verify=True, **options)
     with open_model(done.output) as package:
-        nodes = precision_json(package.report, "n.om")["nodes"]
+        nodes: Any = precision_json(package.report, "n.om")["nodes"]
     (rule,) = [each["rule"] for each in nodes if each["from"] == ["it"]]
     x = X[0, 0] if proto.graph.node[0].op_type == "Gemm" else X
     with atc_py.load(done.output) as model:

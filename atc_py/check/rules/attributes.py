@@ -31,7 +31,7 @@ _ROUNDING = 1e-7
 """Bound on the relative rounding error of float32; the next number is farther away."""
 
 _FACTORS = 4
-"""Elements of a list whose product is worked out in full; windows have two or three."""
+"""Elements of a list whose product is computed in full; windows have two or three."""
 
 
 @predicate(

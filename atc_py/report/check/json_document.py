@@ -67,7 +67,7 @@ def check_json(document: CheckDocument) -> str:
 
 
 def check_json_schema() -> str:
-    """Return the JSON schema of what `check_json` gives."""
+    """Return the JSON schema of the result of `check_json`."""
     schema = msgspec.json.schema(CheckDocument)
     for part in schema["$defs"].values():
         # Python 3.13 takes the indentation off docstrings, older ones leave it.

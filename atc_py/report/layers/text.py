@@ -65,6 +65,8 @@ def origin_text(done: LayerComparison, layer: Layer) -> str:
         text += ", its terms cancel" if layer.cancels else ""
     if layer.within_floor and layer.figures.beyond is not None:
         text += f", within the floor of {number_text(layer.figures.beyond.floor)}"
+    if layer.rolled_back:
+        text += "; quantized in the original, taken back to float16 by the SoC"
     if layer.own is not None:
         text += "; the original's own error was taken out"
     return text
@@ -173,7 +175,7 @@ def _title(layer: Layer) -> str:
 
 
 def outputs_table(done: LayerComparison) -> Table:
-    """Tabulate the model's outputs, with what was found of classes and targets."""
+    """Tabulate the model's outputs, with the results for classes and targets."""
     ranked, judged = bool(done.rankings), bool(done.targets)
     columns = ("output", *_COLUMNS[3:], *(("top-1>", "top-5>") if ranked else ()))
     rows = []

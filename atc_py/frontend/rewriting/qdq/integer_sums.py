@@ -43,7 +43,7 @@ _MOVES = frozenset(
         "Unsqueeze",
     }
 )
-"""Movement that the compiler follows from a layer to what scales its sums."""
+"""Movement that the compiler follows from a layer to the node that scales its sums."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
