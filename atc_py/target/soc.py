@@ -55,6 +55,7 @@ class Soc:
         vector_cores: separate vector cores, 0 where there are none.
         aicpus: AI CPU cores; 0 where the figure is not published.
         mhz: cube clock in MHz.
+        vector_mhz: clock of the vector cores in MHz; 0 where it is the cube's, or there are none.
         l2_kib: L2 cache in KiB.
         l0a_kib: buffer of the cube's left operand in KiB; the right one's is as large.
         l0c_kib: buffer of the cube's results in KiB.
@@ -83,6 +84,9 @@ class Soc:
         quant_int4: True if AscendQuant gives int4.
         fractal_copies: True if copies into L1 turn rows of a matrix into fractals, and those out
             of L0C turn them back; elsewhere the cube takes and gives FRACTAL_NZ alone.
+        mixed_cores: True if some vector kernels run on AI Cores and vector cores at once.
+        small_channels: True if convolutions of at most four channels work on blocks of four; CANN's
+            do so only where `--enable_small_channel` is 1, and pad them to whole blocks otherwise.
         gm_align: bytes; tensors in device memory start at multiples. Transfers are split into
             pieces of at most 512 bytes and are fastest at addresses that are multiples of it.
     """
@@ -119,6 +123,9 @@ class Soc:
     requant_s16: bool = False
     quant_int4: bool = False
     fractal_copies: bool = False
+    vector_mhz: int = 0
+    mixed_cores: bool = False
+    small_channels: bool = False
     gm_align: int = 512
 
     def has(self, resource: Resource | None) -> bool:

@@ -93,6 +93,8 @@ def _m200(
         requant=True,
         requant_s16=True,
         quant_int4=is_310p,
+        vector_mhz=1000,
+        mixed_cores=is_310p,
         conversion_fusion=True,
         confusion_transpose=True,
         cube_average_pools=True,
@@ -186,6 +188,7 @@ _SIM = Soc(
     requant_s16=True,
     quant_int4=True,
     fractal_copies=True,
+    small_channels=True,
 )
 
 _M100 = Soc(
