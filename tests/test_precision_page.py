@@ -6,8 +6,10 @@ import re
 from pathlib import Path
 
 from atc_py.passes.precision.implementations import IMPLEMENTATIONS
+from atc_py.passes.precision.mix_lists import MixList, default_list
 from atc_py.results.comparison import FLOAT16_CAP, GRIDS, ROUNDING_FACTOR
-from atc_py.target import operators
+from atc_py.target import SocFamily, operators
+from atc_py.target.rows.parts import IMPL_MODE
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "precision.md").read_text(encoding="utf-8")
@@ -38,8 +40,36 @@ def test_every_rule_names_tests_that_there_are() -> None:
 def test_page_names_the_operators_with_two_implementations() -> None:
     (row,) = [line for line in PAGE.splitlines() if line.startswith("| Sigmoid")]
     named = {name.strip() for name in row.split("|")[1].split(",")}
-    assert named == {row.name for row in operators() if row.attribute("impl_mode")}
+    assert named == {row.name for row in operators() if row.attribute("impl_mode") is IMPL_MODE}
     assert all(mode in PAGE for mode in IMPLEMENTATIONS)
+
+
+SOCS = {
+    "sim": "sim",
+    "Ascend310": "Ascend310",
+    "Ascend310P": "Ascend310P",
+    "Ascend610": "Ascend610",
+    "Hi3796CV300CS": "Hi3796CV300CS",
+    "Ascend310B, Ascend910": "Ascend310B Ascend910",
+    "Ascend910B (A2), Ascend910_93 (A3)": "Ascend910B Ascend910_93",
+    "Ascend910_95": "Ascend910_95",
+}
+"""Families by the words of the page."""
+
+
+def test_page_names_the_black_lists_of_all_families() -> None:
+    section = PAGE.split("## Lists of the mixed modes")[1].split("\n## ")[0]
+    cells = [line.strip("| ").split(" | ") for line in section.splitlines() if "|" in line][2:]
+    black = ""
+    named: dict[SocFamily, str] = {}
+    for socs, _white, words in cells:
+        black = black if words == "the same" else words.replace("-", "")
+        named |= {SocFamily(name): black for name in SOCS[socs].split()}
+    assert named.keys() == set(SocFamily)
+    for family, text in named.items():
+        known = {row.name for row in operators()}
+        found = {op for op in known if default_list(op, family) is MixList.BLACK}
+        assert {op.strip() for op in text.split(",") if op} == found
 
 
 def test_page_states_the_bounds() -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from atc_py.cost.estimate import estimate
 from atc_py.cost.pipes import PIPES
 from atc_py.cost.reading import launches_of, roots_of
+from atc_py.ir.memory_plan import size_in_arena
 from atc_py.package.stored import stored_dims
 from atc_py.package.stored_types import storage_of
 from atc_py.target import find_soc
@@ -291,7 +292,8 @@ def _swept(
 ) -> list[int]:
     """Return bytes that are taken at each launch: a place in the arena counts once."""
     places = None if model.memory is None else model.memory.places
-    unit = 1 if model.memory is None else model.memory.alignment
+    plan = model.memory
+    unit, padding = (1, 0) if plan is None else (plan.alignment, plan.padding)
     holders: dict[int | str, list[int]] = defaultdict(list)
     found, total = [], 0
     for at in range(count):
@@ -302,7 +304,7 @@ def _swept(
                     continue
                 held = holders[place]
                 before = max(held, default=0)
-                nbytes = -(-_nbytes(model, tensor) // unit) * unit
+                nbytes = size_in_arena(_nbytes(model, tensor), unit, padding)
                 (held.append if opening else held.remove)(nbytes)
                 total += max(held, default=0) - before
             if opening:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING
 
 from atc_py.cost.passes import passes_of
 from atc_py.tensor.shapes import element_count
+from atc_py.tensor.storage import SMALL_CHANNELS, group_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,6 +21,9 @@ __all__ = ["MatrixProduct", "Passes", "Work", "bytes_read", "head_product", "wor
 
 _BLOCK = 16
 """Rows and columns of what the cube multiplies in one cycle."""
+
+_FRACTAL_RANK = 4
+"""Extents of a filter in FRACTAL_Z; C1HWNCoC0 has more."""
 
 _STACK = 2
 """Extents of a matrix; what stands before them is a stack."""
@@ -41,6 +45,8 @@ class MatrixProduct:
             convolution, the pixels under one step of the window.
         steps: products that wait for each other: the steps of a recurrent layer.
         window: (extent of the kernel, channels) where k is their product and channels are padded.
+        asked: multiplications that the operator asks for, where block diagonals of groups make
+            more of them; None where all are asked for.
     """
 
     batch: int
@@ -51,10 +57,13 @@ class MatrixProduct:
     row_bytes: int
     steps: int = 1
     window: tuple[int, int] | None = None
+    asked: int | None = None
 
     @property
     def macs(self) -> int:
         """Multiplications that the operator asks for."""
+        if self.asked is not None:
+            return self.asked
         return self.steps * self.batch * self.m * self.k * self.n
 
 
@@ -167,10 +176,31 @@ def _conv(operation: Operation) -> MatrixProduct:
     groups = max(1, groups)
     kernel, channels = prod(filters.shape[2:]), filters.shape[1]
     step = prod(operation.numbers("strides")[-2:])
-    return MatrixProduct(
+    plain = MatrixProduct(
         groups, out.elements // max(1, out.shape[1]), kernel * channels, out.shape[1] // groups,
         data.dtype, channels * step * data.dtype.itemsize, window=(kernel, channels),
     )  # fmt: skip
+    if filters.stored is not None and filters.stored[0] < kernel:
+        # Four channels of each tap side by side: only FRACTAL_Z_C04 has fewer planes than taps.
+        return replace(plain, k=kernel * SMALL_CHANNELS, window=None, asked=plain.macs)
+    if groups == 1 or filters.stored is None or len(filters.stored) != _FRACTAL_RANK:
+        return plain
+    return _diagonals(plain, filters.stored[-1])
+
+
+def _diagonals(product: MatrixProduct, c0: int) -> MatrixProduct:
+    """Return the products of groups that share block diagonals, as FRACTAL_Z stores them."""
+    kernel, channels = product.window or (1, product.k)
+    merged, blocks, _, _ = group_blocks(product.batch, channels, product.n, c0)
+    return replace(
+        product,
+        batch=blocks,
+        k=product.k * merged,
+        n=product.n * merged,
+        row_bytes=product.row_bytes * merged,
+        window=(kernel, channels * merged),
+        asked=product.macs,
+    )
 
 
 def _transposed(operation: Operation, data: Tensor, filters: Tensor) -> MatrixProduct:

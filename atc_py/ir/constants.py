@@ -2,7 +2,7 @@
 
 A compiled model may be larger than memory should be used for, so constants are descriptions of
 arrays: in memory, in a file, one repeated value, or the result of arithmetic on other constants.
-The package writer asks for one array at a time and lets go of it before the next.
+The package writer asks for one array at a time and releases it before the next.
 """
 
 from __future__ import annotations
@@ -20,7 +20,16 @@ if TYPE_CHECKING:
 
     from atc_py.tensor.shapes import Shape
 
-__all__ = ["CastConst", "ConstData", "DeferredConst", "DenseConst", "OpaqueConst", "SplatConst"]
+__all__ = [
+    "CLIP_LIMITS",
+    "CastConst",
+    "ConstData",
+    "DeferredConst",
+    "DenseConst",
+    "OpaqueConst",
+    "SplatConst",
+    "narrows",
+]
 
 
 class DenseConst:
@@ -64,7 +73,7 @@ class SplatConst:
 
 
 class DeferredConst:
-    """The result of arithmetic on constants, worked out each time it is read.
+    """The result of arithmetic on constants, computed each time it is read.
 
     Attributes:
         sources: constants that `compute` takes, in order.
@@ -106,8 +115,10 @@ class DeferredConst:
 class CastConst:
     """A constant in another dtype; with `clip`, floats are clamped to its finite range first.
 
-    The clamp is ATC's `--is_weight_clip`, on by default: a float32 weight beyond 65504 becomes
-    65504 in float16, not infinity. Infinities and NaN of the source stay what they are.
+    The clamp is ATC's `--is_weight_clip`, on by default, as CANN's graph engine has it (2026): what
+    is beyond the limit of the narrower float becomes the limit, infinities like any other number.
+    NaN stays NaN. The limit is 65504 for float16, the largest number for float32, and 3.38e38, a
+    little less than its largest number, for bfloat16.
     """
 
     __slots__ = ("clip", "dtype", "source")
@@ -163,26 +174,31 @@ def _cast(source: ConstData, dtype: DType, *, clip: bool) -> npt.NDArray[np.gene
     import numpy as np
 
     array = source.numpy()
+    if clip and array.size and narrows(source.dtype, dtype):
+        array = _clamped(array, CLIP_LIMITS[dtype])
     with np.errstate(over="ignore", invalid="ignore"):
-        cast = array.astype(dtype.numpy)
-    narrower = dtype.is_float and source.dtype.is_float and dtype.itemsize < source.dtype.itemsize
-    if clip and narrower and array.size:
-        _clamp(cast, array, _largest_finite(dtype))
-    return cast
+        return array.astype(dtype.numpy)
 
 
-def _clamp(cast: npt.NDArray[Any], array: npt.NDArray[Any], limit: float) -> None:
-    """Put the largest finite value where `cast` overflowed and `array` is finite."""
+def narrows(source: DType, target: DType) -> bool:
+    """Return True if a cast makes floats narrower ones, so that their range may shrink."""
+    return target.is_float and source.is_float and target.itemsize < source.itemsize
+
+
+CLIP_LIMITS = {
+    DType.FLOAT16: 65504.0,
+    DType.BFLOAT16: 3.38e38,
+    DType.FLOAT32: (2 - 2.0**-23) * 2.0**127,
+}
+"""What `--is_weight_clip` clamps to, by the narrower dtype."""
+
+
+def _clamped(array: npt.NDArray[Any], limit: float) -> npt.NDArray[Any]:
+    """Return `array` held between -`limit` and `limit`; NaN stays NaN."""
     import numpy as np
 
     if -limit <= array.min() and array.max() <= limit:
-        return
-    overflown = np.isinf(cast) & np.isfinite(array)
-    cast[overflown] = np.copysign(limit, array[overflown].astype(np.float64))
-
-
-def _largest_finite(dtype: DType) -> float:
-    """Return the largest finite value of a float dtype."""
-    import ml_dtypes
-
-    return float(ml_dtypes.finfo(dtype.numpy).max)  # type: ignore[no-untyped-call]
+        return array
+    bound = array.dtype.type(limit)
+    clamped: npt.NDArray[Any] = np.clip(array, -bound, bound)
+    return clamped

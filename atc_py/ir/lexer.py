@@ -40,7 +40,7 @@ class Token(NamedTuple):
 
     Attributes:
         kind: value (`%x`), label (`@x`), string, number, word, mark, end or bad.
-        text: as it stands in the source.
+        text: as written in the source.
         offset: of its first character.
     """
 
@@ -52,7 +52,7 @@ class Token(NamedTuple):
         if self.kind == "end":
             return "the end of the text"
         if self.text == '"':
-            return "a string without end"
+            return "an unterminated string"
         cut = self.text if len(self.text) <= _LONGEST_QUOTE else f"{self.text[:_LONGEST_QUOTE]}..."
         return f"`{cut}`"
 

@@ -1,4 +1,4 @@
-"""Kernels built for the host, run on random data, and held against the simulator's."""
+"""Kernels built for the host, run on random data, and compared with the simulator."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class KernelVerdict:
     Attributes:
         kernel: its entry in the list of kernels.
         row: number of the row of its tiling table.
-        verdict: what became of it.
+        verdict: the outcome.
         ulps: the largest difference in units in the last place of float16.
         text: why it is not right, or not run.
     """
@@ -85,7 +85,7 @@ def verify_kernels(
         model: an offline model.
         compiler: builds them.
         seed: of the random data.
-        on_done: told how many kernels of how many are done.
+        on_done: called with the number of kernels done and the number of all.
 
     Raises:
         AtcError: the model makes no sense to the simulator, or its list of kernels is not there
@@ -140,7 +140,7 @@ class _Work:
         ]
 
     def _run(self, kernels: Sequence[KernelEntry], program: Path) -> list[KernelVerdict]:
-        """Run what can be run of the kernels of one program."""
+        """Run the kernels of one program that can run."""
         steps = {step.node.name: step for step in self.program.steps}
         rows = [(kernel, at, row) for kernel in kernels for at, row in enumerate(kernel["rows"])]
         first = [
@@ -167,12 +167,12 @@ class _Work:
                 verdict = Verdict.SKELETON if out == "skeleton" else Verdict.SKIPPED
                 checked.append(KernelVerdict(kernel, at, verdict, text=out))
             else:
-                checked.append(_held(kernel, at, next(outcomes), case))
+                checked.append(_compare_results(kernel, at, next(outcomes), case))
         return checked
 
 
 def _left_out(kernel: KernelEntry, step: Step) -> str:
-    """Return why a kernel is not run on a set of shapes; empty where it is."""
+    """Return why a kernel is not run on a set of shapes; empty if it is run."""
     if not kernel["complete"]:
         return "skeleton"
     if step.is_late or step.kernel.results is not None:
@@ -180,7 +180,9 @@ def _left_out(kernel: KernelEntry, step: Step) -> str:
     return ""
 
 
-def _held(kernel: KernelEntry, row: int, outcome: JobOutcome, case: SampledLaunch) -> KernelVerdict:
+def _compare_results(
+    kernel: KernelEntry, row: int, outcome: JobOutcome, case: SampledLaunch
+) -> KernelVerdict:
     """Return the comparison of a kernel's results with the simulator's."""
     if outcome.faults:
         return KernelVerdict(kernel, row, Verdict.FAULT, text=outcome.faults[0])

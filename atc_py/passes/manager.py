@@ -50,10 +50,13 @@ from atc_py.passes.quant.apply_offset_w import ApplyOffsetWPass
 from atc_py.passes.quant.cancel_quant_pairs import CancelQuantPairsPass
 from atc_py.passes.quant.float16_quant_scales import Float16QuantScalesPass
 from atc_py.passes.quant.fold_quant_bias import FoldQuantBiasPass
+from atc_py.passes.quant.fold_quant_scale import FoldQuantScalePass
 from atc_py.passes.quant.fold_relu_into_dequant import FoldReluIntoDequantPass
 from atc_py.passes.quant.fuse_requant import FuseRequantPass
 from atc_py.passes.quant.merge_quants import MergeQuantsPass
+from atc_py.passes.quant.roll_back_quant import RollBackQuantPass
 from atc_py.passes.quant.set_offset_x import SetOffsetXPass
+from atc_py.passes.quant.set_round_mode import SetRoundModePass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -66,12 +69,15 @@ __all__ = ["PIPELINE", "PassRun", "check_names", "find_passes", "run_passes"]
 PIPELINE: tuple[type[Pass], ...] = (
     EliminateDeadCodePass,
     ApplyOffsetWPass,
+    RollBackQuantPass,
     FoldQuantBiasPass,
     SetOffsetXPass,
+    SetRoundModePass,
     CancelQuantPairsPass,
     MergeQuantsPass,
     FoldReluIntoDequantPass,
     FuseRequantPass,
+    FoldQuantScalePass,
     Float16QuantScalesPass,
     FuseLayerNormPass,
     FuseRmsNormPass,

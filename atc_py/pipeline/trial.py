@@ -9,14 +9,14 @@ the whole model only where the kernels of a node depend on its neighbors.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from atc_py.check.condition_words import joined, mode_words, soc_words
 from atc_py.check.findings import Finding, Standing
 from atc_py.check.specimens import compiled_nodes
 from atc_py.diag import AtcError, Place, Words
-from atc_py.diag.codes import NO_KERNEL
+from atc_py.diag.codes import INFINITY_CLIPPED, NO_KERNEL
 from atc_py.frontend.folding.sample import sample
 from atc_py.ir import Phase
 from atc_py.lowering.coverage import not_lowered
@@ -26,11 +26,12 @@ from atc_py.options.compile_options import PrecisionMode
 from atc_py.package.contents import PackageContents
 from atc_py.passes.base import PassContext
 from atc_py.passes.manager import run_passes
+from atc_py.passes.precision.weight_clip import clipped_infinities, count_infinities
 from atc_py.pipeline.rehearsal import rehearse
 from atc_py.source import form_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from atc_py.check.evaluate import Checked
     from atc_py.diag import Diagnostic
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from atc_py.ir import Graph
     from atc_py.passes.precision.controls import Controls
     from atc_py.passes.precision.refusals import Refusal
+    from atc_py.passes.precision.weight_clip import ClippedInfinities
     from atc_py.source import SourceModel
     from atc_py.spec import Library
     from atc_py.target import Soc
@@ -45,7 +47,15 @@ if TYPE_CHECKING:
 __all__ = ["TrialCompilation"]
 
 _REFUSED = Words("", "无法编译：")
-"""What stands before a sentence of the compiler, which speaks English."""
+"""Prefix of a sentence of the compiler, which is in English."""
+
+_OF_CUBE = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
+"""Operators of ONNX whose weights are too large to be looked at for infinities."""
+
+_UNCLIPPED = Words(
+    "use a large finite number such as -65504 in the model, or --is-weight-clip 0",
+    "请在模型中改用较大的有限值（如 -65504），或使用 --is-weight-clip 0",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,22 +91,26 @@ class TrialCompilation:
         missing = not_lowered(view.all_nodes, str(view.path), self.specs)
         refused: Sequence[Diagnostic] = [*survey.input_faults, *missing]
         kinds = compiled_nodes(view)
-        one_of_each = [] if refused else [positions[0] for positions in kinds]
-        compiled = self._compiled(survey, checked, one_of_each)
+        masked = set(_with_infinities(view)) & {at for positions in kinds for at in positions}
+        firsts = {positions[0] for positions in kinds}
+        one_of_each = [] if refused else sorted(firsts | masked)
+        compiled = self._compile_nodes(survey, checked, one_of_each)
         if compiled.refused and len(one_of_each) < sum(map(len, kinds)):
             every = [position for positions in kinds for position in positions]
-            compiled = self._compiled(survey, checked, every)
+            compiled = self._compile_nodes(survey, checked, every)
         refused = [*refused, *compiled.refused]
         if refused:
-            return _told(refused, view)
+            return _findings_of(refused, view)
         if any(each.is_open for each in view.inputs):
-            return []
+            return compiled.remarks
         if compiled.without_kernel or self._depends_on_neighbors:
             return self._of_whole(survey, checked, rehearsed=not compiled.without_kernel)
-        return []
+        return compiled.remarks
 
-    def _compiled(self, survey: Survey, checked: Checked, positions: Sequence[int]) -> _Compiled:
-        """Return the nodes at `positions` compiled, up to what the device says of them."""
+    def _compile_nodes(
+        self, survey: Survey, checked: Checked, positions: Sequence[int]
+    ) -> _Compiled:
+        """Return the nodes at `positions` compiled, up to the device's check."""
         context = self._context(survey.model)
         found = sample(survey.folded, positions)
         if found.faults:
@@ -108,7 +122,13 @@ class TrialCompilation:
         except AtcError as error:
             without_kernel = bool(context.decisions.refused)
             return _Compiled(() if without_kernel else error.diagnostics, without_kernel)
-        return _Compiled()
+        return _Compiled(remarks=self._remarks(graph, context))
+
+    def _remarks(self, graph: Graph, context: PassContext) -> list[Finding]:
+        """Return what a graph computes otherwise than its model says."""
+        if not self.controls.clip_weights:
+            return []
+        return [_clipped(each, context.place(each.node)) for each in clipped_infinities(graph)]
 
     def _rehearse(self, graph: Graph, view: SourceModel) -> None:
         """Let the device look at a graph whose dtypes are chosen."""
@@ -134,7 +154,7 @@ class TrialCompilation:
         )
 
     def _of_whole(self, survey: Survey, checked: Checked, *, rehearsed: bool) -> list[Finding]:
-        """Return what keeps the whole model from compiling up to the choice of dtypes.
+        """Return the refusals of the whole model up to the choice of dtypes.
 
         It takes about as long as the check, so it is left out where it is not needed.
 
@@ -152,8 +172,8 @@ class TrialCompilation:
                 self._rehearse(graph, survey.model)
         except AtcError as error:
             refused = [_without_kernel(each, self.mode) for each in context.decisions.refused]
-            return refused or _told(error.diagnostics, survey.model)
-        return []
+            return refused or _findings_of(error.diagnostics, survey.model)
+        return self._remarks(graph, context)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,13 +183,43 @@ class _Compiled:
     Attributes:
         refused: why they do not compile.
         without_kernel: whether one of them, apart from the rest, has no kernel at its dtypes.
+        remarks: what they compute otherwise than the model says.
     """
 
     refused: Sequence[Diagnostic] = ()
     without_kernel: bool = False
+    remarks: list[Finding] = field(default_factory=list)
 
 
-def _told(refused: Iterable[Diagnostic], view: SourceModel) -> list[Finding]:
+def _with_infinities(view: SourceModel) -> Iterator[int]:
+    """Yield the positions of nodes that read infinities from constants."""
+    found: dict[str, bool] = {}
+    for position, node in enumerate(view.nodes):
+        for tensor in node.inputs:
+            if tensor is None or tensor.const is None or node.op_type in _OF_CUBE:
+                continue
+            if tensor.name not in found:
+                found[tensor.name] = bool(count_infinities(tensor.const))
+            if found[tensor.name]:
+                yield position
+
+
+def _clipped(found: ClippedInfinities, place: Place) -> Finding:
+    """Return the finding on a constant whose infinities become finite."""
+    return Finding(
+        code=INFINITY_CLIPPED,
+        standing=Standing.ACCURACY,
+        rule=f"{place.op_type or found.node.op}/weight-clip/{found.dtype.value}",
+        source="",
+        place=replace(place, field=f"constant {found.name}"),
+        scope="",
+        observed=found.observed,
+        allowed=found.lack,
+        help=_UNCLIPPED,
+    )
+
+
+def _findings_of(refused: Iterable[Diagnostic], view: SourceModel) -> list[Finding]:
     """Return the compiler's refusals of source nodes as findings."""
     scopes = {(each.index, each.name, each.op_type): each.scope for each in view.all_nodes}
     found = []

@@ -152,7 +152,7 @@ def _quantized_json(check: ModelCheck) -> dict[str, object]:
     """Count layers, those on int8, and others with reasons; empty for other models."""
     if not check.layers:
         return {}
-    rest = [each for each in check.layers if each.outcome is Outcome.FLOAT]
+    rest = [each for each in check.layers if each.outcome is not Outcome.INTEGER]
     floats = [
         {
             "node": each.index,

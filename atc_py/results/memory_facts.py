@@ -1,4 +1,4 @@
-"""A model's need of device memory: figures and the widest moment; sizes are bytes."""
+"""A model's device memory: figures and the moment of peak use; sizes are bytes."""
 
 from __future__ import annotations
 
@@ -49,6 +49,7 @@ class MemoryFacts:
         lower_bound: what is needed at the widest moment; no arena can be smaller.
         workspace: what kernels need beside their operands.
         alignment: what offsets are multiples of.
+        padding: what follows each value in the arena, before its size is aligned.
         reuse: True if values share addresses.
         shared: values in the arena.
         on_chip: values that stay in the buffers of a core.
@@ -72,6 +73,7 @@ class MemoryFacts:
     node: str
     op: str
     tensors: tuple[ArenaTensor, ...]
+    padding: int = 0
 
     @property
     def total(self) -> int:
@@ -80,7 +82,7 @@ class MemoryFacts:
 
     @property
     def ratio(self) -> float:
-        """The arena beside its lower bound; 1 where both are empty."""
+        """Ratio of the arena to its lower bound; 1 if both are empty."""
         return self.arena / self.lower_bound if self.lower_bound else 1.0
 
     def as_json(self) -> dict[str, object]:
@@ -95,6 +97,7 @@ class MemoryFacts:
             "workspace": self.workspace,
             "total": self.total,
             "alignment": self.alignment,
+            "padding": self.padding,
             "reuse": self.reuse,
             "values_in_arena": self.shared,
             "values_on_chip": self.on_chip,
@@ -134,6 +137,7 @@ def memory_facts(model: OmModel) -> MemoryFacts | None:
             _arena_tensor(model, memory, position, proof.nbytes[position])
             for position in proof.widest.tensors
         ),
+        padding=memory.padding,
     )
 
 

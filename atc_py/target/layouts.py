@@ -18,10 +18,11 @@ class Layout(Enum):
         What is one number, or the same for all pixels or rows, lies row by row.
     IMAGE: images in NC1HWC0.
     SPATIAL: row by row, or images in NC1HWC0 of which only height and width change.
-    CONV: images in NC1HWC0, the filter in FRACTAL_Z with the groups of the node.
-    DEPTHWISE: images in NC1HWC0, the filter in C1HWNCoC0.
+    CONV: images in NC1HWC0, the filter in FRACTAL_Z with the groups of the node; a depthwise one
+        has a group for each channel.
     MATRIX: FRACTAL_NZ where the cube's loads and stores do not turn rows into fractals and back;
-        where they do, only constants are FRACTAL_NZ.
+        where they do, only constants are FRACTAL_NZ. Of products of int8 everything is in blocks,
+        x2 in FRACTAL_Z, on all SoCs but `sim`.
     QUANT: images in NC1HWC0, matrices like those of MATRIX.
     LAST_AXIS: row by row, or FRACTAL_NZ where the last axis alone is worked along.
     REDUCE: row by row, or NC1HWC0 where the channels stay and no axis goes.
@@ -36,7 +37,6 @@ class Layout(Enum):
     IMAGE = "image"
     SPATIAL = "spatial"
     CONV = "conv"
-    DEPTHWISE = "depthwise"
     MATRIX = "matrix"
     QUANT = "quant"
     LAST_AXIS = "last_axis"
@@ -75,8 +75,7 @@ _WORDS = {
     Layout.IMAGE: "NC1HWC0",
     Layout.SPATIAL: "row by row, NC1HWC0",
     Layout.CONV: "NC1HWC0, filter FRACTAL_Z",
-    Layout.DEPTHWISE: "NC1HWC0, filter C1HWNCoC0",
-    Layout.MATRIX: "FRACTAL_NZ",
+    Layout.MATRIX: "FRACTAL_NZ, x2 of int8 FRACTAL_Z",
     Layout.QUANT: "NC1HWC0, FRACTAL_NZ",
     Layout.LAST_AXIS: "row by row, FRACTAL_NZ along the last axis",
     Layout.REDUCE: "row by row, NC1HWC0 with keep_dims",

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
+
+from atc_py.target.quant_rules import QuantRules
+from atc_py.target.soc_storage import SocStorage
 
 if TYPE_CHECKING:
     from atc_py.target.row import Resource
@@ -40,6 +43,10 @@ class Isa(Enum):
     V220 = "v220"
     V300 = "v300"
     V310 = "v310"
+
+
+_PLAIN = QuantRules()
+"""Rules of the generic device."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,16 +86,20 @@ class Soc:
         vector_fusion: True if vector operators that follow one another can share a launch.
         deq_words: True if AscendDequant takes 64-bit words; only float16 factors elsewhere.
         quant_float32: True if AscendQuant computes in float32; in float16 elsewhere.
-        requant: True if there is a kernel that goes from int32 to int8 in one step.
+        requant: True if there is a kernel that goes from int32 to int8 in one step; whether a pass
+            makes nodes for it is in `quant_rules`.
         requant_s16: True if there are kernels that go from int32 to int8 over int16.
         quant_int4: True if AscendQuant gives int4.
+        quant_int16: True if AscendQuant gives int16.
+        quant_rules: how CANN's passes treat quantized layers.
         fractal_copies: True if copies into L1 turn rows of a matrix into fractals, and those out
             of L0C turn them back; elsewhere the cube takes and gives FRACTAL_NZ alone.
         mixed_cores: True if some vector kernels run on AI Cores and vector cores at once.
-        small_channels: True if convolutions of at most four channels work on blocks of four; CANN's
-            do so only where `--enable_small_channel` is 1, and pad them to whole blocks otherwise.
+        storage: what its kernels take in blocks.
         gm_align: bytes; tensors in device memory start at multiples. Transfers are split into
             pieces of at most 512 bytes and are fastest at addresses that are multiples of it.
+        gm_padding: bytes; what follows each tensor in memory, after its size is rounded up to as
+            many and before it is rounded up to `gm_align`. 0 where nothing follows.
     """
 
     name: str
@@ -122,11 +133,14 @@ class Soc:
     requant: bool = False
     requant_s16: bool = False
     quant_int4: bool = False
+    quant_int16: bool = False
+    quant_rules: QuantRules = _PLAIN
     fractal_copies: bool = False
     vector_mhz: int = 0
     mixed_cores: bool = False
-    small_channels: bool = False
+    storage: SocStorage = field(default_factory=SocStorage)
     gm_align: int = 512
+    gm_padding: int = 0
 
     def has(self, resource: Resource | None) -> bool:
         """Return True if this SoC has what a dtype column needs."""

@@ -4,6 +4,11 @@ Figures: `platform_config` of CANN 8.1 as published; rates are bytes per cube-cl
 int4 is that of AscendQuant in its operator information, HF32 and float32 products are what the
 intrinsic `mmad` lists. A flag that CANN's passes decide is explained where it is set.
 
+Rules for quantized layers: the fusion engine of CANN as published (2019 to 2022) and the lists of
+its passes in later versions, which register the pass for v100 and that for v200 for these
+instruction sets alone. Taking layers back to float16 is certain for v100 and v200; that it is not
+done for later instruction sets is inferred.
+
 `sim` is a generic device of our own: the vector and memory figures of Ascend310P3 with a cube
 that also multiplies float32, so that both precision modes can be tried.
 
@@ -14,18 +19,56 @@ BS9SX2A, MC61AM21A, Hi3796CV300ES, SD3403, Ascend910_5591 and the SoCs without a
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from atc_py.diag.codes import UNKNOWN_SOC
+from atc_py.target.quant_rules import QuantRules, Requant
 from atc_py.target.soc import Isa, Soc, SocFamily
+from atc_py.target.soc_storage import SocStorage
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.storage import FLOAT32_C0
 
 __all__ = ["find_soc", "socs"]
 
 _GIB = 1024**3
+
+_STORAGE = SocStorage(
+    depthwise_blocks=False, grouped_conv=True, int8_blocks=True, pads_to_four=False
+)
+"""Storage as the operator information and kernels of CANN 8.1 have it on every SoC.
+
+The v200 kernels, those of 310P, 610 and Hi3796CV300CS, take FRACTAL_Z_C04 only in a first layer
+behind Aipp.
+"""
+
+_C04_STORAGE = replace(_STORAGE, c04_filters=True)
+"""The same where the filter alone may be in FRACTAL_Z_C04: 310 and 910."""
+
+_FLOAT32_STORAGE = replace(_C04_STORAGE, float32_c0=FLOAT32_C0)
+"""The same where `mmad` multiplies float32: CANN's fusion engine refreshes C0 there."""
+
+_PADDING = 32
+"""Bytes that CANN's graph engine adds to each tensor, whatever the SoC."""
 
 _RELUS = frozenset({"Relu", "LeakyRelu", "PRelu"})
 """What `fix_pipe_pre_act` of Atlas A2, 310B and 910_95 lists: normal, scalar and vector relu."""
 
 _CLIPPED_RELUS = _RELUS | {"ClipByValue"}
 """With the clipped relu, which 310B and 910_95 list as well."""
+
+_INT8_ALONE = frozenset({DType.INT8})
+"""Results of AscendQuant that its round_mode concerns, but on Ascend310, whose kernel ignores it."""
+
+_V100 = QuantRules(
+    roll_back=16,
+    requant=Requant.FOLDED,
+    flat_slope=1e-5,
+    obeys_round_mode=_INT8_ALONE,
+    cuts_offsets=True,
+    needs_channels=True,
+)
+_V200 = replace(_V100, requant=Requant.FUSED)
+_LATER = replace(_V100, roll_back=0, requant=Requant.NONE, flat_slope=0.0)
 
 
 def _a2(
@@ -61,7 +104,10 @@ def _a2(
         ub_fusion=False,
         requant=True,
         quant_int4=True,
+        quant_rules=_LATER,
         fractal_copies=True,
+        storage=_FLOAT32_STORAGE,
+        gm_padding=_PADDING,
         conversion_fusion=True,
         confusion_transpose=True,
         cube_average_pools=True,
@@ -93,6 +139,9 @@ def _m200(
         requant=True,
         requant_s16=True,
         quant_int4=is_310p,
+        storage=_STORAGE,
+        gm_padding=_PADDING,
+        quant_rules=_V200,
         vector_mhz=1000,
         mixed_cores=is_310p,
         conversion_fusion=True,
@@ -135,7 +184,10 @@ def _m300(name: str, *, mhz: int, rate: int, memory_gib: int | None = None) -> S
         fix_pipe_functions=_CLIPPED_RELUS,
         requant=True,
         quant_int4=True,
+        quant_rules=_LATER,
         fractal_copies=True,
+        storage=_FLOAT32_STORAGE,
+        gm_padding=_PADDING,
         conversion_fusion=True,
         confusion_transpose=True,
         cube_average_pools=True,
@@ -161,6 +213,9 @@ def _c100(name: str, *, aicores: int, mhz: int) -> Soc:
         gm_read=32,
         gm_write=32,
         deq_words=False,
+        storage=_C04_STORAGE,
+        gm_padding=_PADDING,
+        quant_rules=_V100,
         conversion_fusion=True,
         confusion_transpose=True,
         cube_average_pools=True,
@@ -187,8 +242,8 @@ _SIM = Soc(
     requant=True,
     requant_s16=True,
     quant_int4=True,
+    quant_int16=True,
     fractal_copies=True,
-    small_channels=True,
 )
 
 _M100 = Soc(
@@ -208,6 +263,9 @@ _M100 = Soc(
     gm_read=67,
     gm_write=64,
     deq_words=False,
+    storage=_C04_STORAGE,
+    gm_padding=_PADDING,
+    quant_rules=replace(_V100, obeys_round_mode=frozenset()),
     conversion_fusion=True,
     confusion_transpose=True,
     cube_average_pools=True,
@@ -238,7 +296,10 @@ _C310 = Soc(
     ub_fusion=False,  # the graph engine of CANN 9 names this generation as one without it
     vector_fusion=False,
     quant_float32=True,
+    quant_rules=_LATER,
     fractal_copies=True,
+    storage=_FLOAT32_STORAGE,
+    gm_padding=_PADDING,
     conversion_fusion=True,
 )
 
@@ -261,6 +322,9 @@ _S200 = Soc(
     requant=True,
     requant_s16=True,
     quant_int4=True,
+    storage=_STORAGE,
+    gm_padding=_PADDING,
+    quant_rules=_V200,
     conversion_fusion=True,
     confusion_transpose=True,
     cube_average_pools=True,

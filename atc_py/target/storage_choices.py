@@ -2,31 +2,41 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from atc_py.target.layouts import Layout
 from atc_py.target.operators import find_operator
 from atc_py.target.stored_nodes import (
+    DEPTHWISE,
     IMAGE_RANK,
     IMAGES,
     MATRICES,
     MATRIX_RANK,
+    WEIGHTS,
+    filter_groups,
     is_image,
     is_matrix,
 )
+from atc_py.target.transfers import converts_back
+from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
 from atc_py.tensor.shapes import element_count
-from atc_py.tensor.storage import FRACTAL_ROWS, Storage, c0_of, why_impossible
+from atc_py.tensor.storage import (
+    FRACTAL_ROWS,
+    SMALL_CHANNELS,
+    Storage,
+    c0_of,
+    why_impossible,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from atc_py.target.row import AttributeValue
     from atc_py.target.soc import Soc
-    from atc_py.target.stored_nodes import StoredNode, StoredType
-    from atc_py.tensor.dtypes import DType
+    from atc_py.target.stored_nodes import StoredNode, StoredType, StoredValue
 
 __all__ = ["ROWS", "StorageChoice", "chosen_storages", "storage_choices"]
 
@@ -66,7 +76,8 @@ def storage_choices(node: StoredNode, soc: Soc) -> tuple[StorageChoice, ...]:
     """Return the storages with which the kernel of `node` may work on `soc`, at least one choice.
 
     Kernels of the AI CPU and whatever has open dims are stored row by row, and so is whatever has
-    a dtype that the SoC's TransData could not bring back to rows.
+    a dtype that no TransData of the SoC takes. A node that may be stored row by row is in blocks
+    only where TransData converts each of its values both ways.
     """
     row = find_operator(node.op)
     if row is None or node.on_aicpu:
@@ -75,7 +86,21 @@ def storage_choices(node: StoredNode, soc: Soc) -> tuple[StorageChoice, ...]:
     kinds, stuck = _types(node), _unconvertible(soc)
     if rule is None or any(kind.is_open or kind.dtype in stuck for kind in kinds):
         return (ROWS,)
-    return rule(node, soc)
+    choices = rule(node, soc)
+    if ROWS not in choices:
+        return choices
+    return tuple(choice for choice in choices if _is_convertible(node, choice, soc))
+
+
+def _is_convertible(node: StoredNode, choice: StorageChoice, soc: Soc) -> bool:
+    """Return True if what `choice` stores in blocks can be brought there and back."""
+    stored = [(value, choice.input(at)) for at, value in enumerate(node.inputs)]
+    stored += [(value, choice.output(at)) for at, value in enumerate(node.outputs)]
+    return all(
+        converts_back(value.type.dtype, value.type.format, storage.format, soc)
+        for value, storage in stored
+        if value is not None and storage is not None
+    )
 
 
 @cache
@@ -143,26 +168,43 @@ def _spatial_choices(node: StoredNode, _soc: Soc) -> _Choices:
     return (ROWS, choice) if before.dims[:_HEIGHT] == after.dims[:_HEIGHT] else (ROWS,)
 
 
-def _conv_choices(node: StoredNode, _soc: Soc) -> _Choices:
-    """Store images in NC1HWC0 and a filter in FRACTAL_Z."""
-    groups = node.attributes.get("groups", 1)
-    return _with_filter(node, Storage(Format.FRACTAL_Z, int(str(groups))))
-
-
-def _depthwise_choices(node: StoredNode, _soc: Soc) -> _Choices:
-    """Store images in NC1HWC0 and a filter in C1HWNCoC0."""
-    channels = node.present_inputs[0].type.dims[_CHANNELS]
-    return _with_filter(node, Storage(Format.C1HWNCOC0, channels or 1))
-
-
-def _with_filter(node: StoredNode, storage: Storage) -> _Choices:
-    """Store images in NC1HWC0 and the second operand in `storage`."""
-    choice = _images(node)
-    kind = node.present_inputs[1].type
-    if choice is None or why_impossible(kind.dims, kind.format, storage):
+def _conv_choices(node: StoredNode, soc: Soc) -> _Choices:
+    """Store images in NC1HWC0 and a filter in FRACTAL_Z; sim has a storage for depthwise ones."""
+    data, kind = (value.type for value in node.present_inputs[:2])
+    c0 = _cube_c0(node, soc)
+    form = Format.FRACTAL_Z
+    if node.op == DEPTHWISE and soc.storage.depthwise_blocks:
+        form = Format.C1HWNCOC0
+    images, weights = replace(IMAGES, c0=c0), Storage(form, filter_groups(node), c0)
+    if soc.storage.small_channel and _has_few_channels(node):
+        weights = Storage(Format.FRACTAL_Z_C04)
+    fits = is_image(data) and is_image(node.outputs[0].type)
+    if not fits or why_impossible(kind.dims, kind.format, weights):
         return (ROWS,)
-    inputs = (IMAGES, storage)
-    return (StorageChoice(IMAGES, inputs, choice.outputs),)
+    return (StorageChoice(images, (images, weights), (images,)),)
+
+
+def _has_few_channels(node: StoredNode) -> bool:
+    """Return True if the filter of a Conv2D can be FRACTAL_Z_C04, which is made when it is loaded.
+
+    At most four channels, a window of more than one element, one group, float16.
+    """
+    weights = node.present_inputs[1]
+    kind = weights.type
+    plain = node.op == "Conv2D" and filter_groups(node) == 1 and weights.const is not None
+    few = kind.shape[_CHANNELS] <= SMALL_CHANNELS and kind.shape[_HEIGHT:] != (1, 1)
+    return plain and few and kind.dtype is DType.FLOAT16
+
+
+def _cube_c0(node: StoredNode, soc: Soc) -> int:
+    """Return C0 of a node on the cube, 0 for that of each dtype.
+
+    It is another for float32 data with a float32 result. CANN does not spread such blocks to other
+    operators, so that only convolutions and products have them.
+    """
+    floats = {node.present_inputs[0].type.dtype, node.outputs[0].type.dtype}
+    c0 = soc.storage.float32_c0
+    return c0 if floats == {DType.FLOAT32} and c0 != c0_of(DType.FLOAT32) else 0
 
 
 def _matrix_choices(node: StoredNode, soc: Soc) -> _Choices:
@@ -170,18 +212,32 @@ def _matrix_choices(node: StoredNode, soc: Soc) -> _Choices:
     operands = node.present_inputs[:2]
     if not all(is_matrix(value.type) for value in (*operands, *node.outputs[:1])):
         return (ROWS,)
+    if soc.storage.int8_blocks and operands[0].type.dtype is DType.INT8:
+        inputs: tuple[Storage | None, ...] = (MATRICES, _int8_weights(operands[1], soc))
+        return (StorageChoice(MATRICES, inputs, (MATRICES,)),)
     if soc.fractal_copies:
-        inputs = tuple(None if value.const is None else MATRICES for value in operands)
+        blocks = replace(MATRICES, c0=_cube_c0(node, soc))
+        inputs = tuple(None if value.const is None else blocks for value in operands)
         return (StorageChoice(None, inputs),)
     return (StorageChoice(MATRICES, (MATRICES, MATRICES), (MATRICES,)),)
 
 
+def _int8_weights(right: StoredValue, soc: Soc) -> Storage:
+    """Return the storage of the right operand of a product of int8.
+
+    FRACTAL_Z is of one matrix, so that stacked ones are FRACTAL_NZ. Kernels of the SoCs whose
+    copies make fractals take FRACTAL_NZ as well, which spares a computed operand the conversion.
+    """
+    computed = soc.fractal_copies and right.const is None
+    return MATRICES if computed or right.type.rank != MATRIX_RANK else WEIGHTS
+
+
 def _quant_choices(node: StoredNode, soc: Soc) -> _Choices:
-    """Store images in NC1HWC0, matrices as products take them."""
+    """Store images in NC1HWC0, matrices as products of int8 take them."""
     data = node.present_inputs[0].type
     if is_image(data):
         return (_where(node, IMAGES, lambda kind: is_image(kind) and kind.dims == data.dims),)
-    if not is_matrix(data) or soc.fractal_copies:
+    if not is_matrix(data) or (soc.fractal_copies and not soc.storage.int8_blocks):
         return (ROWS,)
     return (_where(node, MATRICES, lambda kind: kind.dims == data.dims),)
 
@@ -262,8 +318,6 @@ def _axes_along(node: StoredNode) -> set[int]:
     first = node.attributes.get("begin_norm_axis")
     if first is not None:
         return set(range(int(str(first)) % rank, rank)) if rank else set()
-    if node.op == "RmsNorm":
-        return set(range(rank - node.present_inputs[1].type.rank, rank))
     return {rank - 1}
 
 
@@ -338,7 +392,6 @@ _RULES: dict[Layout, Callable[[StoredNode, Soc], _Choices]] = {
     Layout.IMAGE: _image_choices,
     Layout.SPATIAL: _spatial_choices,
     Layout.CONV: _conv_choices,
-    Layout.DEPTHWISE: _depthwise_choices,
     Layout.MATRIX: _matrix_choices,
     Layout.QUANT: _quant_choices,
     Layout.LAST_AXIS: _last_axis_choices,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 from atc_py.tensor.formats import Format
-from atc_py.tensor.storage import Storage, lies_like_rows
+from atc_py.tensor.storage import Storage, is_stored_like_rows
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,21 +19,28 @@ if TYPE_CHECKING:
     from atc_py.tensor.shapes import Dims, Shape
 
 __all__ = [
+    "DEPTHWISE",
     "IMAGES",
     "IMAGE_RANK",
     "MATRICES",
     "MATRIX_RANK",
+    "WEIGHTS",
     "StoredNode",
     "StoredType",
     "StoredValue",
+    "filter_groups",
     "in_blocks",
     "is_image",
     "is_matrix",
     "is_stored_as",
 ]
 
+DEPTHWISE = "DepthwiseConv2D"
+"""The convolution whose groups are its channels."""
+
 IMAGES = Storage(Format.NC1HWC0)
 MATRICES = Storage(Format.FRACTAL_NZ)
+WEIGHTS = Storage(Format.FRACTAL_Z)
 
 IMAGE_RANK, MATRIX_RANK = 4, 2
 
@@ -110,6 +117,13 @@ class StoredNode(Protocol):
         """Results by position."""
 
 
+def filter_groups(node: StoredNode) -> int:
+    """Return the groups of a convolution, which the storage of its filter has as well."""
+    if node.op == DEPTHWISE:
+        return node.present_inputs[0].type.dims[1] or 1
+    return int(str(node.attributes.get("groups", 1)))
+
+
 def is_image(kind: StoredType) -> bool:
     """Return True if a tensor can be stored as an image."""
     return kind.format is Format.NCHW and kind.rank == IMAGE_RANK
@@ -124,7 +138,7 @@ def is_stored_as(kind: StoredType, wanted: Storage | None) -> bool:
     """Return True if a tensor has the bytes that it would have in the storage `wanted`."""
     held = kind.storage
     pair = held, wanted
-    return held == wanted or all(lies_like_rows(kind.dims, each, kind.dtype) for each in pair)
+    return held == wanted or all(is_stored_like_rows(kind.dims, each, kind.dtype) for each in pair)
 
 
 def in_blocks(node: StoredNode) -> bool:

@@ -10,6 +10,7 @@ from onnx import helper
 
 import atc_py
 from atc_py.check.findings import Standing
+from atc_py.diag.codes import LAYER_ROLLED_BACK, QUANT_ROOT_RESET, QUANT_ROUND_MODE
 from tests.frontend import onnx_files
 
 if TYPE_CHECKING:
@@ -33,8 +34,10 @@ def word(scale: float, count: int = 4) -> Array:
 
 def chain(**changes: Any) -> onnx.ModelProto:
     """Return AscendQuant, Conv on int8, AscendDequant, Sigmoid; `changes` break a link."""
+    channels = changes.get("channels", 3)
+    ports: onnx_files.Ports = {"x": (onnx_files.FLOAT, [1, channels, 8, 8])}
     consts = {
-        "w": changes.get("weights", np.ones((4, 3, 3, 3), np.int8)),
+        "w": changes.get("weights", np.ones((4, channels, 3, 3), np.int8)),
         "b": changes.get("bias", np.zeros(4, np.int32)),
         "d": changes.get("words", word(0.01)),
     }
@@ -42,7 +45,7 @@ def chain(**changes: Any) -> onnx.ModelProto:
     conv = node("Conv", [changes.get("data", "q"), "w", "b"], ["sum"], "conv")
     dequant = node("AscendDequant", ["sum", "d"], ["f"], "dequant")
     last = node("Sigmoid", [changes.get("used", "f")], ["y"], "last")
-    return onnx_files.model([quant, conv, dequant, last], X, ["y", "f", "q"], consts)
+    return onnx_files.model([quant, conv, dequant, last], ports, ["y", "f", "q"], consts)
 
 
 def errors(model: onnx.ModelProto, folder: Path) -> list[Finding]:
@@ -54,6 +57,94 @@ def errors(model: onnx.ModelProto, folder: Path) -> list[Finding]:
 
 def test_whole_chain_is_supported(tmp_path: Path) -> None:
     assert errors(chain(), tmp_path) == []
+
+
+def told_back(model: onnx.ModelProto, folder: Path, soc: str) -> list[Finding]:
+    """Return the findings on layers that the SoC takes back to float16."""
+    (check,) = atc_py.check_models(onnx_files.save(model, folder), soc=soc).models
+    assert not check.faults
+    return [each for each in check.findings if each.code is LAYER_ROLLED_BACK]
+
+
+@pytest.mark.parametrize(
+    ("soc", "taken"),
+    [
+        ("sim", 0),
+        ("Ascend310", 1),
+        ("Ascend910A", 1),
+        ("Ascend310P3", 1),
+        ("Ascend610", 1),
+        ("Ascend310B1", 0),
+        ("Ascend910B1", 0),
+        ("Ascend910_95", 0),
+    ],
+)
+def test_layers_that_the_soc_takes_back_are_named(soc: str, taken: int, tmp_path: Path) -> None:
+    found = told_back(chain(), tmp_path, soc)
+    assert [(each.place.node_name, each.standing) for each in found] == (
+        [("conv", Standing.ACCURACY)] * taken
+    )
+    path = onnx_files.save(chain(), tmp_path)
+    done = atc_py.convert(path, tmp_path / "model.om", soc=soc)
+    passes = {each.name: each.changes for each in done.facts.passes}
+    assert passes["roll-back-quant"] == taken
+
+
+@pytest.mark.parametrize(
+    "change", [{"used": "sum"}, {"weights": np.ones((4, 3, 3, 3), np.float32)}, {"channels": 17}]
+)
+def test_a_layer_that_stays_on_int8_is_not_told(change: dict[str, Any], tmp_path: Path) -> None:
+    assert told_back(chain(**change), tmp_path, "Ascend310P3") == []
+
+
+def with_quant(model: onnx.ModelProto, **attributes: Any) -> onnx.ModelProto:
+    """Return a model with other attributes of its AscendQuant."""
+    quant = model.graph.node[0]
+    kept = [each for each in quant.attribute if each.name not in attributes]
+    del quant.attribute[:]
+    quant.attribute.extend([*kept, *(helper.make_attribute(*each) for each in attributes.items())])
+    return model
+
+
+@pytest.mark.parametrize("soc", ["sim", "Ascend310P3", "Ascend910B1"])
+def test_a_root_that_atc_resets_is_told_by_check_and_convert(soc: str, tmp_path: Path) -> None:
+    model = with_quant(chain(), scale=700.0, sqrt_mode=1)
+    path = onnx_files.save(model, tmp_path)
+    done = atc_py.convert(path, tmp_path / "model.om", soc=soc)
+    (check,) = atc_py.check_models(path, soc=soc).models
+    for findings in (check.findings, done.check.findings):
+        (found,) = (each for each in findings if each.code is QUANT_ROOT_RESET)
+        assert found.message.en == (
+            "sqrt_mode of AscendQuant must be 0 for ATC, which reads scale alone, "
+            "found 1: a device multiplies by 700 once, not twice"
+        )
+        assert "只乘一次 700" in found.message.zh
+        assert (found.standing, found.place.field) == (Standing.ACCURACY, "attribute sqrt_mode")
+    whole = onnx_files.save(with_quant(chain(), sqrt_mode=0), tmp_path)
+    (check,) = atc_py.check_models(whole, soc=soc).models
+    assert QUANT_ROOT_RESET not in {each.code for each in check.findings}
+
+
+@pytest.mark.parametrize(
+    ("soc", "mode", "told"),
+    [
+        ("Ascend310", "Floor", True),
+        ("Ascend310", "Round", False),
+        ("Ascend910A", "Floor", False),
+        ("Ascend310P3", "Trunc", False),
+        ("sim", "Floor", False),
+    ],
+)
+def test_a_round_mode_that_the_kernel_ignores_is_told(
+    soc: str, mode: str, *, told: bool, tmp_path: Path
+) -> None:
+    path = onnx_files.save(with_quant(chain(), round_mode=mode), tmp_path)
+    (check,) = atc_py.check_models(path, soc=soc).models
+    found = [each for each in check.findings if each.code is QUANT_ROUND_MODE]
+    assert len(found) == told
+    if told:
+        assert f"found {mode}, which the kernel ignores" in found[0].message.en
+        assert f"when the SoC is {soc}" in found[0].message.en
 
 
 BROKEN = [
@@ -70,7 +161,7 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("change", "op", "field", "allowed", "observed"), BROKEN)
-def test_broken_link_is_told_at_its_node_with_the_value_seen(
+def test_broken_link_is_reported_at_its_node_with_the_value_seen(
     change: dict[str, Any], op: str, field: str, allowed: str, observed: str, tmp_path: Path
 ) -> None:
     found = errors(chain(**change), tmp_path)
@@ -87,7 +178,7 @@ def test_integer_layer_says_what_it_takes(tmp_path: Path) -> None:
         assert part in finding.help.en
 
 
-def test_int8_by_floats_is_told_once_and_where_it_is(tmp_path: Path) -> None:
+def test_int8_by_floats_is_reported_once_and_where_it_is(tmp_path: Path) -> None:
     floats = np.ones((4, 3, 3, 3), np.float32)
     quant = node("AscendQuant", ["x"], ["q"], scale=20.0, offset=0.0)
     plain = [quant, node("Conv", ["q", "w"], ["c"], "conv"), node("Relu", ["c"], ["y"], "relu")]
@@ -101,7 +192,7 @@ def test_int8_by_floats_is_told_once_and_where_it_is(tmp_path: Path) -> None:
         assert [(each.place.op_type, each.observed.en) for each in wrong] == [("Conv", "float32")]
 
 
-def test_sums_that_are_not_dequantized_are_told_where_they_are_used(tmp_path: Path) -> None:
+def test_sums_that_are_not_dequantized_are_reported_where_they_are_used(tmp_path: Path) -> None:
     (finding,) = errors(chain(used="sum"), tmp_path)
     assert (finding.place.op_type, finding.observed.en) == ("Sigmoid", "int32")
 

@@ -10,7 +10,13 @@ import pytest
 import atc_py
 from atc_py.check.findings import Standing
 from atc_py.check.refusal import RulesBrokenError
-from atc_py.diag.codes import LAYER_ON_FLOATS, LAYER_ON_INT8, UNKNOWN_OPERATOR, UNSUPPORTED_FORM
+from atc_py.diag.codes import (
+    LAYER_ON_FLOATS,
+    LAYER_ON_INT8,
+    LAYER_ROLLED_BACK,
+    UNKNOWN_OPERATOR,
+    UNSUPPORTED_FORM,
+)
 from atc_py.report.model.conversion import conversion_tables
 from tests.check.checks import checked
 from tests.frontend.qdq.quantized_models import Sketch
@@ -35,22 +41,22 @@ def mixed(*, batch: int | str = 1) -> Sketch:
 
 
 @pytest.mark.parametrize("batch", [1, "n"])
-def test_layers_are_told_with_what_became_of_them(tmp_path: Path, batch: int | str) -> None:
+def test_layers_are_reported_with_what_became_of_them(tmp_path: Path, batch: int | str) -> None:
     model = checked(mixed(batch=batch).model(), tmp_path)
-    told = [each for each in model.findings if each.code in {LAYER_ON_INT8, LAYER_ON_FLOATS}]
-    assert [(each.code.name, each.standing, each.place.node) for each in told] == [
+    reported = [each for each in model.findings if each.code in {LAYER_ON_INT8, LAYER_ON_FLOATS}]
+    assert [(each.code.name, each.standing, each.place.node) for each in reported] == [
         ("layer-on-int8", Standing.REWRITE, 3),
         ("layer-on-int8", Standing.REWRITE, 7),
         ("quantized-layer-on-floats", Standing.ACCURACY, 10),
     ]
-    assert {each.rule for each in told} == {"Conv/quantized/integer", "Conv/quantized/float"}
-    assert told[0].message.en == "Conv of a quantized model runs on int8"
-    assert told[0].message.zh == "Conv 属于量化模型，将以 int8 运行"
-    assert told[2].message.en == (
+    assert {each.rule for each in reported} == {"Conv/quantized/integer", "Conv/quantized/float"}
+    assert reported[0].message.en == "Conv of a quantized model runs on int8"
+    assert reported[0].message.zh == "Conv 属于量化模型，将以 int8 运行"
+    assert reported[2].message.en == (
         "Conv takes quantized data and weights to run on int8, found its weights are not quantized"
     )
-    assert "其权重未量化" in told[2].message.zh
-    assert all(each.help.en and each.help.zh for each in told)
+    assert "其权重未量化" in reported[2].message.zh
+    assert all(each.help.en and each.help.zh for each in reported)
     assert not any(each.standing is Standing.ERROR for each in model.findings)
     assert [each.outcome.value for each in model.layers] == ["integer", "integer", "float"]
 
@@ -77,8 +83,8 @@ def test_what_has_no_counterpart_is_an_error_with_its_reason(tmp_path: Path) -> 
     assert model.layers == ()
 
 
-def test_what_is_folded_away_is_not_told(tmp_path: Path) -> None:
-    # Blocks have no counterpart, but constants of them can be worked out.
+def test_what_is_folded_away_is_not_reported(tmp_path: Path) -> None:
+    # Blocks have no counterpart, but constants of them can be computed.
     s = Sketch(21)
     table = s.dq(s.weight([[1, 2, 3, 4]], I8), [[1.0, 2.0]], [[0, 0]], axis=1, block_size=2)
     s.output(s.op("Add", s.qdq(s.input("x", [1, 4]), 0.5), table))
@@ -86,12 +92,35 @@ def test_what_is_folded_away_is_not_told(tmp_path: Path) -> None:
     assert UNSUPPORTED_FORM not in {each.code for each in model.findings}
 
 
-def converted(s: Sketch, folder: Path) -> Conversion:
+def converted(s: Sketch, folder: Path, soc: str = "sim") -> Conversion:
     """Return the conversion of a sketch."""
     import onnx
 
     onnx.save(s.model(), folder / "model.onnx")
-    return atc_py.convert(folder / "model.onnx", folder / "model.om")
+    return atc_py.convert(folder / "model.onnx", folder / "model.om", soc=soc)
+
+
+def test_layers_that_the_soc_takes_back_are_told(tmp_path: Path) -> None:
+    done = converted(mixed(), tmp_path, "Ascend310P3")
+    told = [each for each in done.check.findings if each.code is LAYER_ROLLED_BACK]
+    assert [(each.place.node, each.standing) for each in told] == [
+        (3, Standing.REWRITE),
+        (7, Standing.REWRITE),
+    ]
+    assert LAYER_ON_INT8 not in {each.code for each in done.check.findings}
+    reason = "2 input channels: up to 16, Ascend310P3 runs a layer on float16"
+    assert told[0].message.en == (
+        "Conv runs on int8 with more input channels, when the SoC is Ascend310P3, found " + reason
+    )
+    assert "以 float16 运行" in told[0].message.zh
+    layers = done.as_json()["quantized"]
+    assert isinstance(layers, dict)
+    assert (layers["layers"], layers["on_int8"]) == (3, 0)
+    assert [each["reason"] for each in layers["on_floats"]][:2] == [reason] * 2
+    (rows,) = (row for row in conversion_tables(done)[-1].rows if row[0] == "layers on int8")
+    assert rows[1].startswith(f"0 of 3; on floats 2 because {reason}")
+    assert dict(done.facts.target_operators)["Conv2D"] == 3
+    assert {each.name: each.changes for each in done.facts.passes}["roll-back-quant"] == 2
 
 
 def test_a_conversion_counts_the_layers(tmp_path: Path) -> None:

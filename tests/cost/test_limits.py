@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from atc_py.cost.estimate import Fit, estimate
 from atc_py.cost.factors import EXPECTED
 from atc_py.cost.operation import KernelEngine, LaunchGroup, Operation, Source, Tensor, Transfer
+from atc_py.cost.work import work_of
 from atc_py.target import find_operator, find_soc, socs
 from atc_py.tensor.dtypes import DType
 from tests.cost.launches import convolution, elementwise, kernel, matmul, operation
@@ -166,6 +167,28 @@ def test_depthwise_convolution_wastes_the_cube() -> None:
     cost = estimate(LaunchGroup((done,), KernelEngine.AICORE, moved, moved[:1]), find_soc("sim"))
     assert cost.macs == 256 * 56 * 56 * 9
     assert cost.utilization < 0.25
+
+
+def test_groups_of_a_convolution_share_block_diagonals() -> None:
+    """Check the formula of the format: E = min(lcm(lcm(4, 16) / 4, lcm(4, 16) / 4), 32) = 4.
+
+    So 32 groups of 4 channels and 4 filters are 8 products of 16 x 16, not 32: a quarter of the
+    cycles of as many convolutions, and no fewer multiplications asked for.
+    """
+    row = find_operator("Conv2D")
+    assert row is not None
+    data, plain = (Tensor(s, DType.FLOAT16) for s in ((1, 128, 64, 64), (128, 4, 3, 3)))
+    stored = Tensor(plain.shape, DType.FLOAT16, (8 * 9, 1, 16, 16))
+    attributes = (("strides", (1, 1, 1, 1)), ("groups", 32))
+    whole, apart = (
+        work_of(Operation(row, (data, filters), (data,), attributes)).product
+        for filters in (stored, plain)
+    )
+    assert whole is not None
+    assert apart is not None
+    assert (whole.batch, whole.k, whole.n, whole.window) == (8, 9 * 16, 16, (9, 16))
+    assert (apart.batch, apart.k, apart.n) == (32, 9 * 4, 4)
+    assert whole.macs == apart.macs == 64 * 64 * 128 * 4 * 9
 
 
 @pytest.mark.parametrize("spread", [0.0, 0.1])

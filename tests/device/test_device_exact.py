@@ -115,7 +115,7 @@ def test_model_without_a_plan_runs() -> None:
 BLOCKED = """graph @g phase laid_out {{
   input %x : {dtype}[2,20,7,6] NCHW
   const %w : {dtype}[24,{depth},3,3] NCHW@FRACTAL_Z{groups} = splat 0.5
-  const %d : {dtype}[24,1,3,3] NCHW@C1HWNCoC0(24) = splat 0.25
+  const %d : {dtype}[24,1,3,3] NCHW@{depthwise}(24) = splat 0.25
   const %m : {dtype}[6,33] ND@FRACTAL_NZ = splat 0.125
   %a = TransData(%x) {{src_format="NCHW", dst_format="NC1HWC0"}} \
 : {dtype}[2,20,7,6] NCHW@NC1HWC0 engine=aicore
@@ -133,10 +133,11 @@ BLOCKED = """graph @g phase laid_out {{
 
 @pytest.mark.parametrize("dtype", ["float16", "float32"])
 @pytest.mark.parametrize("count", [1, 2, 4])
-def test_stored_operands_give_the_same_bits(dtype: str, count: int) -> None:
+@pytest.mark.parametrize("depthwise", ["FRACTAL_Z", "C1HWNCoC0"])
+def test_stored_operands_give_the_same_bits(dtype: str, count: int, depthwise: str) -> None:
     depth = 20 // count
     groups = f"({count})" if count > 1 else ""
-    text = BLOCKED.format(dtype=dtype, depth=depth, groups=groups, count=count)
+    text = BLOCKED.format(dtype=dtype, depth=depth, groups=groups, count=count, depthwise=depthwise)
     kind = DType(dtype)
     arrays = {
         "w": random_array(1, (24, depth, 3, 3), kind),
@@ -144,6 +145,21 @@ def test_stored_operands_give_the_same_bits(dtype: str, count: int) -> None:
         "m": random_array(3, (6, 33), kind),
     }
     run_both(stored_model(text, None, arrays), {"x": random_array(4, (2, 20, 7, 6), kind)})
+
+
+def test_blocks_of_eight_give_the_same_bits() -> None:
+    """Check float32 as a cube that multiplies it stores it."""
+    text = BLOCKED.format(
+        dtype="float32", depth=10, groups="(2,C0=8)", count=2, depthwise="FRACTAL_Z"
+    )
+    text = text.replace("NC1HWC0 engine", "NC1HWC0(C0=8) engine").replace("(24) =", "(24,C0=8) =")
+    arrays = {
+        "w": random_array(1, (24, 10, 3, 3), DType.FLOAT32),
+        "d": random_array(2, (24, 1, 3, 3), DType.FLOAT32),
+        "m": random_array(3, (6, 33), DType.FLOAT32),
+    }
+    x = random_array(4, (2, 20, 7, 6), DType.FLOAT32)
+    run_both(stored_model(text, None, arrays), {"x": x})
 
 
 QUANTIZED = """graph @g phase laid_out {

@@ -21,7 +21,7 @@ DIMS = st.one_of(st.integers(0, 3), st.integers(1, 70), st.integers(1, 300_000))
 
 
 @pytest.mark.parametrize(
-    ("result", "operands", "extents", "moves"),
+    ("result", "operands", "dims", "moves"),
     [
         ((2, 3, 5), [(2, 3, 5), (2, 3, 5)], (30,), ((True,), (True,))),
         ((2, 3, 5), [(2, 3, 5), (1, 1, 5)], (6, 5), ((True, True), (False, True))),

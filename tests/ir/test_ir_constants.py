@@ -59,20 +59,40 @@ def test_splat_const_can_be_empty() -> None:
     assert SplatConst(1.0, DType.FLOAT32, (0, 4)).numpy().shape == (0, 4)
 
 
+BF16_LIMIT = 254 * 2.0**120
+"""3.38e38 as bfloat16: the neighbor below its largest number, 255 * 2^120."""
+
+
 @pytest.mark.parametrize(
-    ("target", "limit"), [(DType.FLOAT16, 65504.0), (DType.BFLOAT16, 3.3895313892515355e38)]
+    ("target", "limit"), [(DType.FLOAT16, 65504.0), (DType.BFLOAT16, BF16_LIMIT)]
 )
 @pytest.mark.parametrize("source", ["float32", "float64"])
-def test_cast_const_clamps_finite_values_only(source: str, target: DType, limit: float) -> None:
+def test_cast_const_clamps_infinities_like_other_numbers(
+    source: str, target: DType, limit: float
+) -> None:
+    """Source: CANN's graph engine (2026), which clips what is above or below the limits.
+
+    These are 65504 and 3.38e38, which is less than the largest bfloat16; NaN compares with nothing.
+    """
     array = cast([3.402e38, -3.402e38, np.inf, -np.inf, np.nan, 1.5], source, target)
     found = [float(element) for element in array]
-    assert found[:4] == [limit, -limit, np.inf, -np.inf]
+    assert found[:4] == [limit, -limit, limit, -limit]
     assert np.isnan(found[4])
     assert found[5] == 1.5
 
 
+def test_cast_const_clamps_a_lone_infinity_and_leaves_a_lone_nan() -> None:
+    assert cast([-np.inf, 0.0], "float32", DType.FLOAT16).tolist() == [-65504.0, 0.0]
+    assert np.isnan(cast([np.nan], "float32", DType.FLOAT16)).all()
+
+
+def test_cast_const_keeps_infinities_that_are_not_clipped() -> None:
+    const = CastConst(DenseConst(np.array([-np.inf, 1e6], np.float32)), DType.FLOAT16, clip=False)
+    assert const.numpy().tolist() == [-np.inf, np.inf]
+
+
 def test_cast_const_rounds_at_the_edge_like_the_dtype() -> None:
-    # 65520 lies halfway between 65504 and the first value that float16 does not have.
+    # 65520 is halfway between 65504 and the first value that float16 does not have.
     assert cast([65519.0, 65520.0, -65520.0], "float32", DType.FLOAT16).tolist() == [
         65504.0,
         65504.0,

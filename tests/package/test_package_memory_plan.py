@@ -93,6 +93,8 @@ WRONG: list[tuple[dict[str, object], str, str]] = [
     ({"lower_bound": 1}, "memory", "the widest moment needs 1024 bytes, found 1"),
     ({"alignment": 0}, "memory", "a power of two, found 0"),
     ({"alignment": 768}, "memory", "a power of two, found 768"),
+    ({"padding": 32}, "memory", "the arena must have 1536 bytes, found 1024"),
+    ({"padding": -32}, "memory", "the padding must be at least 0, found -32"),
     ({"workspace": -1}, "memory.workspace", "at least 0, found -1"),
 ]  # fmt: skip
 

@@ -53,9 +53,33 @@ def test_images_stay_in_blocks_from_the_first_convolution_to_the_last() -> None:
     assert conversions(graph) == ["x: NCHW > NC1HWC0", "y: NC1HWC0 > NCHW"]
     found = storages(graph)
     assert {found[name] for name in "cmday"} == {"NC1HWC0"}
-    assert (found["w"], found["u"], found["z"]) == ("FRACTAL_Z", "C1HWNCoC0(24)", "FRACTAL_Z(2)")
+    assert (found["w"], found["u"], found["z"]) == ("FRACTAL_Z", "FRACTAL_Z(24)", "FRACTAL_Z(2)")
     assert found["b"] == found["s"] == "ND"
     placed(graph)
+
+
+CANN = ["Ascend310", "Ascend310P3", "Ascend610", "Ascend910A", "Hi3796CV300CS"]
+CANN += ["Ascend310B1", "Ascend910B3", "Ascend910_9391", "Ascend910_95"]
+"""A SoC of each family."""
+
+
+@pytest.mark.parametrize("soc", CANN)
+def test_depthwise_filters_are_fractals_with_a_group_for_each_channel(soc: str) -> None:
+    """Check what the operator information of CANN 8.1 says: DepthwiseConv2D takes FRACTAL_Z.
+
+    It says so for 310, 310P, 610, 910 and the CS; for 310B, 910B and 910_93 the kernel chooses like
+    that of Conv2D, which is inferred to give FRACTAL_Z too. 910_95 has no operator information.
+    24 channels of one weight each are 2 diagonals of 16: 2 x 9 planes of 16 x 16.
+    """
+    graph = placed(laid_out(CONVS, soc=soc), soc)
+    filters = next(value for value in graph.constants() if value.name == "u")
+    assert str(filters.type.storage) == "FRACTAL_Z(24)"
+    assert filters.type.stored_dims == (18, 1, 16, 16)
+    assert filters.type.stored_nbytes == 18 * 16 * 16 * 2
+
+
+def test_the_generic_device_has_a_storage_for_depthwise_filters() -> None:
+    assert storages(placed(laid_out(CONVS, soc="sim"), "sim"))["u"] == "C1HWNCoC0(24)"
 
 
 def test_products_and_what_is_between_them_stay_in_fractals() -> None:
@@ -70,6 +94,145 @@ def test_products_and_what_is_between_them_stay_in_fractals() -> None:
 def test_copies_that_make_fractals_leave_rows_and_only_constants_are_stored() -> None:
     found = storages(placed(laid_out(PRODUCTS, soc="Ascend910B3"), "Ascend910B3"))
     assert found.pop("w") == found.pop("v") == "FRACTAL_NZ"
+    assert set(found.values()) == {"ND"}
+
+
+INT8 = """
+graph @g phase lowered {
+  input %x : float16[40,48] ND
+  const %w : int8[48,70] ND = splat 3
+  const %v : int8[64,70] ND = splat 3
+  const %b : int32[70] ND = splat 1
+  const %s : uint64[1] ND = dense [1008981770]
+  %q = AscendQuant(%x) {offset=0.0, scale=2.0, dst_type=int8} : int8[40,48] ND
+  %p = MatMulV2(%q, %w, %b) : int32[40,70] ND
+  %d = AscendDequant(%p, %s) {dtype=float16} : float16[40,70] ND
+  %r = AscendQuant(%d) {offset=0.0, scale=2.0, dst_type=int8} : int8[40,70] ND
+  %t = MatMulV2(%r, %v) {transpose_x2=true} : int32[40,64] ND
+  %y = AscendDequant(%t, %s) {dtype=float16} : float16[40,64] ND
+  output %y
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "soc", ["Ascend310P3", "Ascend310B1", "Ascend610", "Ascend910B3", "Ascend910_9391"]
+)
+def test_products_of_int8_stay_in_blocks(soc: str) -> None:
+    """Check the layouts that CANN 8.1 lists for int8: x1 FRACTAL_NZ, x2 FRACTAL_Z, y FRACTAL_NZ.
+
+    There is no int8 product of rows, and AscendDequant takes no rows on any SoC. FRACTAL_Z of
+    [48, 70] is [48 / 32, 70 / 16, 16, 32]. That weights of A2, A3 and 310B are FRACTAL_Z and not
+    FRACTAL_NZ, which their kernels list as well, is inferred.
+    """
+    graph = laid_out(INT8, soc=soc)
+    assert conversions(graph) == ["x: ND > FRACTAL_NZ", "y: FRACTAL_NZ > ND"]
+    found = storages(placed(graph, soc))
+    assert {found[name] for name in "qpdrty"} == {"FRACTAL_NZ"}
+    assert found["w"] == found["v"] == "FRACTAL_Z"
+    assert found["b"] == found["s"] == "ND"
+    stored = {value.name: value.type.stored_dims for value in graph.constants()}
+    assert (stored["w"], stored["v"]) == ((2, 5, 16, 32), (2, 5, 16, 32))
+
+
+def test_products_of_int8_stay_in_rows_on_the_generic_device() -> None:
+    found = storages(placed(laid_out(INT8, soc="sim"), "sim"))
+    assert {found[name] for name in "qpdrty"} == {"ND"}
+    assert found["w"] == found["v"] == "FRACTAL_NZ"
+
+
+COMPUTED = """
+graph @g phase lowered {
+  input %x : float16[40,48] ND
+  input %z : float16[48,70] ND
+  const %s : uint64[1] ND = dense [1008981770]
+  %q = AscendQuant(%x) {offset=0.0, scale=2.0, dst_type=int8} : int8[40,48] ND
+  %r = AscendQuant(%z) {offset=0.0, scale=2.0, dst_type=int8} : int8[48,70] ND
+  %p = MatMulV2(%q, %r) : int32[40,70] ND
+  %y = AscendDequant(%p, %s) {dtype=float16} : float16[40,70] ND
+  output %y
+}
+"""
+
+
+def test_computed_right_operands_of_int8_are_converted_where_no_kernel_takes_them() -> None:
+    ends = ["x: ND > FRACTAL_NZ", "y: FRACTAL_NZ > ND", "z: ND > FRACTAL_NZ"]
+    assert conversions(laid_out(COMPUTED, soc="Ascend910B3")) == ends
+    through_rows = sorted([*ends, "r: FRACTAL_NZ > ND", "r.ND: ND > FRACTAL_Z"])
+    assert conversions(laid_out(COMPUTED, soc="Ascend310P3")) == through_rows
+
+
+@pytest.mark.parametrize("soc", ["Ascend310P3", "Ascend910A"])
+def test_root_mean_square_norm_takes_rows_alone(soc: str) -> None:
+    """Check what the operator information of CANN 8.1 lists for RmsNorm: ND."""
+    norm = {
+        "%n = LayerNorm(%r, %g, %b) {begin_norm_axis=2, begin_params_axis=-1}": "%n = "
+        "RmsNorm(%r, %g)"
+    }
+    graph = placed(laid_out(changed(PRODUCTS, norm), soc=soc), soc)
+    found = storages(graph)
+    assert found["n"] == "ND"
+    assert conversions(graph) == [
+        "f: ND > FRACTAL_NZ", "k: FRACTAL_NZ > ND", "n: ND > FRACTAL_NZ", "q: FRACTAL_NZ > ND",
+    ]  # fmt: skip
+
+
+THROUGH = {"%m = Mul(%c, %s)": "%p = Cast(%c) {{dst_type={0}}} : {0}[1,24,8,8] ND\n"
+           "  %m = Cast(%p) {{dst_type=float16}}"}  # fmt: skip
+
+
+@pytest.mark.parametrize(("dtype", "stored"), [("int16", "ND"), ("int32", "NC1HWC0")])
+def test_dtypes_that_no_conversion_takes_stay_in_rows(dtype: str, stored: str) -> None:
+    """Check int16, which TransData of Ascend310P takes out of NC1HWC0 but not into it."""
+    through = {old: new.format(dtype) for old, new in THROUGH.items()}
+    assert storages(laid_out(changed(CONVS, through)))["p"] == stored
+
+
+FLOAT32 = changed(CONVS, {"float16": "float32"})
+
+
+@pytest.mark.parametrize("soc", ["Ascend310B1", "Ascend910B3", "Ascend910_9391", "Ascend910_95"])
+def test_float32_convolutions_have_blocks_of_eight(soc: str) -> None:
+    """Check the rule of the graph engine: C0 is 8 for float32 in and out of a float32 cube.
+
+    It does not spread such blocks to other operators, so that these are stored in rows. Whether
+    an operator between two convolutions is in rows on a device is inferred from that.
+    24 channels are 3 blocks of 8; the depthwise filter has a diagonal of lcm(1, 8, 16) = 16 groups,
+    2 of which are 2 x 2 x 9 planes of 16 x 8; 12 channels a group are 2 groups on one diagonal.
+    """
+    graph = placed(laid_out(FLOAT32, soc=soc, mode="must_keep_origin_dtype"), soc)
+    found = storages(graph)
+    assert {found[name] for name in "cdy"} == {"NC1HWC0(C0=8)"}
+    assert found["m"] == found["a"] == "ND"
+    names = ("FRACTAL_Z(C0=8)", "FRACTAL_Z(24,C0=8)", "FRACTAL_Z(2,C0=8)")
+    assert (found["w"], found["u"], found["z"]) == names
+    stored = {value.name: value.type.stored_dims for value in graph.values()}
+    assert stored["c"] == (1, 3, 8, 8, 8)
+    assert stored["w"] == (2 * 9, 2, 16, 8)
+    assert stored["u"] == (2 * 2 * 9, 1, 16, 8)
+    assert stored["z"] == (3, 2, 16, 8)
+
+
+@pytest.mark.parametrize(
+    ("soc", "mode", "storage"),
+    [
+        ("sim", "must_keep_origin_dtype", "NC1HWC0"),
+        ("Ascend910B3", "force_fp16", "NC1HWC0"),
+        ("Ascend310P3", "force_fp16", "NC1HWC0"),
+    ],
+)
+def test_other_convolutions_have_the_blocks_of_their_dtype(
+    soc: str, mode: str, storage: str
+) -> None:
+    found = storages(laid_out(FLOAT32, soc=soc, mode=mode))
+    assert found["c"] == storage
+
+
+def test_float32_products_have_constants_in_blocks_of_eight() -> None:
+    text = changed(PRODUCTS, {"float16": "float32"})
+    soc = "Ascend910B3"
+    found = storages(placed(laid_out(text, soc=soc, mode="must_keep_origin_dtype"), soc))
+    assert found.pop("w") == found.pop("v") == "FRACTAL_NZ(C0=8)"
     assert set(found.values()) == {"ND"}
 
 

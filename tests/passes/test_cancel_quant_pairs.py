@@ -45,6 +45,16 @@ def test_a_pair_with_roots_goes(run_pass: RunPass) -> None:
     np.testing.assert_array_equal(results(graph, {"x": INT8})["t"], INT8)
 
 
+@pytest.mark.parametrize("soc", ["sim", "Ascend910_95"])
+def test_a_pair_whose_scale_float16_does_not_hold_goes(run_pass: RunPass, soc: str) -> None:
+    """The scale 2^18 is infinite in float16; its root 2^9, taken twice, is exact."""
+    text = TEXT.replace("scale=0.1}", f"scale={2.0**-9!r}, sqrt_mode=true}}")
+    text = text.replace("scale=10.0}", f"scale={2.0**18!r}}}")
+    graph, changes = run_pass(CancelQuantPairsPass, text, soc=soc)
+    assert changes == 1
+    assert [node.op for node in graph.nodes] == ["TransposeD"]
+
+
 def test_floats_that_others_read_stay(run_pass: RunPass) -> None:
     graph, changes = run_pass(CancelQuantPairsPass, TEXT.replace("output %t", "output %f"))
     assert changes == 1

@@ -133,15 +133,22 @@ VALUES = np.array([0.0, 1e-3, -1e-3, 30.0, -64.0, 65504.0], np.float32)
 
 
 @pytest.mark.parametrize("scale", [6.1e-5, 65505.0, 2e-5, 1e6])
-def test_a_scale_of_quantization_becomes_its_root(run_pass: RunPass, scale: float) -> None:
-    graph, changes = run_pass(Float16QuantScalesPass, quant(scale), soc="Ascend310")
+@pytest.mark.parametrize("soc", ["sim", "Ascend310", "Ascend310P3", "Ascend910B1"])
+def test_a_scale_of_quantization_becomes_its_root(
+    run_pass: RunPass, scale: float, soc: str
+) -> None:
+    graph, changes = run_pass(Float16QuantScalesPass, quant(scale), soc=soc)
     assert changes == 1
     root = np.float16(np.sqrt(scale))
     with np.errstate(over="ignore", invalid="ignore"):
         values = VALUES.astype(np.float16) * root * root + np.float16(1)
     expected = np.clip(np.rint(np.nan_to_num(values.astype(np.float32))), -128, 127)
-    np.testing.assert_array_equal(results(graph, {"x": VALUES}, soc="Ascend310")["q"], expected)
+    np.testing.assert_array_equal(results(graph, {"x": VALUES}, soc=soc)["q"], expected)
     assert len(np.unique(expected)) > 1
+
+
+def test_a_scale_stays_where_quantization_computes_in_float32(run_pass: RunPass) -> None:
+    assert run_pass(Float16QuantScalesPass, quant(1e6), soc="Ascend910_95")[1] == 0
 
 
 @pytest.mark.parametrize(

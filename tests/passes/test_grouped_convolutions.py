@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pytest
 
 from atc_py.passes.fusion.rewrite_depthwise_conv import RewriteDepthwiseConvPass
 from atc_py.passes.fusion.split_grouped_conv import SplitGroupedConvPass
@@ -38,6 +39,19 @@ def test_grouped_convolution_becomes_split_convolutions_and_concat(run_pass: Run
     assert second.inputs[0] is graph.nodes[0].outputs[1]
     assert graph.outputs[0].type.shape == (1, 4, 3, 3)
     assert all(node.origins[0].name == "c" for node in graph.nodes)
+
+
+@pytest.mark.parametrize(
+    "soc", ["Ascend310", "Ascend310P3", "Ascend310B1", "Ascend610", "Ascend910A", "Ascend910B3"]
+)
+def test_grouped_convolution_is_one_node_where_a_kernel_takes_groups(
+    run_pass: RunPass, soc: str
+) -> None:
+    """Check that nothing is split for CANN: Conv2D takes `groups`, in one launch, on all SoCs."""
+    graph, changes = run_pass(SplitGroupedConvPass, TEXT, soc=soc)
+    assert changes == 0
+    assert [node.op for node in graph.nodes] == ["Conv2D"]
+    assert graph.nodes[0].attributes["groups"] == 2
 
 
 def test_computed_filter_is_split_by_a_node(run_pass: RunPass) -> None:

@@ -15,12 +15,14 @@ from atc_py.ir.parser import parse_graph
 from atc_py.ir.printer import print_graph
 from atc_py.ir.verifier import verify_graph
 from atc_py.passes.memory.plan_memory import PlanMemoryPass, plan_memory
+from atc_py.passes.memory.proof import unsound_places
 from atc_py.passes.precision.verifier_rules import verifier_rules
-from atc_py.target import find_soc
+from atc_py.target import find_soc, socs
 from tests.passes.replaying import replay
 
 if TYPE_CHECKING:
     from atc_py.ir import Graph
+    from atc_py.target import Soc
     from tests.passes.conftest import RunPass
 
 F16 = "float16[1,256] ND"
@@ -36,6 +38,39 @@ def placed(*statements: str, reuse: bool = True) -> Graph:
     verify_graph(graph, verifier_rules(find_soc("sim")))
     assert replay(graph) == []
     return graph
+
+
+PADDED = [(0, 512), (1, 512), (448, 512), (480, 512), (481, 1024), (512, 1024), (960, 1024)]
+PADDED += [(992, 1024), (993, 1536), (1024, 1536), (100_000, 100_352)]
+"""Bytes of a value, and what GE gives it: ((n + 2 * 32 - 1) // 32) * 32, then a multiple of 512.
+
+The first step is that of GE's metadef, whose division drops the rest; the second is the alignment
+of its memory assigner.
+"""
+
+
+@pytest.mark.parametrize(("nbytes", "taken"), PADDED)
+def test_value_takes_what_the_graph_engine_gives_it(nbytes: int, taken: int) -> None:
+    kind = f"uint8[{nbytes}] ND"
+    text = f"""graph @g phase laid_out {{
+      input %x : {kind}
+      %a = TransposeD(%x) {{perm=[0]}} : {kind} engine=aicore
+      %y = TransposeD(%a) {{perm=[0]}} : {kind} engine=aicore
+      output %y
+    }}"""
+    graph = parse_graph(text)
+    graph.memory = plan_memory(graph, 512, padding=32)
+    graph.phase = Phase.PLACED
+    assert graph.memory.arena == graph.memory.bound == taken
+    assert list(unsound_places(graph, 512, 32)) == []
+    wrong = [message for _, message in unsound_places(graph, 512)]
+    assert wrong == ["the memory plan must add 0 bytes to each value, found 32"]
+
+
+@pytest.mark.parametrize("soc", socs(), ids=lambda soc: soc.name)
+def test_every_soc_of_cann_adds_what_the_graph_engine_adds(soc: Soc) -> None:
+    """Check `sim`, which adds nothing, beside all others."""
+    assert (soc.gm_align, soc.gm_padding) == (512, 0 if soc.name == "sim" else 32)
 
 
 def spots(graph: Graph) -> dict[str, int | str]:

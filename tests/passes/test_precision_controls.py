@@ -33,7 +33,7 @@ from atc_py.passes.precision.fold_constant_casts import FoldConstantCastsPass
 from atc_py.passes.precision.mix_lists import MixList
 from atc_py.passes.precision.model_names import ModelNames, check_soc
 from atc_py.source import SourceModel, SourceNode, SourceTensor
-from atc_py.target import find_soc
+from atc_py.target import SocFamily, find_soc
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
@@ -224,14 +224,60 @@ def test_operators_move_between_the_lists(tmp_path: Path) -> None:
         black={"to-add": ["Relu", "MatMulV2"]},
     )
     controls = read(options, "allow_mix_precision")
-    assert controls.lists == {
-        "MatMulV2": MixList.BLACK,
-        "Conv2D": MixList.GRAY,
-        "Add": MixList.WHITE,
-        "Relu": MixList.BLACK,
-    }
+    ops = ("MatMulV2", "Conv2D", "Add", "Relu")
+    assert [controls.list_of(op, SocFamily.SIM) for op in ops] == [
+        MixList.BLACK,
+        MixList.GRAY,
+        MixList.WHITE,
+        MixList.BLACK,
+    ]
     graph, _ = compiled(controls, "allow_mix_precision")
     assert results(graph) == {"product": F32, "relu": F32, "sum": F16}
+
+
+def moved(folder: Path, op: str, family: SocFamily, **lists: dict[str, list[str]]) -> MixList:
+    """Return the list of an operator after the moves of a file."""
+    return read(mixlist(folder, **lists), "allow_mix_precision").list_of(op, family)
+
+
+def test_gray_list_takes_an_operator_that_the_file_removes_from_another(tmp_path: Path) -> None:
+    """Source: the fusion engine of CANN (2026), where the gray list is a third key of the file.
+
+    Log is black on A2, MatMulV2 white. What is added to the gray list alone stays where it is.
+    """
+    a2, log, product = SocFamily.ASCEND910B, ["Log"], ["MatMulV2"]
+    pair = {"gray": {"to-add": log}, "black": {"to-remove": log}}
+    assert moved(tmp_path, "Log", a2, **pair) is MixList.GRAY
+    assert moved(tmp_path, "Log", a2, gray={"to-add": log}) is MixList.BLACK
+    pair = {"gray": {"to-remove": ["Relu"]}, "white": {"to-add": ["Relu"]}}
+    assert moved(tmp_path, "Relu", a2, **pair) is MixList.WHITE
+    pair = {"white": {"to-remove": product}, "black": {"to-add": product}}
+    assert moved(tmp_path, "MatMulV2", a2, **pair) is MixList.BLACK
+
+
+def test_removal_from_a_list_that_the_operator_is_not_on_changes_nothing(tmp_path: Path) -> None:
+    """Log is black on A2 and gray on Ascend310P."""
+    for family, there in ((SocFamily.ASCEND910B, "black"), (SocFamily.ASCEND310P, "gray")):
+        assert moved(tmp_path, "Log", family, white={"to-remove": ["Log"]}).value == there
+
+
+@pytest.mark.parametrize(
+    "lists",
+    [
+        {"white": {"to-add": ["Add"]}, "black": {"to-add": ["Add"]}},
+        {"white": {"to-remove": ["Add"]}, "black": {"to-remove": ["Add"]}},
+        {"white": {"to-add": ["Add"], "to-remove": ["Add"]}},
+        {"gray": {"to-add": ["Add"]}, "white": {"to-add": ["Add"]}},
+        {"gray": {"to-remove": ["Add"]}},
+        {"gray": {"to-add": ["Add"], "to-remove": ["Add"]}},
+    ],
+)
+def test_moves_that_contradict_each_other_are_refused(
+    tmp_path: Path, lists: dict[str, dict[str, list[str]]]
+) -> None:
+    """Source: the moves of one operator that the fusion engine of CANN (2026) accepts together."""
+    text = fault(mixlist(tmp_path, **lists), BAD_CONTROL_FILE, "allow_mix_precision")
+    assert "the moves of Add contradict each other" in text
 
 
 def test_black_operator_with_float16_alone_is_raised_on_the_ai_cpu() -> None:

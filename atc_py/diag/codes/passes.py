@@ -8,11 +8,13 @@ from atc_py.diag.diagnostic import ExitCode, Severity
 __all__ = [
     "BROKEN_INVARIANT",
     "FUSION_NOT_SWITCHED",
+    "INFINITY_CLIPPED",
     "KEPT_NARROWER",
     "NO_16_BIT_KERNEL",
     "NO_SUCH_IMPLEMENTATION",
     "QUANT_BIAS_WRAPS",
     "QUANT_OFFSET",
+    "SMALL_CHANNEL_WITHOUT_EFFECT",
 ]
 
 BROKEN_INVARIANT = add_code(
@@ -71,6 +73,17 @@ KEPT_NARROWER = add_code(
     "float32.",
     Severity.WARNING,
 )
+INFINITY_CLIPPED = add_code(
+    6013,
+    "infinity-clipped",
+    ExitCode.DONE,
+    "A constant holds infinities, its node computes in a narrower float, and --is-weight-clip "
+    "clamps it to finite numbers, as ATC does by default: -inf becomes -65504 in float16. A mask of "
+    "-inf still hides single positions, but a row that is hidden as a whole gives finite numbers "
+    "where the model gives NaN.",
+    "Use a large finite number in the model, such as -65504, or compile with --is-weight-clip 0.",
+    Severity.WARNING,
+)
 FUSION_NOT_SWITCHED = add_code(
     6020,
     "fusion-not-switched",
@@ -78,5 +91,15 @@ FUSION_NOT_SWITCHED = add_code(
     "A fusion switch file names a pass that atc-py does not have, or switches off one that every "
     "compilation needs. The entry has no effect.",
     "No action is needed; `atc-py convert --passes` lists the passes with ATC's names for them.",
+    Severity.WARNING,
+)
+SMALL_CHANNEL_WITHOUT_EFFECT = add_code(
+    6030,
+    "small-channel-without-effect",
+    ExitCode.DONE,
+    "--enable-small-channel asks for filters with four channels for each tap, and the SoC has them "
+    "only in a first layer behind AIPP, which is not modeled, or not at all. The option has no "
+    "effect.",
+    "No action is needed; docs/layout.md lists the SoCs on which the option has an effect.",
     Severity.WARNING,
 )

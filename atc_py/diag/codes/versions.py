@@ -11,10 +11,13 @@ __all__ = [
     "FREE_DIMENSION",
     "LAYER_ON_FLOATS",
     "LAYER_ON_INT8",
+    "LAYER_ROLLED_BACK",
     "NOT_LOWERED",
     "NOT_QUANTIZED",
     "NO_QDQ_FORM",
     "OPERATOR_RESTATED",
+    "QUANT_ROOT_RESET",
+    "QUANT_ROUND_MODE",
     "UNKNOWN_OPERATOR",
     "UNKNOWN_SHAPE",
     "UNSUPPORTED_OPSET",
@@ -97,6 +100,37 @@ LAYER_ON_FLOATS = add_code(
     "A layer of a quantized model has no integer form and is computed in floats, for the reason "
     "that the message gives. Its results differ slightly from those of an integer layer.",
     "To run the layer on int8, quantize its data and weights to 8 bits, the data as a whole.",
+    Severity.WARNING,
+)
+LAYER_ROLLED_BACK = add_code(
+    3013,
+    "int8-layer-on-float16",
+    ExitCode.MODEL,
+    "The data of an int8 convolution have at most 16 channels. For the SoC, ATC takes such a layer "
+    "back: it drops AscendQuant and AscendDequant, makes floats of weights and bias, and runs the "
+    "layer on float16.",
+    "No action is needed. A quantizer that fine-tunes int8 layers, or picks their rounding, should "
+    "leave this one in floats, since the device does.",
+    Severity.WARNING,
+)
+QUANT_ROOT_RESET = add_code(
+    3014,
+    "quant-root-reset",
+    ExitCode.MODEL,
+    "AscendQuant has sqrt_mode 1: it multiplies by its scale twice. ATC reads scale alone and sets "
+    "sqrt_mode itself, from whether float16 holds the scale. On a device the factor then counts "
+    "once, and the codes are wrong. The simulator multiplies as the file says.",
+    "Write the whole factor as scale, with sqrt_mode 0. `atc-py quantize --format qdq` followed by "
+    "`atc-py quantize` does so.",
+    Severity.WARNING,
+)
+QUANT_ROUND_MODE = add_code(
+    3015,
+    "quant-round-mode-ignored",
+    ExitCode.MODEL,
+    "AscendQuant asks for a round_mode that its kernel on this SoC ignores. It rounds to the "
+    "nearest integer, ties to even: on Ascend310 always, and everywhere where the result is int4.",
+    "Use round_mode Round, or choose another SoC.",
     Severity.WARNING,
 )
 NOT_QUANTIZED = add_code(

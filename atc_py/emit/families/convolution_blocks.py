@@ -31,7 +31,7 @@ from atc_py.emit.cube import (
     blocked_operands,
     channel_buffers,
     link_buffers,
-    links_lie_alike,
+    links_are_stored_alike,
     operands_of,
     optional_input,
     product_buffers,
@@ -106,7 +106,7 @@ class _Geometry(ConvGeometry):
         """Return the dims of a launch."""
         (x, weights), y = launch.inputs[:2], launch.outputs[0]
         c0 = c0_of(launch.kernel.inputs[0].dtype)
-        if launch.kernel.op == DEPTHWISE:
+        if _filter_format(launch.kernel) is Format.C1HWNCOC0:
             blocks = -(-x[1] // c0)
             return cls(x, y, weights[2:], blocks, 1, min(c0, y[1]), c0, 1, c0)
         groups = _groups(launch.kernel)
@@ -128,8 +128,17 @@ class _Geometry(ConvGeometry):
         return max(1, min(height, most // columns)) if columns == width else 1, columns
 
 
+def _filter_format(kernel: KernelFacts) -> Format | None:
+    """Return the blocked format of the filter, None for row by row."""
+    storage = kernel.inputs[1].storage
+    return None if storage is None else storage.format
+
+
 def _groups(kernel: KernelFacts) -> int:
-    """Return groups of channels of a Conv2D."""
+    """Return groups of channels: of a depthwise filter those that it is stored in."""
+    storage = kernel.inputs[1].storage
+    if kernel.op == DEPTHWISE:
+        return 1 if storage is None else storage.groups
     return max(1, cast("int", kernel.attributes["groups"]))
 
 
@@ -205,25 +214,29 @@ class _ConvolutionsOfBlocks(ConvolutionFamily):
         bias, offset = optional_input(kernel, BIAS), optional_input(kernel, OFFSET)
         images = {x.storage, kernel.outputs[0].storage} == {Storage(Format.NC1HWC0)}
         plain = offset is None and (bias is None or bias.storage is None)
-        if not (images and plain and filters.storage is not None and links_lie_alike(kernel)):
+        if not (
+            images and plain and filters.storage is not None and links_are_stored_alike(kernel)
+        ):
             return False
-        if kernel.op == DEPTHWISE:
-            return filters.storage.format is Format.C1HWNCOC0
+        if kernel.op == DEPTHWISE and filters.storage.format is Format.C1HWNCOC0:
+            return True
         return filters.storage == Storage(Format.FRACTAL_Z, _groups(kernel))
 
     def fits(self, launch: Launch) -> bool:
-        """Return True for one filter a channel, or groups that fill their diagonals.
+        """Return True for one filter a channel in C1HWNCoC0, and for groups in FRACTAL_Z.
 
-        Every diagonal but the only one has whole blocks of input channels.
+        Every diagonal but the only one has whole blocks of channels. The last one may hold fewer
+        groups than the others; where filters are turned, it may not.
         """
         x, weights = launch.inputs[:2]
-        if launch.kernel.op == DEPTHWISE:
+        if _filter_format(launch.kernel) is Format.C1HWNCOC0:
             return weights[0] == x[1]
         groups = _groups(launch.kernel)
         c0 = c0_of(launch.kernel.inputs[0].dtype)
         blocks = group_blocks(groups, weights[1], weights[0] // groups, c0)
         whole_blocks = blocks.merged * (x[1] // groups) % c0 == 0
-        return groups % blocks.merged == 0 and (blocks.blocks == 1 or whole_blocks)
+        full = launch.kernel.op != TRANSPOSED or groups % blocks.merged == 0
+        return full and (blocks.blocks == 1 or whole_blocks)
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
         """Return the input as left operand; channels are columns of the result."""
@@ -237,6 +250,7 @@ class _ConvolutionsOfBlocks(ConvolutionFamily):
             "columns": "outChannels",
             "channels_left": False,
             "unrolls": False,
+            "diagonals": kernel.op != TRANSPOSED and _groups(kernel) > 1,
             "channels": "tileN",
             "first_channel": "FirstChannel()",
         }

@@ -17,9 +17,10 @@ from atc_py.emit.cube import (
     blocked_buffers,
     blocked_operands,
     channel_buffers,
-    lies_row_by_row,
+    depths_of,
+    is_row_by_row,
     link_buffers,
-    links_lie_alike,
+    links_are_stored_alike,
     operands_of,
     optional_input,
     product_buffers,
@@ -33,7 +34,7 @@ from atc_py.emit.keys import Reach
 from atc_py.emit.plan import Plan
 from atc_py.tensor.formats import Format
 from atc_py.tensor.shapes import element_count
-from atc_py.tensor.storage import Storage
+from atc_py.tensor.storage import FLOAT32_C0, Storage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -63,11 +64,19 @@ class MatMulTiling(ProductTiling):
     )
 
 
-def _turned(kernel: KernelFacts) -> tuple[bool, bool]:
-    """Return True if the left and the right operand are stored summed axis first."""
+_MATRICES, _WEIGHTS = Storage(Format.FRACTAL_NZ), Storage(Format.FRACTAL_Z)
+_OPERANDS = {None, _MATRICES, Storage(Format.FRACTAL_NZ, c0=FLOAT32_C0)}
+
+
+def _operands_transposed(kernel: KernelFacts) -> tuple[bool, bool]:
+    """Return True if the left and the right operand are stored summed axis first.
+
+    FRACTAL_Z of a matrix has the bytes that FRACTAL_NZ of its transposed has.
+    """
     turn = "adj" if kernel.op.startswith("Batch") else "transpose"
     flags = [bool(kernel.attributes[f"{turn}_x{number}"]) for number in (1, 2)]
-    return flags[0], not flags[1]
+    is_fractal_z = kernel.takes_blocks and kernel.inputs[1].storage == _WEIGHTS
+    return flags[0], flags[1] == is_fractal_z
 
 
 def _room(kernel: KernelFacts, soc: Soc, *, direct: bool) -> TileBounds:
@@ -109,7 +118,7 @@ class _Products(ProductFamily):
         """Cut the result; half of the unified buffer, or L0C alone, holds a tile and its sums."""
         kernel, soc = launch.kernel, launch.soc
         *stack, m, n = launch.outputs[0]
-        k = launch.inputs[0][-2 if _turned(kernel)[0] else -1]
+        k = launch.inputs[0][-2 if _operands_transposed(kernel)[0] else -1]
         size, width = kernel.inputs[0].dtype.itemsize, kernel.outputs[0].dtype.itemsize
         product = CubeProduct(prod(stack), m, n, k, size)
         direct = soc.vector_cores > soc.aicores
@@ -130,7 +139,7 @@ class _Products(ProductFamily):
 
     def context(self, kernel: KernelFacts) -> Mapping[str, Any]:
         """Return the operands of the cube, and where bias and offset go along the result."""
-        turned = _turned(kernel)
+        turned = _operands_transposed(kernel)
         return {
             "left": kernel.inputs[0],
             "right": kernel.inputs[1],
@@ -151,16 +160,19 @@ class _Products(ProductFamily):
 
 
 class _ProductsOfBlocks(_Products):
-    """Products of matrices in FRACTAL_NZ or row by row, with all else row by row."""
+    """Products of matrices in FRACTAL_NZ or row by row, x2 also in FRACTAL_Z, all else in rows."""
 
     in_blocks = True
 
     def covers(self, kernel: KernelFacts) -> bool:
         """Return True if what is beside the matrices and the result is stored row by row."""
-        matrices = (*kernel.inputs[:2], kernel.outputs[0])
-        storages = {port.storage for port in matrices} - {None, Storage(Format.FRACTAL_NZ)}
+        left, right, result = *kernel.inputs[:2], kernel.outputs[0]
+        stored = left.storage in _OPERANDS and right.storage in {*_OPERANDS, _WEIGHTS}
+        if not stored or len(depths_of((left, right))) > 1:
+            return False
         others = any(port.storage is not None for port in kernel.inputs[2:])
-        return not storages and not others and lies_row_by_row(kernel) and links_lie_alike(kernel)
+        alike = result.storage in {None, _MATRICES} and is_row_by_row(kernel)
+        return alike and not others and links_are_stored_alike(kernel)
 
     def fits(self, launch: Launch) -> bool:
         """Return False for blocked results of cores without a unified buffer."""

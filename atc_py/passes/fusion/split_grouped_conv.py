@@ -28,15 +28,18 @@ class SplitGroupedConvPass(Pass):
 
     x_g are C / G channels of x, W_g and b_g the O / G output channels of group g, and o_g the
     offsets of their weights; one for all channels serves each group. The operator list allows Conv
-    only with group 1; this is one of the two rewrites into what it allows.
+    only with group 1; this is one of the two rewrites into what it allows. SoCs whose Conv2D takes
+    its groups in one launch, as that of CANN does, keep the node.
     """
 
     name = "split-grouped-conv"
-    summary = "Turns Conv2D with groups into one Conv2D per group between SplitVD and ConcatD."
+    summary = "Splits Conv2D by groups, on `sim` alone: kernels of CANN take all groups at once."
     optional = False
 
     def run(self, graph: Graph, context: PassContext) -> int:
         """Split every grouped convolution; returns how many."""
+        if context.soc.storage.grouped_conv:
+            return 0
         grouped = [
             node
             for node in graph.nodes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atc_py.ir import Phase
-from atc_py.ir.memory_plan import MemoryPlan
+from atc_py.ir.memory_plan import MemoryPlan, size_in_arena
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.memory.arena_packing import Packing, Span, pack, widest
 from atc_py.passes.memory.in_place import merged
@@ -36,22 +36,28 @@ class PlanMemoryPass(Pass):
 
     def run(self, graph: Graph, context: PassContext) -> int:
         """Plan; returns how many values are in the arena."""
-        plan = plan_memory(graph, context.soc.gm_align, reuse=context.reuse_memory)
+        soc = context.soc
+        plan = plan_memory(graph, soc.gm_align, reuse=context.reuse_memory, padding=soc.gm_padding)
         graph.memory = plan
         return sum(isinstance(spot, int) for spot in plan.spots.values())
 
 
-def plan_memory(graph: Graph, alignment: int, *, reuse: bool = True) -> MemoryPlan:
+def plan_memory(
+    graph: Graph, alignment: int, *, reuse: bool = True, padding: int = 0
+) -> MemoryPlan:
     """Return a plan for `graph`, which must have its engines.
 
     Args:
         graph: what to plan.
         alignment: bytes; offsets are multiples of it.
         reuse: whether values may share addresses.
+        padding: bytes; each value is rounded up to as many, and as many follow it.
     """
     live = live_ranges(graph)
     blocks = [block for block in live.blocks if block.home is None]
-    sizes = {block: -(-block.nbytes // alignment) for block in blocks}
+    sizes = {
+        block: size_in_arena(block.nbytes, alignment, padding) // alignment for block in blocks
+    }
     tenancies = merged(live, sizes)
     bound = widest(_spans(tenancies, sizes))
     if reuse:
@@ -62,7 +68,8 @@ def plan_memory(graph: Graph, alignment: int, *, reuse: bool = True) -> MemoryPl
         value: block.home if block.home is not None else alignment * offsets[block]
         for value, block in live.block_of.items()
     }
-    return MemoryPlan(alignment, reuse, alignment * peak, alignment * bound, spots)
+    arena, lower = alignment * peak, alignment * bound
+    return MemoryPlan(alignment, reuse, arena, lower, spots, padding=padding)
 
 
 def _spans(tenancies: Sequence[Tenancy], sizes: dict[Block, int]) -> list[Span]:

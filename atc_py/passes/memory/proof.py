@@ -19,12 +19,15 @@ if TYPE_CHECKING:
 __all__ = ["placement_of", "unsound_places"]
 
 
-def unsound_places(graph: Graph, alignment: int) -> Iterator[tuple[Node | None, str]]:
+def unsound_places(
+    graph: Graph, alignment: int, padding: int = 0
+) -> Iterator[tuple[Node | None, str]]:
     """Yield the faults of the plan of `graph`, each with the node concerned.
 
     Args:
         graph: in phase placed.
         alignment: bytes; what offsets must be multiples of.
+        padding: bytes; what must follow each value.
     """
     if graph.memory is None:
         yield None, "a graph of phase placed must have a memory plan, found none"
@@ -32,6 +35,9 @@ def unsound_places(graph: Graph, alignment: int) -> Iterator[tuple[Node | None, 
     if graph.memory.alignment != alignment:
         found = graph.memory.alignment
         yield None, f"the memory plan must be aligned to {alignment} bytes, found {found}"
+    if graph.memory.padding != padding:
+        found = graph.memory.padding
+        yield None, f"the memory plan must add {padding} bytes to each value, found {found}"
     values = list(graph.values())
     missing = [value for value in values if value not in graph.memory.spots]
     for value in missing:
@@ -59,7 +65,7 @@ def placement_of(graph: Graph, plan: MemoryPlan) -> Placement:
         for value in values
     ]
     nodes = [_placed(node, number) for node in graph.nodes]
-    return Placement(tensors, nodes, plan.alignment, plan.arena, plan.bound)
+    return Placement(tensors, nodes, plan.alignment, plan.arena, plan.bound, plan.padding)
 
 
 def _source(value: Value, inputs: set[Value]) -> Home | None:

@@ -13,6 +13,7 @@ from atc_py.passes.precision.columns import Choice, choose_column
 from atc_py.passes.precision.decisions import Decision
 from atc_py.passes.precision.implementations import assign_implementations
 from atc_py.passes.precision.node_context import tensors_of
+from atc_py.passes.precision.products import assign_products
 from atc_py.passes.precision.refusals import refusal_of
 from atc_py.passes.precision.requested_dtypes import (
     SHORT,
@@ -73,6 +74,7 @@ class _Assignment:
             self._assign(node)
         self._sink.raise_errors()
         assign_implementations(self._graph, self._context)
+        assign_products(self._graph, self._context)
         outputs = zip(self._graph.outputs, self._graph.output_names, strict=True)
         self._graph.set_outputs([self._output(value, name) for value, name in outputs])
         return len(self._casts)
@@ -112,7 +114,7 @@ class _Assignment:
             results = (current[0],) * len(node.outputs)
             yield Wish(tuple(current), results, "no kernel: as its input")
             return
-        tensors = tensors_of(node, row, self._origin, self._controls)
+        tensors = tensors_of(node, row, self._origin, self._context)
         asked = self._controls.custom_of(node)
         mode = self._context.precision_mode
         if asked is not None:
@@ -187,7 +189,7 @@ class _Assignment:
         """Put on record that no column fits."""
         place = self._context.place(node)
         local = row.unit is Unit.LOCAL
-        tensors = None if local else tensors_of(node, row, self._origin, self._controls)
+        tensors = None if local else tensors_of(node, row, self._origin, self._context)
         refusal = refusal_of(node, row, wish, self._context.soc, place, tensors)
         self._context.decisions.refused.append(refusal)
         self._sink.add(refusal.diagnostic())

@@ -14,7 +14,7 @@ from atc_py.diag.codes import (
 )
 from atc_py.passes.precision.controls import Controls, Custom
 from atc_py.passes.precision.implementations import IMPLEMENTATIONS
-from atc_py.passes.precision.mix_lists import MixList
+from atc_py.passes.precision.mixlist_file import read_moves
 from atc_py.passes.precision.model_names import unknown_name
 from atc_py.system.input_files import read_text
 from atc_py.target import find_operator, operators
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from atc_py.diag import Diagnostic
     from atc_py.options.compile_options import PrecisionMode, PrecisionOptions
+    from atc_py.passes.precision.mix_lists import MixList
     from atc_py.passes.precision.model_names import ModelNames
 
 __all__ = ["find_controls", "read_controls"]
@@ -70,15 +71,18 @@ def find_controls(
     implementation_nodes, implementation_types = reader.implementations(options.op_precision_mode)
     keep_nodes, keep_types = reader.keep(options.keep_dtype)
     custom_nodes, custom_types = reader.custom(options.customize_dtypes)
+    added, removed = reader.lists(options.modify_mixlist, mode)
     controls = Controls(
         keep_nodes=keep_nodes,
         keep_types=keep_types,
         custom_nodes=custom_nodes,
         custom_types=custom_types,
-        lists=reader.lists(options.modify_mixlist, mode),
+        lists=added,
+        removed=removed,
         fp16_inputs=reader.inputs(options.input_fp16_nodes),
         outputs=reader.outputs(options.output_type),
         clip_weights=options.is_weight_clip,
+        allow_hf32=options.allow_hf32,
         implementation_nodes=implementation_nodes,
         implementation_types=implementation_types,
     )
@@ -119,26 +123,27 @@ class _Reader:
                 nodes[self._node(name.strip(), place)] = _custom(dtypes, place)
         return nodes, types
 
-    def lists(self, path: Path | None, mode: PrecisionMode) -> dict[str, MixList]:
-        """Return the lists to which a --modify-mixlist file moves operators."""
+    def lists(
+        self, path: Path | None, mode: PrecisionMode
+    ) -> tuple[dict[str, MixList], dict[str, MixList]]:
+        """Return the lists that a --modify-mixlist file adds operators to, and takes them from."""
         if path is None:
-            return {}
+            return {}, {}
         if not mode.is_mixed:
             raise OPTIONS_EXCLUDE.error(
                 f"--modify-mixlist has no meaning with {mode.value}",
                 place=Place(field="--modify-mixlist"),
                 help="it goes with allow_mix_precision, _fp16 and _bf16",
             )
-        moved: dict[str, MixList] = {}
-        for which, change, op in _mixlist_entries(_mixlist(path), path):
+        place = Place(str(path))
+        moves = read_moves(_mixlist(path), place)
+        for op in moves:
             if find_operator(op) is None:
                 known = [row.name for row in operators()]
-                self._add_unknown("target operator", op, known, Place(str(path)))
-            if change == "to-add":
-                moved[op] = which
-            else:
-                moved.setdefault(op, MixList.GRAY)
-        return moved
+                self._add_unknown("target operator", op, known, place)
+        added = {op: move.added for op, move in moves.items() if move.added is not None}
+        removed = {op: move.removed for op, move in moves.items() if move.removed is not None}
+        return added, removed
 
     def implementations(self, path: Path | None) -> tuple[dict[str, str], dict[str, str]]:
         """Return the modes by node and operator of an --op-precision-mode file (`name=mode`)."""
@@ -247,24 +252,6 @@ def _custom(text: str, place: Place) -> Custom:
         except UnknownDTypeError as error:
             raise _bad(place, str(error)) from None
     return Custom(tuple(found[_INPUT]), tuple(found[_OUTPUT]))
-
-
-def _mixlist_entries(document: Any, path: Path) -> Iterator[tuple[MixList, str, str]]:
-    """Yield (list, `to-add` or `to-remove`, operator) of every entry; what is added comes last."""
-    lists = {"white-list": MixList.WHITE, "black-list": MixList.BLACK}
-    if not isinstance(document, dict):
-        raise _bad(Place(str(path)), "the file must hold one object")
-    for change in ("to-remove", "to-add"):
-        for name, moves in document.items():
-            if name not in lists or not isinstance(moves, dict):
-                raise _bad(Place(str(path)), f"{name!r} is none of {', '.join(lists)}")
-            if not moves.keys() <= {"to-add", "to-remove"}:
-                raise _bad(Place(str(path)), f"{name} takes to-add and to-remove alone")
-            operators_ = moves.get(change, [])
-            if not isinstance(operators_, list):
-                raise _bad(Place(str(path)), f"{change} of {name} must be a list")
-            for op in operators_:
-                yield lists[name], change, str(op)
 
 
 def _mixlist(path: Path) -> Any:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
-from atc_py.passes.precision.mix_lists import default_list
+from atc_py.passes.precision.mix_lists import MixList, default_list
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from atc_py.ir import Node
-    from atc_py.passes.precision.mix_lists import MixList
+    from atc_py.target.soc import SocFamily
     from atc_py.tensor.dtypes import DType
 
 __all__ = ["Controls", "Custom"]
@@ -39,10 +39,12 @@ class Controls:
         keep_types: operators that do.
         custom_nodes: dtypes by node.
         custom_types: dtypes by operator; a node's own come first.
-        lists: the lists of the mixed modes that operators were moved to.
+        lists: the lists of the mixed modes that operators were added to.
+        removed: the lists that they were removed from.
         fp16_inputs: model inputs that are fed as float16.
         outputs: dtypes of outputs by name; "" stands for all others.
         clip_weights: float weights that become narrower are clamped to finite values.
+        allow_hf32: whether all float32 products of the cube are of HF32; None for the defaults.
         implementation_nodes: implementation modes by node.
         implementation_types: implementation modes by operator; a node's own come first.
     """
@@ -52,9 +54,11 @@ class Controls:
     custom_nodes: Mapping[str, Custom] = field(default_factory=dict)
     custom_types: Mapping[str, Custom] = field(default_factory=dict)
     lists: Mapping[str, MixList] = field(default_factory=dict)
+    removed: Mapping[str, MixList] = field(default_factory=dict)
     fp16_inputs: frozenset[str] = frozenset()
     outputs: Mapping[str, DType] = field(default_factory=dict)
     clip_weights: bool = True
+    allow_hf32: bool | None = None
     implementation_nodes: Mapping[str, str] = field(default_factory=dict)
     implementation_types: Mapping[str, str] = field(default_factory=dict)
 
@@ -77,9 +81,26 @@ class Controls:
         """Return the implementation mode that the user gave for `node`, or None."""
         return _of(node, self.implementation_nodes, self.implementation_types)
 
-    def list_of(self, op: str) -> MixList:
-        """Return the list that operator `op` is on."""
-        return self.lists.get(op) or default_list(op)
+    def implementation_by_name(self, node: Node) -> str | None:
+        """Return the implementation mode that the user gave for the node's name, or None."""
+        return _of(node, self.implementation_nodes, {})
+
+    def implementation_by_type(self, node: Node) -> str | None:
+        """Return the implementation mode that the user gave for the node's operator, or None."""
+        return _of(node, {}, self.implementation_types)
+
+    def list_of(self, op: str, family: SocFamily) -> MixList:
+        """Return the list that operator `op` is on for a SoC of `family`.
+
+        What is removed from a list that it is not on stays where it is, as with ATC.
+        """
+        published = default_list(op, family)
+        left = MixList.GRAY if self.removed.get(op) is published else published
+        return self.lists.get(op, left)
+
+    def moves(self, op: str) -> bool:
+        """Return True if the user moves operator `op` between the lists."""
+        return op in self.lists or op in self.removed
 
     def output_dtype(self, name: str) -> DType | None:
         """Return the dtype that the user gave for output `name`, or None."""

@@ -6,11 +6,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from atc_py.ir import Graph, Node
+    from atc_py.ir import Graph, Node, Origin
     from atc_py.passes.precision.refusals import Refusal
     from atc_py.tensor.dtypes import DType
 
 __all__ = ["Decision", "Decisions"]
+
+_CONVOLUTIONS = ("Conv2D", "DepthwiseConv2D")
+"""What operators begin with that a convolution of the model becomes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,21 +39,27 @@ class Decisions:
         nodes: every node that was typed, Casts of the model included.
         casts: why each Cast that was inserted is there.
         refused: nodes that nothing runs at the dtypes that are wanted.
+        rolled_back: why a convolution of the model is float16 though it was int8, by its source.
     """
 
     nodes: dict[str, Decision] = field(default_factory=dict)
     casts: dict[str, str] = field(default_factory=dict)
     refused: list[Refusal] = field(default_factory=list)
+    rolled_back: dict[Origin, str] = field(default_factory=dict)
 
     def implement(self, name: str, mode: str) -> None:
         """Put on record which implementation the node called `name` has."""
+        self.remark(name, f"op-precision-mode: {mode}")
+
+    def remark(self, name: str, text: str) -> None:
+        """Add to the rule of the node called `name`."""
         made = self.nodes[name]
-        self.nodes[name] = replace(made, rule=f"{made.rule}; op-precision-mode: {mode}")
+        self.nodes[name] = replace(made, rule=f"{made.rule}; {text}")
 
     def as_json(self, graph: Graph) -> dict[str, object]:
         """Return the nodes that `graph` still has, in its order, as JSON values."""
         nodes = [
-            _node_json(node, self.nodes[node.name])
+            _node_json(node, self.nodes[node.name], self._why(node))
             for node in graph.nodes
             if node.name in self.nodes
         ]
@@ -61,8 +70,16 @@ class Decisions:
         ]
         return {"nodes": nodes, "casts": casts}
 
+    def _why(self, node: Node) -> str:
+        """Return the rule that chose a node's dtypes, with what made floats of an int8 layer."""
+        rule = self.nodes[node.name].rule
+        if not node.op.startswith(_CONVOLUTIONS):
+            return rule
+        reasons = [self.rolled_back[each] for each in node.origins if each in self.rolled_back]
+        return "; ".join([rule, *reasons[:1]])
 
-def _node_json(node: Node, decision: Decision) -> dict[str, object]:
+
+def _node_json(node: Node, decision: Decision, rule: str) -> dict[str, object]:
     """Return one node as JSON values."""
     return {
         "name": node.name,
@@ -71,7 +88,7 @@ def _node_json(node: Node, decision: Decision) -> dict[str, object]:
         "engine": node.engine.value if node.engine else None,
         "origin": _dtypes(decision.origin),
         "chosen": _dtypes(decision.chosen),
-        "rule": decision.rule,
+        "rule": rule,
     }
 
 

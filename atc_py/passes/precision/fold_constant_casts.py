@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from atc_py.diag.codes import INFINITY_CLIPPED
 from atc_py.ir import CastConst, Phase
 from atc_py.passes.base import Pass, PassContext
+from atc_py.passes.precision.weight_clip import clipped_infinities, is_clipped
 
 if TYPE_CHECKING:
-    from atc_py.ir import Graph, Node, Value
+    from atc_py.ir import Graph, Node
 
 __all__ = ["FoldConstantCastsPass"]
 
@@ -17,8 +19,8 @@ class FoldConstantCastsPass(Pass):
     """Cast(const) = const', worked out when it is written.
 
     Floats are clamped to finite values unless the user does not want weights clipped, or they bound
-    others: a bound beyond the dtype's range bounds nothing. Casts of floats to integers are left to
-    the device, which has its own results beyond their range.
+    others: a bound beyond the dtype's range bounds nothing. What becomes of infinities is reported.
+    Casts of floats to integers are left to the device, which has its own results beyond their range.
     """
 
     name = "fold-constant-casts"
@@ -27,12 +29,17 @@ class FoldConstantCastsPass(Pass):
 
     def run(self, graph: Graph, context: PassContext) -> int:
         """Fold every match; returns how many."""
+        if context.controls.clip_weights:
+            for each in clipped_infinities(graph):
+                message = f"{each.observed.en}: {each.lack.en}"
+                place = context.place(each.node)
+                context.sink.add(INFINITY_CLIPPED.diagnostic(message, place=place))
         matches = [node for node in graph.nodes if _is_constant_cast(node)]
         for node in matches:
             source, old = node.inputs[0], node.output
             if source is None or source.const is None:
                 continue
-            clip = context.controls.clip_weights and not _bounds_others(old)
+            clip = context.controls.clip_weights and is_clipped(node)
             data = CastConst(source.const, old.type.dtype, clip=clip)
             old.replace_by(graph.constant(source.name, data, like=old.type))
         graph.remove_nodes(matches)
@@ -45,9 +52,3 @@ def _is_constant_cast(node: Node) -> bool:
     if node.op != "Cast" or value is None or value.const is None:
         return False
     return not (value.type.dtype.is_float and node.output.type.dtype.is_integer)
-
-
-def _bounds_others(value: Value) -> bool:
-    """Return True if `value` is read as a bound of ClipByValue alone."""
-    uses = value.uses
-    return bool(uses) and all(node.op == "ClipByValue" and at for node, at in uses)

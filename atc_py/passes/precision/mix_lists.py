@@ -1,16 +1,19 @@
 """White, gray and black lists of the mixed modes: which operators compute in 16 bits.
 
-Source: `precision_reduce.flag` of CANN 8.1's operator information for Ascend310P: "true" is white,
-"false" black, and absent gray. Of its lists only what atc-py has rows for stands here: the cube's
-operators, white, and ReverseSequence, black. SoCs do not differ here; CANN's lists for the training
-generations are longer and not known operator by operator.
+Source: `precision_reduce.flag` of the operator information of CANN 8.1, family by family: "true" is
+white, "false" black, and absent gray. Of Ascend910_95 it has none: its lists are those of the open
+operator repositories of CANN 9, to which the cube's operators were added (inferred: they are white
+in every other family). Of all lists only operators that atc-py has rows for stand here. The generic
+device has the list of Ascend310P, without its recurrent layer.
 """
 
 from __future__ import annotations
 
 from enum import Enum
 
-__all__ = ["CUBE_LIST", "MixList", "default_list"]
+from atc_py.target.soc import SocFamily
+
+__all__ = ["CUBE_LIST", "MixList", "default_list", "has_lists"]
 
 
 class MixList(Enum):
@@ -33,11 +36,121 @@ CUBE_LIST = frozenset(
 )
 """The rows that `fp16.op_type` of CANN's `fe.ini` names: what the float16 cube is for."""
 
-_BLACK = frozenset({"ReverseSequence"})
+_REVERSED = frozenset({"ReverseSequence"})
+_TRAINING_BLACK = frozenset(
+    ["Log", "LogSoftmaxV2", "Pow", "ReduceMeanD", "ReduceProdD", "ReduceSum", "SquareSumV1"]
+)
+_GRU = CUBE_LIST | {"DynamicGRUV2"}
+_RECURRENT = _GRU | {"DynamicRNN"}
+_A2_WHITE = _RECURRENT | {"MaxPoolV3", "RmsNorm"}
+
+_OPEN_WHITE = frozenset(
+    [
+        "Abs",
+        "AccumulateNV2",
+        "Acos",
+        "Add",
+        "Addcmul",
+        "AscendAntiQuant",
+        "Asin",
+        "Atan",
+        "Atanh",
+        "AvgPoolV2",
+        "BatchNorm",
+        "Cast",
+        "Ceil",
+        "Celu",
+        "ClipByValue",
+        "ConcatD",
+        "Cos",
+        "Cosh",
+        "Elu",
+        "Equal",
+        "Erf",
+        "Exp",
+        "Floor",
+        "FloorMod",
+        "GatherElements",
+        "GatherNd",
+        "GeluV2",
+        "Greater",
+        "GreaterEqual",
+        "HardSigmoid",
+        "HardSwish",
+        "LeakyRelu",
+        "Less",
+        "LessEqual",
+        "Log",
+        "LogSoftmaxV2",
+        "LogicalAnd",
+        "LogicalNot",
+        "LogicalOr",
+        "MVNV2",
+        "MaxPoolV3",
+        "Maximum",
+        "Minimum",
+        "Mod",
+        "Mul",
+        "Muls",
+        "PRelu",
+        "PadV3",
+        "Pow",
+        "ROIPooling",
+        "Range",
+        "RealDiv",
+        "Reciprocal",
+        "Relu",
+        "Round",
+        "SelectV2",
+        "Sigmoid",
+        "Sign",
+        "Sin",
+        "Sinh",
+        "SoftmaxV2",
+        "Softplus",
+        "Softsign",
+        "Sqrt",
+        "Sub",
+        "Swish",
+        "Tanh",
+        "Threshold",
+    ]
+)
+
+_WHITE = {
+    SocFamily.ASCEND310: CUBE_LIST,
+    SocFamily.ASCEND310B: _RECURRENT,
+    SocFamily.ASCEND310P: _GRU,
+    SocFamily.ASCEND610: _GRU,
+    SocFamily.ASCEND910: _RECURRENT,
+    SocFamily.ASCEND910B: _A2_WHITE,
+    SocFamily.ASCEND910_93: _A2_WHITE,
+    SocFamily.ASCEND910_95: CUBE_LIST | _OPEN_WHITE,
+    SocFamily.HI3796CV300CS: CUBE_LIST - {"BatchMatMul"},
+}
+
+_BLACK = {
+    SocFamily.ASCEND310: frozenset({"ReduceMeanD"}),
+    SocFamily.ASCEND310B: _TRAINING_BLACK,
+    SocFamily.ASCEND310P: _REVERSED,
+    SocFamily.ASCEND610: frozenset[str](),
+    SocFamily.ASCEND910: _TRAINING_BLACK,
+    SocFamily.ASCEND910B: _TRAINING_BLACK,
+    SocFamily.ASCEND910_93: _TRAINING_BLACK,
+    SocFamily.ASCEND910_95: frozenset(
+        ["Acosh", "Asinh", "BatchMultiClassNonMaxSuppression", "Selu"]
+    ),
+    SocFamily.HI3796CV300CS: frozenset[str](),
+}
 
 
-def default_list(op: str) -> MixList:
+def default_list(op: str, family: SocFamily) -> MixList:
     """Return the list that operator `op` is on when no user moved it."""
-    if op in CUBE_LIST:
+    if op in _WHITE.get(family, CUBE_LIST):
         return MixList.WHITE
-    return MixList.BLACK if op in _BLACK else MixList.GRAY
+    return MixList.BLACK if op in _BLACK.get(family, _REVERSED) else MixList.GRAY
+
+
+def has_lists(family: SocFamily) -> bool:
+    """Return True if there are published lists of `family`."""
+    return family in _WHITE

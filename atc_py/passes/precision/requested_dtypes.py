@@ -43,7 +43,9 @@ class NodeTensors:
         outputs: the model's own dtypes.
         fixed: inputs that keep their dtype in every mode: those read as numbers.
         place: the list that it is on in the mixed modes.
-        before: operator and float dtype of the node before it, or None.
+        before: what gives the node its first float input, by the order of the mixed modes, and
+            the dtype of that; or None.
+        list_of: the SoC family whose published lists decided `place`; "" where it was another.
     """
 
     op: str
@@ -52,12 +54,19 @@ class NodeTensors:
     fixed: frozenset[int]
     place: MixList
     before: tuple[str, DType] | None
+    list_of: str = ""
 
     @property
     def floats_alone(self) -> bool:
         """True if all tensors that a mode may change are floats."""
         data = [each for position, each in enumerate(self.inputs) if position not in self.fixed]
         return all(each is None or each.is_float for each in (*data, *self.outputs))
+
+    @property
+    def has_floats(self) -> bool:
+        """True if there is a float that a mode may change."""
+        data = [each for position, each in enumerate(self.inputs) if position not in self.fixed]
+        return any(each in _CHANGED for each in (*data, *self.outputs))
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,11 +183,12 @@ def _sixteen(dtype: DType) -> DType:
 def _mixed(node: NodeTensors, mode: PrecisionMode) -> Iterator[Wish]:
     """Yield what lists ask: 16 bits for white, the model's for black, the producer's for gray."""
     narrow, falls = (BF16, _TO_BF16) if mode is _MIXED_BF16 else (F16, _TO_F16)
-    where = f"{mode.value}: {node.place.value} list"
+    of = f" of {node.list_of}" if node.list_of else ""
+    where = f"{mode.value}: {node.place.value} list{of}"
     if node.place is MixList.BLACK:
         yield kept(node, f"{where}, as in the model")
     elif node.place is MixList.WHITE:
-        if node.floats_alone:
+        if node.has_floats:
             wish = _all(node, narrow, f"{where}, {narrow.value}")
             yield replace(wish, short=True, otherwise=NO_16_BIT_KERNEL)
             yield kept(node, f"{where}, but without a kernel for {narrow.value}")

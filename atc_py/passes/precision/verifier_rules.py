@@ -25,7 +25,7 @@ def verifier_rules(soc: Soc) -> Rules:
         rows=find_operator,
         dtypes_ok=partial(_dtypes_ok, soc=soc),
         storage_ok=partial(storage_fault, soc=soc),
-        unsound_places=partial(unsound_places, alignment=soc.gm_align),
+        unsound_places=partial(unsound_places, alignment=soc.gm_align, padding=soc.gm_padding),
     )
 
 

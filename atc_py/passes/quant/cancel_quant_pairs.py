@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from atc_py.passes.base import Pass, PassContext
+from atc_py.passes.quant.half_scales import has_root
 from atc_py.tensor.dtypes import DType
 
 if TYPE_CHECKING:
@@ -80,12 +82,19 @@ def _anti_quantized(anti: Node, numbers: npt.NDArray[Any]) -> npt.NDArray[np.flo
 def _before_rounding(
     quant: Node, values: npt.NDArray[np.float16], dtype: np.dtype[Any]
 ) -> npt.NDArray[Any]:
-    """Return values * scale + offset in `dtype`; with sqrt_mode times scale twice or squared."""
+    """Return values * scale + offset in `dtype`; with sqrt_mode times scale twice or squared.
+
+    A scale that float16 does not hold becomes its root twice: see float16-quant-scales.
+    """
     import numpy as np
 
-    scale, offset = (dtype.type(number) for number in _scale_and_offset(quant))
+    factor, shift = _scale_and_offset(quant)
+    squares = quant.attributes.get("sqrt_mode", False)
+    if dtype == np.float16 and not squares and has_root(factor):
+        factor, squares = math.sqrt(factor), True
+    scale, offset = dtype.type(factor), dtype.type(shift)
     found = values.astype(dtype)
-    if not quant.attributes.get("sqrt_mode", False):
+    if not squares:
         found = found * scale
     elif dtype == np.float16:
         found = found * scale * scale

@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from atc_py.ir import DenseConst, OpaqueConst
 from atc_py.tensor.dtypes import DType
+from atc_py.tensor.scale_words import decode_graph
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from atc_py.ir import Graph, Value
+    from atc_py.ir import Graph, Node, Value
 
-__all__ = ["constant_like", "constant_words"]
+__all__ = ["constant_codes", "constant_factors", "constant_like", "constant_words"]
 
 
 def constant_words(value: Value | None) -> npt.NDArray[np.uint64] | None:
@@ -25,6 +26,34 @@ def constant_words(value: Value | None) -> npt.NDArray[np.uint64] | None:
     import numpy as np
 
     return np.asarray(value.const.numpy(), np.uint64)
+
+
+def constant_factors(dequant: Node) -> npt.NDArray[np.float32] | None:
+    """Return the factors of an AscendDequant, roots squared, or None where they are computed."""
+    import numpy as np
+
+    scale = dequant.input(1)
+    words = constant_words(scale)
+    if words is not None:
+        return decode_graph(words).scale
+    if scale is None or scale.const is None or isinstance(scale.const, OpaqueConst):
+        return None
+    factors: npt.NDArray[np.float32] = np.asarray(scale.const.numpy(), np.float32)
+    return factors * factors if dequant.attributes.get("sqrt_mode", False) else factors
+
+
+def constant_codes(value: Value | None) -> npt.NDArray[Any] | None:
+    """Return constant integers, reshaped or not; None for computed ones."""
+    node = None if value is None else value.producer
+    source = value
+    if node is not None and node.op in {"Reshape", "Unsqueeze"}:
+        source = node.input(0)
+    if value is None or source is None or source.const is None:
+        return None
+    if isinstance(source.const, OpaqueConst):
+        return None
+    found: npt.NDArray[Any] = source.const.numpy()
+    return found.reshape(value.type.shape)
 
 
 def constant_like(graph: Graph, old: Value | None, suffix: str, array: npt.NDArray[Any]) -> Value:

@@ -1,4 +1,4 @@
-"""Factors of quantization as float16, for SoCs whose units read no 64-bit words."""
+"""Factors of quantization as float16, or their roots where float16 does not hold them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from atc_py.diag import Sink
 from atc_py.diag.codes import NO_KERNEL
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.quant.constants import constant_like, constant_words
+from atc_py.passes.quant.half_scales import LARGEST, LEAST, has_root
 from atc_py.tensor.scale_words import decode_graph
 
 if TYPE_CHECKING:
@@ -21,38 +22,37 @@ if TYPE_CHECKING:
 
 __all__ = ["Float16QuantScalesPass"]
 
-_LEAST, _LARGEST = 2.0**-14, 65504.0
-"""The smallest and the largest normal number of float16."""
-
 
 class Float16QuantScalesPass(Pass):
-    """AscendDequant(x, words(d)) = AscendDequant(x, float16(d)), or with its root twice.
+    """AscendQuant(x; s) = AscendQuant(x; sqrt(s), sqrt_mode) where float16 does not hold s.
 
-    A factor of magnitude below 2^-14 or above 65504 is none that float16 holds well. The node then
-    gets float16(sqrt(d)) for all its channels and sqrt_mode, with which it multiplies twice. 0 is
-    held as it is. A factor below 0 has no root: float16 rounds it where it is small, and a large
-    one is refused. AscendQuant gets sqrt(scale) and sqrt_mode likewise.
-    CANN's way on SoCs without a unit that requantizes.
+    A factor of magnitude below 2^-14 or above 65504 is none that float16 holds well. AscendQuant
+    then gets its root and sqrt_mode, with which it multiplies twice: on every SoC where it computes
+    in float16. 0 is held as it is, and a factor below 0 has no root.
+
+    Where the SoC reads no 64-bit words, AscendDequant gets float16(d) in their place, or
+    float16(sqrt(d)) for all its channels and sqrt_mode. A small factor below 0 is rounded, and a
+    large one is refused.
+
+    Files carry the whole factor: CANN reads scale alone and sets sqrt_mode itself.
     """
 
     name = "float16-quant-scales"
-    atc_names = ("V100RequantFusionPass",)
+    atc_names = ("V100NotRequantFusionPass",)
     summary = (
-        "Turns 64-bit scale words into float16 factors, or their roots, where the SoC needs it."
+        "Takes roots of scales that float16 does not hold, and turns 64-bit scale words into "
+        "float16 factors where the SoC needs it."
     )
     optional = False
 
     def run(self, graph: Graph, context: PassContext) -> int:
         """Rewrite every node that needs it; returns how many."""
-        if context.soc.deq_words:
-            return 0
-        sink = Sink()
-        changes = sum(
-            _narrow(graph, node, context, sink)
-            if node.op == "AscendDequant"
-            else node.op == "AscendQuant" and _take_root(node)
-            for node in graph.nodes
-        )
+        soc, changes, sink = context.soc, 0, Sink()
+        for node in graph.nodes:
+            if node.op == "AscendDequant" and not soc.deq_words:
+                changes += _narrow(graph, node, context, sink)
+            elif node.op == "AscendQuant" and not soc.quant_float32:
+                changes += _take_root(node)
         sink.raise_errors()
         return changes
 
@@ -87,7 +87,7 @@ def _needs_root(scale: Floats) -> bool:
     """Return True if a factor lies beyond float16's normal numbers and all of them have a root."""
     import numpy as np
 
-    beyond = ((scale < _LEAST) & (scale != 0)) | (scale > _LARGEST)
+    beyond = ((scale < LEAST) & (scale != 0)) | (scale > LARGEST)
     return bool(beyond.any() and (scale >= 0).all() and np.isfinite(scale).all())
 
 
@@ -96,7 +96,7 @@ def _take_root(quant: Node) -> bool:
     scale = quant.attributes["scale"]
     if not isinstance(scale, float) or quant.attributes.get("sqrt_mode", False):
         return False
-    if not 0 < scale < math.inf or _LEAST <= scale <= _LARGEST:
+    if not has_root(scale):
         return False
     quant.attributes |= {"scale": math.sqrt(scale), "sqrt_mode": True}
     return True

@@ -38,7 +38,7 @@ _Version: TypeAlias = Annotated[int, msgspec.Meta(extra_json_schema={"const": VE
 
 
 class _Part(msgspec.Struct, frozen=True, kw_only=True):
-    """A part of the report; text is free of what UTF-8 cannot carry."""
+    """A part of the report; text is free of characters that UTF-8 cannot encode."""
 
 
 class Found(_Part, frozen=True, kw_only=True):

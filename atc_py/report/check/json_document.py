@@ -67,7 +67,7 @@ def check_json(document: CheckDocument) -> str:
 
 
 def check_json_schema() -> str:
-    """Return the JSON schema of what `check_json` gives."""
+    """Return the JSON schema of the result of `check_json`."""
     schema = msgspec.json.schema(CheckDocument)
     for part in schema["$defs"].values():
         # Python 3.13 takes the indentation off docstrings, older ones leave it.
@@ -108,8 +108,8 @@ def _model(check: ModelCheck, language: str, baseline: Baseline | None) -> Check
             for dim in check.deciding
             for name, axis in dim.places
         ),
-        faults=tuple(_recognized(found, path, baseline) for found in faults),
-        findings=tuple(_recognized(found, path, baseline) for found in findings),
+        faults=tuple(_marked_finding(found, path, baseline) for found in faults),
+        findings=tuple(_marked_finding(found, path, baseline) for found in findings),
         operators=tuple(
             OperatorCount(
                 op=_text(row.op), listed=row.listed, nodes=row.total, counts=_counts(row.counts)
@@ -139,7 +139,7 @@ def _biases(check: ModelCheck, language: str) -> Biases | None:
     return Biases(convention=found.form.value, source=found.source.value, text=text)
 
 
-def _recognized(found: Found, path: str, baseline: Baseline | None) -> Found:
+def _marked_finding(found: Found, path: str, baseline: Baseline | None) -> Found:
     """Return the finding, marked where the baseline has it."""
     if baseline is None or not baseline.recognizes(path, found.fingerprint):
         return found

@@ -157,7 +157,6 @@ ROWS = (
         attributes=(Attribute("epsilon", "float", 1e-6),),
         columns=same(*FLOATS, inputs=2),
         family="rows",
-        takes=Layout.LAST_AXIS,
         passes=6.0,
     ),
     # CANN's interface asks for 4 axes, of which the last has at most 4096 elements, and its manual

@@ -24,17 +24,16 @@ def _quant(compute: Resource | None) -> tuple[Column, ...]:
     """
     dtype = F32 if compute else F16
     return tuple(
-        Column((x,), (y,), compute, (("dst_type", y), ("compute_type", dtype)))
-        for y in (I8, I16)
-        for x in FLOATS
+        Column((x,), (I8,), compute, (("dst_type", I8), ("compute_type", dtype))) for x in FLOATS
     )
 
 
-_INT4 = tuple(
-    Column((x,), (I4,), Resource.QUANT_INT4, (("dst_type", I4), ("compute_type", F16)))
+_OTHERS = tuple(
+    Column((x,), (y,), needs, (("dst_type", y), ("compute_type", F16)))
+    for y, needs in ((I4, Resource.QUANT_INT4), (I16, Resource.QUANT_INT16))
     for x in FLOATS
 )
-"""Columns of AscendQuant to int4, which no operator of this table takes."""
+"""Columns of AscendQuant to int4, which no operator of this table takes, and to int16."""
 
 ROWS = (
     TargetOp(
@@ -87,7 +86,7 @@ ROWS = (
             Attribute("dst_type", "dtype", I8),
             Attribute("compute_type", "dtype", F16),
         ),
-        columns=(*_quant(Resource.QUANT_FLOAT32), *_quant(None), *_INT4),
+        columns=(*_quant(Resource.QUANT_FLOAT32), *_quant(None), *_OTHERS),
         family="quant",
         passes=4.0,
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -32,7 +33,7 @@ GROUPED = [
 def convolution(
     add_node: AddNode, graph: Graph, case: Case, name: str, **attributes: AttrValue
 ) -> Node:
-    """Return a Conv2D with a bias whose images and filter lie in blocks."""
+    """Return a Conv2D with a bias whose images and filter are in blocks."""
     dtype, wide, result = COLUMNS[name]
     weights = (case.filters, case.x[1] // case.groups, *case.window)
     inputs = [
@@ -56,7 +57,7 @@ SPREAD = [
 def transposed(
     add_node: AddNode, graph: Graph, case: Case, name: str, **attributes: AttrValue
 ) -> Node:
-    """Return a Conv2DTransposeD with a bias whose images and filter lie in blocks."""
+    """Return a Conv2DTransposeD with a bias whose images and filter are in blocks."""
     dtype, wide, result = COLUMNS[name]
     weights = (case.x[1], case.filters // case.groups, *case.window)
     y = (case.x[0], case.filters, *case.spread())
@@ -120,19 +121,24 @@ def test_results_leave_split_cores_in_blocks(
     assert addressed(checked) == {"storage"}
 
 
+def depthwise(add_node: AddNode, graph: Graph, name: str, channels: int, times: int) -> None:
+    """Add a DepthwiseConv2D with a bias; its filter is stored as the name of the graph says."""
+    dtype, wide, result = COLUMNS[name]
+    filters = channels * times
+    types = [
+        image(dtype, 2, channels, 9, 7),
+        stored(dtype, (filters, 1, 3, 3), graph.name, channels),
+        TensorType(wide, (filters,)),
+    ]
+    named: dict[str, AttrValue] = {"strides": (1, 1, 2, 1), "pads": (1, 1, 0, 2)}
+    add_node(graph, "DepthwiseConv2D", types, [image(result, 2, filters, 5, 7)], named)
+
+
 def test_depthwise_convolutions_of_blocks_agree(add_node: AddNode, verified: Verified) -> None:
-    graph = Graph("depthwise", Phase.TYPED)
+    graph = Graph("C1HWNCoC0", Phase.TYPED)
     for name in ("float16", "int8", "float32"):
-        dtype, wide, result = COLUMNS[name]
         for channels, times in ((5, 1), (16, 1), (70, 1), (5, 3)):
-            types = [
-                image(dtype, 2, channels, 9, 7),
-                stored(dtype, (channels * times, 1, 3, 3), "C1HWNCoC0", channels),
-                TensorType(wide, (channels * times,)),
-            ]
-            named: dict[str, AttrValue] = {"strides": (1, 1, 2, 1), "pads": (1, 1, 0, 2)}
-            y = image(result, 2, channels * times, 5, 7)
-            add_node(graph, "DepthwiseConv2D", types, [y], named)
+            depthwise(add_node, graph, name, channels, times)
     checked = verified(graph)
     assert wrong(checked) == []
     by_rows = {each.row: each for each in checked if each.kernel["addresses"] == "origin"}
@@ -140,8 +146,43 @@ def test_depthwise_convolutions_of_blocks_agree(add_node: AddNode, verified: Ver
     assert addressed(checked) == {"storage", "origin"}
 
 
+@pytest.mark.parametrize("soc", sampled("Ascend310P3", "Ascend910B1"))
+def test_depthwise_filters_in_fractals_agree(
+    add_node: AddNode, verified: Verified, soc: str
+) -> None:
+    """Check tails of channels, several diagonals, and several filters a channel, all in blocks."""
+    graph = Graph("FRACTAL_Z", Phase.TYPED)
+    for name in ("float16", "int8"):
+        for channels, times in ((5, 1), (16, 1), (70, 1), (5, 3), (40, 2)):
+            depthwise(add_node, graph, name, channels, times)
+    checked = verified(graph, soc)
+    assert wrong(checked) == []
+    assert addressed(checked) == {"storage"}
+
+
+HALF_FULL = [
+    Case((1, 24, 5, 5), 24, groups=6),
+    Case((2, 72, 5, 4), 48, (3, 2), pads=(1, 0, 0, 1), groups=3),
+    Case((1, 40, 4, 6), 20, (1, 1), groups=5),
+]
+"""Groups that leave the last diagonal half empty: its blocks end after those of the image."""
+
+
+@pytest.mark.parametrize("soc", sampled("Ascend310P3", "Ascend910B1"))
+def test_groups_that_leave_a_diagonal_half_empty_agree(
+    add_node: AddNode, verified: Verified, soc: str
+) -> None:
+    graph = Graph("diagonals", Phase.TYPED)
+    for case in HALF_FULL:
+        convolution(add_node, graph, case, "float16")
+        convolution(add_node, graph, case, "int8", offset_x=-7)
+    checked = verified(graph, soc)
+    assert wrong(checked) == []
+    assert addressed(checked) == {"storage"}
+
+
 @pytest.mark.parametrize("sanitize", SANITIZED)
-def test_functions_behind_convolutions_leave_zeros(
+def test_functions_after_convolutions_leave_zeros(
     add_node: AddNode, verified: Verified, sanitize: bool
 ) -> None:
     graph = Graph("links", Phase.TYPED)
@@ -175,13 +216,27 @@ def test_convolutions_larger_than_all_buffers_are_cut_along_every_dim(
     assert wrong(checked) == []
 
 
+def test_convolutions_of_blocks_of_eight_are_addressed_by_rows(
+    add_node: AddNode, verified: Verified
+) -> None:
+    graph = Graph("eight", Phase.TYPED)
+    node = convolution(add_node, graph, Case((1, 20, 5, 5), 24, groups=2), "float32")
+    for value in (*node.present_inputs[:2], *node.outputs):
+        storage = value.type.storage
+        assert storage is not None
+        value.type = value.type.with_storage(replace(storage, c0=8))
+    checked = verified(graph, "Ascend310B1")
+    assert wrong(checked) == []
+    assert addressed(checked) == {"origin"}
+
+
 def test_what_blocks_do_not_cover_is_addressed_by_rows(
     add_node: AddNode, verified: Verified
 ) -> None:
-    """Check groups that leave a diagonal half empty, or begin inside a block of channels."""
+    """Check turned filters whose groups leave a diagonal half empty, or begin inside a block."""
     graph = Graph("rows", Phase.TYPED)
     transposed(add_node, graph, Case((1, 32, 6, 5), 64, (2, 2), (2, 2), groups=2), "int8")
-    convolution(add_node, graph, Case((1, 24, 5, 5), 24, groups=6), "float16")
+    transposed(add_node, graph, Case((1, 24, 5, 5), 24, groups=6), "float16")
     checked = verified(graph)
     assert wrong(checked) == []
     assert addressed(checked) == {"origin"}

@@ -1,7 +1,7 @@
-"""Quantized networks on the simulated device, held against onnxruntime's run of the same file.
+"""Quantized networks on the simulated device, compared with onnxruntime's run of the same file.
 
 The device quantizes in float16, so a number right between two codes may get the other one. Inputs
-therefore lie near codes, and results may be one step of the last scale apart.
+therefore are near codes, and results may be one step of the last scale apart.
 """
 
 from __future__ import annotations
@@ -28,6 +28,21 @@ F, I8, U8, I32, I64 = np.float32, np.int8, np.uint8, np.int32, np.int64
 OPSETS = pytest.mark.parametrize("opset", [13, 19, 21])
 KINDS = pytest.mark.parametrize(("kind", "zero"), [(I8, 0), (I8, -9), (U8, 120)])
 SOCS = pytest.mark.parametrize("soc", ["sim", "Ascend310P3", "Ascend310", "Ascend910B1"])
+
+
+@pytest.mark.parametrize(("scale", "codes"), [(2e-6, [34, -58, -115]), (2e4, [3, -2, -3])])
+@pytest.mark.parametrize("soc", ["sim", "Ascend310", "Ascend310P3", "Ascend910B1", "Ascend910_95"])
+def test_steps_that_float16_does_not_hold_give_the_codes(
+    scale: float, codes: list[int], soc: str, tmp_path: Path
+) -> None:
+    """The file has the whole factor, 500000 or 0.00005, which is no normal number of float16."""
+    s = Sketch()
+    s.output(s.q(s.input("x", [3]), scale, to="y"), I8)
+    factor = next(node for node in s.source(tmp_path).nodes if node.op_type == "AscendQuant")
+    assert factor.attributes["sqrt_mode"] == 0
+    assert factor.attributes["scale"] == pytest.approx(1 / scale, rel=1e-6)
+    ours, theirs = s.run(tmp_path, {"x": (np.array(codes) * scale).astype(F)}, soc=soc)
+    assert ours["y"].tolist() == theirs["y"].tolist() == codes
 
 
 class Network(Sketch):
@@ -143,8 +158,8 @@ def test_attention(tmp_path: Path, kind: npt.DTypeLike, zero: int, opset: int) -
     scores = n.pair(n.op("MatMul", query, key), 0.1)
     shares = n.op("Softmax", n.op("Mul", scores, n.weight(0.35)), axis=-1)
     n.hand_out(n.op("MatMul", n.pair(shares, 1 / 128), value), 0.03)
-    told = n.folded(tmp_path).source.quantized
-    assert [each.outcome.value for each in told] == ["integer"] * 5
+    reported = n.folded(tmp_path).source.quantized
+    assert [each.outcome.value for each in reported] == ["integer"] * 5
     ours, theirs = n.run(tmp_path, {"x": n.near_codes((1, steps, depth), 0.02)})
     within_a_step(ours["y"], theirs["y"])
 
@@ -172,7 +187,7 @@ def exported() -> tuple[onnx.ModelProto, list[Array]]:
 
 
 class Reader(CalibrationDataReader):  # type: ignore[misc]
-    """Hands out the data in a row."""
+    """Returns the data in a row."""
 
     def __init__(self, data: list[Array]) -> None:
         self._data: Iterator[Array] = iter(data)
@@ -211,5 +226,5 @@ def test_what_onnxruntime_quantizes(
     assert lost < 0.1 * np.ptp(real)
     from atc_py.frontend.reading.read import read_model
 
-    told = read_model(path).fold({}).source.quantized
-    assert [each.outcome.value for each in told] == ["integer"] * 4
+    reported = read_model(path).fold({}).source.quantized
+    assert [each.outcome.value for each in reported] == ["integer"] * 4

@@ -1,0 +1,83 @@
+"""What a --modify-mixlist file says: where operators go, and what contradicts itself.
+
+Source: the parser of CANN's fusion engine (2026). Beside the two lists of the guide it takes a gray
+one. Of an operator it takes one list to add it to, one to remove it from, or both where they differ;
+to remove it from the gray list says nothing alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from atc_py.diag.codes import BAD_CONTROL_FILE
+from atc_py.passes.precision.mix_lists import MixList
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from atc_py.diag import Place
+
+__all__ = ["Move", "read_moves"]
+
+_LISTS = {f"{each.value}-list": each for each in MixList}
+_ADD, _REMOVE = "to-add", "to-remove"
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """The lists that one operator is added to and removed from.
+
+    ATC takes an operator that is added to the gray list off another one only where the file removes
+    it from that. So `added` is white, black or None.
+    """
+
+    added: MixList | None = None
+    removed: MixList | None = None
+
+
+def read_moves(document: Any, place: Place) -> dict[str, Move]:
+    """Return the moves of a file by operator.
+
+    Raises:
+        AtcError: BAD_CONTROL_FILE for another form, or for moves that contradict each other.
+    """
+    entries: dict[str, set[tuple[str, MixList]]] = {}
+    for change, which, op in _entries(document, place):
+        entries.setdefault(op, set()).add((change, which))
+    return {op: _move(op, found, place) for op, found in entries.items()}
+
+
+def _move(op: str, entries: set[tuple[str, MixList]], place: Place) -> Move:
+    """Return the one move that all entries for an operator make."""
+    added = [which for change, which in entries if change == _ADD]
+    removed = [which for change, which in entries if change == _REMOVE]
+    alone = not added and removed == [MixList.GRAY]
+    if len(added) > 1 or len(removed) > 1 or added == removed or alone:
+        said = sorted(f"{which.value}-list {change}" for change, which in entries)
+        raise BAD_CONTROL_FILE.error(
+            f"the moves of {op} contradict each other: {', '.join(said)}",
+            place=place,
+            help="add an operator to one list, and remove it from another one or from none",
+        )
+    move = Move(next(iter(added), None), next(iter(removed), None))
+    return replace(move, added=None) if move.added is MixList.GRAY else move
+
+
+def _entries(document: Any, place: Place) -> Iterator[tuple[str, MixList, str]]:
+    """Yield (`to-add` or `to-remove`, list, operator) of every entry."""
+    if not isinstance(document, dict):
+        raise BAD_CONTROL_FILE.error("the file must hold one object", place=place)
+    for name, moves in document.items():
+        if name not in _LISTS or not isinstance(moves, dict):
+            message = f"{name!r} is none of {', '.join(_LISTS)}"
+            raise BAD_CONTROL_FILE.error(message, place=place)
+        if not moves.keys() <= {_ADD, _REMOVE}:
+            message = f"{name} takes {_ADD} and {_REMOVE} alone"
+            raise BAD_CONTROL_FILE.error(message, place=place)
+        for change, operators in moves.items():
+            if not isinstance(operators, list):
+                message = f"{change} of {name} must be a list"
+                raise BAD_CONTROL_FILE.error(message, place=place)
+            for op in operators:
+                yield change, _LISTS[name], str(op)

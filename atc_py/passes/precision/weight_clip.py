@@ -1,0 +1,101 @@
+"""Infinities of constants that `--is-weight-clip` makes finite, which users should hear of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from atc_py.diag import Words
+from atc_py.ir.constants import CLIP_LIMITS, OpaqueConst, narrows
+from atc_py.target import Unit, find_operator
+from atc_py.tensor.shapes import element_count
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from atc_py.ir import Graph, Node
+    from atc_py.tensor.const_data import ConstData
+    from atc_py.tensor.dtypes import DType
+
+__all__ = ["ClippedInfinities", "clipped_infinities", "count_infinities", "is_clipped"]
+
+_MOST_BYTES = 64 * 2**20
+"""Larger constants are not read for this: masks are smaller."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClippedInfinities:
+    """A constant with infinities that become finite numbers.
+
+    Attributes:
+        node: the first node that reads it.
+        name: of the constant.
+        count: how many of its elements are infinite.
+        dtype: the narrower float that it becomes.
+    """
+
+    node: Node
+    name: str
+    count: int
+    dtype: DType
+
+    @property
+    def lack(self) -> Words:
+        """The change that the clip makes."""
+        there = f"{CLIP_LIMITS[self.dtype]:.5g}"
+        return Words(
+            f"the weight clip makes infinities of constant {self.name!r} ±{there} in "
+            f"{self.dtype.value}",
+            f"权重截断使常量 {self.name!r} 中的无穷大在 {self.dtype.value} 中变为 ±{there}",
+        )
+
+    @property
+    def observed(self) -> Words:
+        """The number of elements that change."""
+        plural = "y" if self.count == 1 else "ies"
+        return Words(f"{self.count} infinit{plural}", f"{self.count} 个无穷大")
+
+
+def is_clipped(cast: Node) -> bool:
+    """Return True if a Cast of a constant narrows floats that are clamped by default.
+
+    What bounds others is not: a bound beyond the dtype's range bounds nothing.
+    """
+    source, result = cast.input(0), cast.output
+    if source is None or source.const is None or not narrows(source.type.dtype, result.type.dtype):
+        return False
+    uses = result.uses
+    return not uses or not all(node.op == "ClipByValue" and at for node, at in uses)
+
+
+def clipped_infinities(graph: Graph) -> Iterator[ClippedInfinities]:
+    """Yield the constants of a typed graph whose infinities the clip makes finite.
+
+    Weights of the cube's operators are not looked at, nor is what is larger than any mask.
+    """
+    for cast in graph.nodes:
+        source = cast.input(0)
+        if cast.op != "Cast" or source is None or source.const is None or not is_clipped(cast):
+            continue
+        readers = [node for node, _ in cast.output.uses if not _is_cube(node)]
+        count = count_infinities(source.const) if readers else 0
+        if count:
+            yield ClippedInfinities(readers[0], source.name, count, cast.output.type.dtype)
+
+
+def _is_cube(node: Node) -> bool:
+    """Return True if the cube computes the node."""
+    row = find_operator(node.op)
+    return row is not None and row.unit is Unit.CUBE
+
+
+def count_infinities(data: ConstData) -> int:
+    """Return how many elements of a constant are infinite; 0 for one that is not read."""
+    import numpy as np
+
+    large = data.dtype.itemsize * element_count(data.shape) > _MOST_BYTES
+    if large or not data.dtype.is_float or isinstance(data, OpaqueConst):
+        return 0
+    count = int(np.isinf(data.numpy()).sum())
+    data.release()
+    return count

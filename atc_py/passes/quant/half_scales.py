@@ -1,0 +1,15 @@
+"""Factors that float16 holds well, and roots of those that it does not."""
+
+from __future__ import annotations
+
+import math
+
+__all__ = ["LARGEST", "LEAST", "has_root"]
+
+LEAST, LARGEST = 2.0**-14, 65504.0
+"""The smallest and the largest normal number of float16."""
+
+
+def has_root(scale: float) -> bool:
+    """Return True if a factor lies beyond float16's normal numbers and its root is taken twice."""
+    return 0 < scale < math.inf and not LEAST <= scale <= LARGEST

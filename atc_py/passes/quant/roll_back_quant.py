@@ -1,0 +1,196 @@
+"""Takes int8 layers of few input channels back to float16."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from atc_py.ir import DenseConst
+from atc_py.passes.base import Pass, PassContext
+from atc_py.passes.precision.casts import insert_cast
+from atc_py.passes.quant.constants import constant_codes, constant_factors
+from atc_py.tensor.dtypes import DType
+from atc_py.tensor.scale_words import channel_axis
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from atc_py.ir import Graph, Node, Value
+
+    Floats = npt.NDArray[np.float32]
+
+__all__ = ["RollBackQuantPass"]
+
+_LAYERS = frozenset({"Conv2D", "DepthwiseConv2D", "Conv2DTransposeD"})
+"""Layers of CANN's rule that models in ONNX have. It exempts products of matrices."""
+
+_IMAGE = 4
+_BIAS, _OFFSET_W = 2, 3
+
+
+class RollBackQuantPass(Pass):
+    """AscendDequant(layer(AscendQuant(x; s), w, b), d) = layer(x, (w - offset_w) * d * s, b * d).
+
+    All is float16 on the right. Nodes must follow one another directly, and the data have at most
+    as many channels, all groups together, as the SoC's rules say; where their number is unknown,
+    nothing is done. Layers that read the same AscendQuant and have no such AscendDequant keep it.
+
+    CANN's fusion engine has a pass for each kind of layer. It inserts the host operators
+    QuantWeightRollBack and QuantBiasRollBack with these operands; their formulas are not published.
+    """
+
+    name = "roll-back-quant"
+    atc_names = (
+        "Conv2DQuantProcessFusionPass",
+        "GroupConv2DQuantProcessFusionPass",
+        "DWConv2DQuantProcessFusionPass",
+        "Conv2DTDQuantProcessFusionPass",
+        "DeConvQuantProcessFusionPass",
+    )
+    summary = "Takes int8 convolutions of few input channels back to float16 where the SoC does."
+    optional = False
+
+    def run(self, graph: Graph, context: PassContext) -> int:
+        """Take every such layer back; returns how many."""
+        limit = context.soc.quant_rules.roll_back
+        layers = [_quantized(node, limit) for node in graph.nodes if limit and node.op in _LAYERS]
+        found = [each for each in layers if each is not None]
+        for each in found:
+            _roll_back(graph, each, context)
+        return len(found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Quantized:
+    """A layer on int8 with the nodes around it, and its constants.
+
+    Attributes:
+        quant: the AscendQuant that its data come from.
+        layer: the layer.
+        dequant: the AscendDequant that alone reads its sums.
+        channels: channels of its data.
+        weights: its weights less their offset, as whole numbers in float32.
+        factors: of its sums, one or one for each output channel.
+    """
+
+    quant: Node
+    layer: Node
+    dequant: Node
+    channels: int
+    weights: Floats
+    factors: Floats
+
+
+def _quantized(layer: Node, limit: int) -> _Quantized | None:
+    """Return a layer that is taken back, or None."""
+    x = layer.input(0)
+    quant = None if x is None else x.producer
+    data = None if quant is None or quant.op != "AscendQuant" else quant.input(0)
+    if quant is None or data is None or len(data.type.dims) != _IMAGE:
+        return None
+    channels = data.type.dims[1]
+    if channels is None or channels > limit or quant.output.type.dtype is not DType.INT8:
+        return None
+    dequant, at = layer.output.uses[0] if len(layer.output.uses) == 1 else (layer, 0)
+    if dequant.op != "AscendDequant" or at != 0:
+        return None
+    weights, factors = _weights(layer), constant_factors(dequant)
+    bias = layer.input(_BIAS)
+    if weights is None or factors is None or (bias is not None and constant_codes(bias) is None):
+        return None
+    if channel_axis(layer.output.type.shape, factors.size) != 1 and factors.size != 1:
+        return None
+    return _Quantized(quant, layer, dequant, channels, weights, factors.reshape(-1))
+
+
+def _weights(layer: Node) -> Floats | None:
+    """Return the weights of a layer less their offset, or None for computed ones."""
+    import numpy as np
+
+    weights, offset = layer.input(1), layer.input(_OFFSET_W)
+    codes = constant_codes(weights)
+    if codes is None or weights is None or weights.type.dtype is not DType.INT8:
+        return None
+    numbers: Floats = codes.astype(np.float32)
+    if offset is None:
+        return numbers
+    offsets = constant_codes(offset)
+    return None if offsets is None else numbers - _by_output(layer, offsets, numbers)
+
+
+def _by_output(layer: Node, values: npt.NDArray[Any], weights: Floats) -> Floats:
+    """Return one number, or one for each output channel, in a shape that goes with the weights.
+
+    Filters have output channels first; those of a transposed convolution have the input channels
+    of all groups first, then the output channels of one.
+    """
+    import numpy as np
+
+    flat: Floats = values.astype(np.float32).reshape(-1)
+    if flat.size == 1:
+        return flat.reshape(1, 1, 1, 1)
+    if layer.op != "Conv2DTransposeD":
+        return flat.reshape(-1, 1, 1, 1)
+    count = int(layer.attributes.get("groups", 1))  # type: ignore[arg-type]  # verified: an int
+    groups = flat.reshape(count, -1)
+    return groups.repeat(weights.shape[0] // count, axis=0)[:, :, None, None]
+
+
+def _roll_back(graph: Graph, found: _Quantized, context: PassContext) -> None:
+    """Put a layer on float16 in the place of the three nodes."""
+    layer, dequant = found.layer, found.dequant
+    layer.set_inputs(_inputs(graph, found, context))
+    layer.attributes.pop("offset_x", None)
+    layer.output.type = layer.output.type.with_dtype(DType.FLOAT16)
+    if layer.origins:
+        context.decisions.rolled_back[layer.origins[0]] = _reason(found.channels)
+    layer.origins = tuple(dict.fromkeys((*layer.origins, *dequant.origins)))
+    result, name = layer.output, dequant.output.name
+    if dequant.attributes.get("relu_flag", False):
+        typed = [(f"{name}.relu", result.type)]
+        result = graph.add_node("Relu", [result], typed, {}, dequant.origins).output
+    result = _cast(graph, result, dequant.output.type.dtype, context, found.channels)
+    dequant.output.replace_by(result)
+    dequant.drop_inputs()
+    result.name = name
+    graph.remove_nodes([dequant, *([] if found.quant.output.is_used else [found.quant])])
+
+
+def _inputs(graph: Graph, found: _Quantized, context: PassContext) -> list[Value | None]:
+    """Return what the layer reads: the floats before AscendQuant, weights and bias as float16."""
+    import numpy as np
+
+    layer, quant = found.layer, found.quant
+    data, bias = quant.input(0), layer.input(_BIAS)
+    scale = np.float32(quant.attributes["scale"])  # type: ignore[arg-type]  # verified: a float
+    if quant.attributes.get("sqrt_mode", False):
+        scale = scale * scale
+    name = layer.output.name
+    inputs: list[Value | None] = [
+        None if data is None else _cast(graph, data, DType.FLOAT16, context, found.channels)
+    ]
+    with np.errstate(over="ignore"):
+        steps = _by_output(layer, found.factors * scale, found.weights)
+        weights = (found.weights * steps).astype(np.float16)
+        inputs.append(graph.constant(f"{name}.weights", DenseConst(weights)))
+        codes = constant_codes(bias)
+        if codes is not None:
+            floats = (codes.astype(np.float32) * found.factors).astype(np.float16)
+            inputs.append(graph.constant(f"{name}.bias", DenseConst(floats)))
+    return inputs
+
+
+def _cast(graph: Graph, value: Value, dtype: DType, context: PassContext, channels: int) -> Value:
+    """Return `value` in another dtype; a new Cast is put on record."""
+    if value.type.dtype is dtype:
+        return value
+    made = insert_cast(graph, value, dtype)
+    if made.producer is not None:
+        context.decisions.casts[made.producer.name] = _reason(channels)
+    return made
+
+
+def _reason(channels: int) -> str:
+    """Return why a layer is taken back, as records say it."""
+    return f"roll-back-quant: {channels} input channels"

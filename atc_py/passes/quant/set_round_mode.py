@@ -1,0 +1,37 @@
+"""Rounds quantizations as the SoC's kernel does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atc_py.passes.base import Pass, PassContext
+
+if TYPE_CHECKING:
+    from atc_py.ir import Graph
+
+__all__ = ["SetRoundModePass"]
+
+_TO_EVEN = "Round"
+
+
+class SetRoundModePass(Pass):
+    """AscendQuant(x; round_mode) = AscendQuant(x; Round) where the kernel knows nothing else.
+
+    CANN's kernel of 2022 rounds to the nearest integer, ties to even, on Ascend310, and for int4
+    on every SoC. `check` tells of the attribute.
+    """
+
+    name = "set-round-mode"
+    summary = "Lets AscendQuant round ties to even where the SoC's kernel ignores round_mode."
+    optional = False
+
+    def run(self, graph: Graph, context: PassContext) -> int:
+        """Set the mode where another is not obeyed; returns how often."""
+        obeyed = context.soc.quant_rules.obeys_round_mode
+        changes = 0
+        for node in graph.nodes:
+            if node.op != "AscendQuant" or node.output.type.dtype in obeyed:
+                continue
+            changes += node.attributes.get("round_mode", _TO_EVEN) != _TO_EVEN
+            node.attributes["round_mode"] = _TO_EVEN
+        return changes
