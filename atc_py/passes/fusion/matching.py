@@ -17,6 +17,7 @@ import numpy as np
 from atc_py.ir import DenseConst, Return
 from atc_py.passes.base import Pass, PassContext
 from atc_py.passes.fusion.record import Miss
+from atc_py.target import find_operator
 from atc_py.tensor.shapes import element_count
 
 if TYPE_CHECKING:
@@ -185,6 +186,12 @@ class Match:
                     reason = f"nothing else may read %{value.name}, found {listed_readers(readers)}"
                     raise MissError(reason, node, matched=True)
 
+    def require_kernel(self, op: str) -> None:
+        """Require the AI Cores of the SoC to have a kernel of `op`, as operators with rows do."""
+        row, soc = find_operator(op), self._context.soc
+        known = row is None or row.exists_on(soc)
+        self.require(known, f"{soc.name} has no AI Core kernel of {op}")
+
     def require_one_precision(self) -> None:
         """Require controls of precision to treat all nodes of the match alike."""
         controls = self._context.controls
@@ -213,9 +220,11 @@ class Match:
         All others go but `survivors`, which come from all origins of the match as `last` does.
 
         Raises:
-            MissError: something else reads what is inside, or precision differs between nodes.
+            MissError: something else reads what is inside, precision differs between nodes, or the
+                SoC has no kernel of `op`.
         """
         self.require_closed(last)
+        self.require_kernel(op)
         self.require_one_precision()
         last.op = op
         last.attributes = dict(attributes or {})
