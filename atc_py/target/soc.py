@@ -62,6 +62,7 @@ class Soc:
         vector_cores: separate vector cores, 0 where there are none.
         aicpus: AI CPU cores; 0 where the figure is not published.
         mhz: cube clock in MHz.
+        vector_mhz: clock of the vector cores in MHz; 0 where it is the cube's, or there are none.
         l2_kib: L2 cache in KiB.
         l0a_kib: buffer of the cube's left operand in KiB; the right one's is as large.
         l0c_kib: buffer of the cube's results in KiB.
@@ -95,6 +96,7 @@ class Soc:
         quant_rules: how CANN's passes treat quantized layers.
         fractal_copies: True if copies into L1 turn rows of a matrix into fractals, and those out
             of L0C turn them back; elsewhere the cube takes and gives FRACTAL_NZ alone.
+        mixed_cores: True if some vector kernels run on AI Cores and vector cores at once.
         storage: what its kernels take in blocks.
         gm_align: bytes; tensors in device memory start at multiples. Transfers are split into
             pieces of at most 512 bytes and are fastest at addresses that are multiples of it.
@@ -137,6 +139,8 @@ class Soc:
     quant_int16: bool = False
     quant_rules: QuantRules = _PLAIN
     fractal_copies: bool = False
+    vector_mhz: int = 0
+    mixed_cores: bool = False
     storage: SocStorage = field(default_factory=SocStorage)
     gm_align: int = 512
     gm_padding: int = 0
