@@ -156,4 +156,11 @@ def _layer(
         figures=figures,
         origin=ErrorOrigin.NONE,
         root=None,
+        rolled_back="float" in facts.dtype and _was_quantized(node),
     )
+
+
+def _was_quantized(node: OmNode) -> bool:
+    """Return True for a convolution that came with an AscendDequant, which reads sums of int8."""
+    origins = {origin.op_type for origin in node.origins}
+    return node.op.startswith(("Conv2D", "DepthwiseConv2D")) and "AscendDequant" in origins

@@ -189,7 +189,7 @@ class _Kernel:
         if product.window is None:
             return ceil(product.k / block)
         kernel, channels = product.window
-        if channels <= _FEW_CHANNELS:
+        if channels <= _FEW_CHANNELS and self.soc.storage.pads_to_four:
             return ceil(kernel * _FEW_CHANNELS / block)
         return kernel * ceil(channels / block)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.cost.passes import passes_of
 from atc_py.tensor.shapes import element_count
-from atc_py.tensor.storage import c0_of, group_blocks
+from atc_py.tensor.storage import SMALL_CHANNELS, group_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -180,8 +180,12 @@ def _conv(operation: Operation) -> MatrixProduct:
         groups, out.elements // max(1, out.shape[1]), kernel * channels, out.shape[1] // groups,
         data.dtype, channels * step * data.dtype.itemsize, window=(kernel, channels),
     )  # fmt: skip
-    in_fractals = filters.stored is not None and len(filters.stored) == _FRACTAL_RANK
-    return _diagonals(plain, c0_of(filters.dtype)) if groups > 1 and in_fractals else plain
+    if filters.stored is not None and filters.stored[0] < kernel:
+        # Four channels of each tap side by side: only FRACTAL_Z_C04 has fewer planes than taps.
+        return replace(plain, k=kernel * SMALL_CHANNELS, window=None, asked=plain.macs)
+    if groups == 1 or filters.stored is None or len(filters.stored) != _FRACTAL_RANK:
+        return plain
+    return _diagonals(plain, filters.stored[-1])
 
 
 def _diagonals(product: MatrixProduct, c0: int) -> MatrixProduct:

@@ -18,11 +18,14 @@ from atc_py.emit.links import link_scratch
 from atc_py.emit.plan import Buffer
 from atc_py.emit.planes import PATTERN
 from atc_py.emit.tiling import BLOCK, DEPTH
+from atc_py.target.hf32 import rounds_to_hf32
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
-from atc_py.tensor.storage import c0_of
+from atc_py.tensor.storage import c0_of, depth_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -271,9 +274,15 @@ def operands_of(kernel: KernelFacts) -> dict[str, Any]:
         "diagonals": False,
         "bias": optional_input(kernel, BIAS),
         "offset": optional_input(kernel, OFFSET),
+        "hf32": rounds_to_hf32(kernel.attributes),
         "scratch": tile_scratch(kernel),
         "offset_operand": len(kernel.inputs) - 1,
     }
+
+
+def depths_of(ports: Iterable[KernelPort]) -> set[int]:
+    """Return the C0 of operands that are stored in blocks."""
+    return {depth_of(port.storage, port.dtype) for port in ports if port.storage is not None}
 
 
 def blocked_operands(kernel: KernelFacts) -> dict[str, Any]:
@@ -287,7 +296,7 @@ def blocked_operands(kernel: KernelFacts) -> dict[str, Any]:
         "right_blocked": right,
         "blocked_result": kernel.outputs[0].storage is not None,
         "reads_rows": not (left and right),
-        "stored_c0": c0_of(kernel.inputs[0].dtype),
+        "stored_c0": max(depths_of(kernel.inputs[:2]), default=c0_of(kernel.inputs[0].dtype)),
         "pattern": PATTERN,
         "columns": "n",
     }

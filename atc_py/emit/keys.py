@@ -214,7 +214,7 @@ def attributes_of(node: Node, row: TargetOp) -> tuple[tuple[str, AttrValue], ...
     merged: dict[str, AttrValue] = {
         attribute.name: attribute.default
         for attribute in row.attributes
-        if attribute.default is not None
+        if attribute.default is not None and not attribute.unsaid
     }
     merged.update(node.attributes)
     declared = {attribute.name: attribute.type for attribute in row.attributes}

@@ -28,11 +28,17 @@ _Text = Annotated[str, Meta(max_length=4096)]
 _Numbers = Literal["exact", "close", "sums"]
 
 
-class StorageEntry(TypedDict):
+class _StorageEntry(TypedDict):
     """A blocked format, and the groups of a filter."""
 
     format: _Text
     groups: _Size
+
+
+class StorageEntry(_StorageEntry, total=False):
+    """A storage; C0 is there where it is not that of the dtype."""
+
+    c0: _Size
 
 
 class _PortEntry(TypedDict):

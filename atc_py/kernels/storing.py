@@ -93,7 +93,7 @@ def _place(
         return Format.ND, None
     try:
         origin = Format(port.get("format", ""))
-        storage = Storage(Format(entry["format"]), entry["groups"])
+        storage = Storage(Format(entry["format"]), entry["groups"], entry.get("c0", 0))
         stored_shape(facts.shape, origin, storage, facts.dtype)
     except ValueError as error:  # ImpossibleStorageError is one
         raise OM_CONTENT.error(

@@ -73,6 +73,7 @@ def convert(  # noqa: PLR0913  (the options of the tool's main job)
         templates=optional_path(templates),
         verify=choice.get("verify", False),
         reuse_memory=not choice.get("disable_reuse_memory", False),
+        small_channel=choice.get("enable_small_channel", False),
         op_specs=optional_path(op_specs),
         precision=precision_options(choice),
     )

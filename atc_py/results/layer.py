@@ -162,6 +162,7 @@ class Layer:
             came of it here; None where they have none.
         grid: the quantized values that it holds; None for all others.
         own: the original's own error at this value, which was taken out; None where none was found.
+        rolled_back: True if the original quantizes the layer, and the SoC takes it back to float16.
     """
 
     index: int
@@ -183,6 +184,7 @@ class Layer:
     before: int | None = None
     grid: QuantizedGrid | None = None
     own: OwnError | None = None
+    rolled_back: bool = False
 
     @property
     def judged(self) -> Judged:

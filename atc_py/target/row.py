@@ -77,11 +77,13 @@ class Attribute:
         name: CANN's name.
         type: int, float, bool, string, ints, floats or dtype.
         default: the value when a node does not carry it.
+        unsaid: kernels do not carry the default: only a node that says otherwise has one of its own.
     """
 
     name: str
     type: str
     default: AttributeValue | None = None
+    unsaid: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,6 +80,7 @@ class Soc:
             vector operators can join the cube's launch. Elsewhere those of the fix pipe alone do.
         conversion_fusion: True if what turns sums of integers into floats or small integers shares
             the launch of the convolution or product before it.
+        confusion_transpose: True if one kernel turns axes and changes the shape.
         cube_average_pools: True if average pools of float16 run on the cube.
         vector_fusion: True if vector operators that follow one another can share a launch.
         deq_words: True if AscendDequant takes 64-bit words; only float16 factors elsewhere.
@@ -122,6 +123,7 @@ class Soc:
     fix_pipe_functions: frozenset[str] = frozenset()
     ub_fusion: bool = True
     conversion_fusion: bool = False
+    confusion_transpose: bool = False
     cube_average_pools: bool = False
     vector_fusion: bool = True
     deq_words: bool = True

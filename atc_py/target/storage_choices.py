@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -23,7 +23,7 @@ from atc_py.target.transfers import converts_back
 from atc_py.tensor.dtypes import DType
 from atc_py.tensor.formats import Format
 from atc_py.tensor.shapes import element_count
-from atc_py.tensor.storage import Storage, c0_of, why_impossible
+from atc_py.tensor.storage import FRACTAL_ROWS, SMALL_CHANNELS, Storage, c0_of, why_impossible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -164,20 +164,41 @@ def _spatial_choices(node: StoredNode, _soc: Soc) -> _Choices:
 
 def _conv_choices(node: StoredNode, soc: Soc) -> _Choices:
     """Store images in NC1HWC0 and a filter in FRACTAL_Z; sim has a storage for depthwise ones."""
-    groups = filter_groups(node)
+    data, kind = (value.type for value in node.present_inputs[:2])
+    c0 = _cube_c0(node, soc)
+    form = Format.FRACTAL_Z
     if node.op == DEPTHWISE and soc.storage.depthwise_blocks:
-        return _with_filter(node, Storage(Format.C1HWNCOC0, groups))
-    return _with_filter(node, Storage(Format.FRACTAL_Z, groups))
-
-
-def _with_filter(node: StoredNode, storage: Storage) -> _Choices:
-    """Store images in NC1HWC0 and the second operand in `storage`."""
-    choice = _images(node)
-    kind = node.present_inputs[1].type
-    if choice is None or why_impossible(kind.dims, kind.format, storage):
+        form = Format.C1HWNCOC0
+    images, weights = replace(IMAGES, c0=c0), Storage(form, filter_groups(node), c0)
+    if soc.storage.small_channel and _has_few_channels(node):
+        weights = Storage(Format.FRACTAL_Z_C04)
+    fits = is_image(data) and is_image(node.outputs[0].type)
+    if not fits or why_impossible(kind.dims, kind.format, weights):
         return (ROWS,)
-    inputs = (IMAGES, storage)
-    return (StorageChoice(IMAGES, inputs, choice.outputs),)
+    return (StorageChoice(images, (images, weights), (images,)),)
+
+
+def _has_few_channels(node: StoredNode) -> bool:
+    """Return True if the filter of a Conv2D can be FRACTAL_Z_C04, which is made when it is loaded.
+
+    At most four channels, a window of more than one element, one group, float16.
+    """
+    weights = node.present_inputs[1]
+    kind = weights.type
+    plain = node.op == "Conv2D" and filter_groups(node) == 1 and weights.const is not None
+    few = kind.shape[_CHANNELS] <= SMALL_CHANNELS and kind.shape[_HEIGHT:] != (1, 1)
+    return plain and few and kind.dtype is DType.FLOAT16
+
+
+def _cube_c0(node: StoredNode, soc: Soc) -> int:
+    """Return C0 of a node on the cube, 0 for that of each dtype.
+
+    It is another for float32 data with a float32 result. CANN does not spread such blocks to other
+    operators, so that only convolutions and products have them.
+    """
+    floats = {node.present_inputs[0].type.dtype, node.outputs[0].type.dtype}
+    c0 = soc.storage.float32_c0
+    return c0 if floats == {DType.FLOAT32} and c0 != c0_of(DType.FLOAT32) else 0
 
 
 def _matrix_choices(node: StoredNode, soc: Soc) -> _Choices:
@@ -189,7 +210,8 @@ def _matrix_choices(node: StoredNode, soc: Soc) -> _Choices:
         inputs: tuple[Storage | None, ...] = (MATRICES, _int8_weights(operands[1], soc))
         return (StorageChoice(MATRICES, inputs, (MATRICES,)),)
     if soc.fractal_copies:
-        inputs = tuple(None if value.const is None else MATRICES for value in operands)
+        blocks = replace(MATRICES, c0=_cube_c0(node, soc))
+        inputs = tuple(None if value.const is None else blocks for value in operands)
         return (StorageChoice(None, inputs),)
     return (StorageChoice(MATRICES, (MATRICES, MATRICES), (MATRICES,)),)
 
@@ -334,6 +356,31 @@ def _view_choices(node: StoredNode, _soc: Soc) -> _Choices:
     return (ROWS, StorageChoice(MATRICES, (MATRICES,), (MATRICES,)))
 
 
+def _heads_choices(node: StoredNode, _soc: Soc) -> _Choices:
+    """Store row by row, or in FRACTAL_NZ where whole blocks of columns become heads or come of them.
+
+    Four axes are turned whose last one stays. Before or after they are seen as a matrix of the
+    first two by the last two, or as three axes of which the middle one is the second and third.
+    """
+    before, after = node.present_inputs[0].type, node.outputs[0].type
+    perm, shape = (_numbers(node.attributes[name]) for name in ("perm", "shape"))
+    if len(perm) != IMAGE_RANK or perm[-1] != IMAGE_RANK - 1:
+        return (ROWS,)
+    if node.attributes["transpose_first"]:
+        heads, matrices = tuple(before.shape[axis] for axis in perm), after.shape
+    else:
+        heads, matrices = shape, before.shape
+    whole = all(
+        is_matrix(kind) and all(length % FRACTAL_ROWS == 0 for length in kind.shape[-MATRIX_RANK:])
+        for kind in (before, after)
+    )
+    first, second, third, last = heads
+    seen = ((first * second, third * last), (first, second * third, last))
+    if not whole or matrices not in seen:
+        return (ROWS,)
+    return (ROWS, StorageChoice(MATRICES, (MATRICES,), (MATRICES,)))
+
+
 _RULES: dict[Layout, Callable[[StoredNode, Soc], _Choices]] = {
     Layout.ALIKE: _alike_choices,
     Layout.IMAGE: _image_choices,
@@ -345,4 +392,5 @@ _RULES: dict[Layout, Callable[[StoredNode, Soc], _Choices]] = {
     Layout.REDUCE: _reduce_choices,
     Layout.JOIN: _join_choices,
     Layout.VIEW: _view_choices,
+    Layout.HEADS: _heads_choices,
 }

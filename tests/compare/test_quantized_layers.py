@@ -15,6 +15,7 @@ from atc_py.compare.measure import Measure
 from atc_py.diag import AtcError
 from atc_py.report.layers.formats import render_layers
 from atc_py.tensor.dtypes import DType
+from tests.check.test_quantized_models import mixed
 from tests.compare.broken_networks import built, node
 from tests.compare.judged_networks import rounded_codes
 from tests.networks.test_deploy_model import Network
@@ -36,6 +37,16 @@ def compared(model: onnx.ModelProto, folder: Path, **options: Any) -> LayerCompa
 
 def layer_of(done: LayerComparison, value: str) -> Layer:
     return next(layer for layer in done.layers if layer.value == value)
+
+
+@pytest.mark.parametrize(("soc", "taken"), [("Ascend310P3", True), ("sim", False)])
+def test_a_layer_that_the_soc_takes_back_is_named(soc: str, *, taken: bool, tmp_path: Path) -> None:
+    done = compared(mixed().model(), tmp_path, soc=soc)
+    layers = json.loads(render_layers("json", done))["layers"]
+    found = {each["source"] for each in layers if each["rolled_back"]}
+    assert found == ({"Conv_3", "Conv_7"} if taken else set())
+    told = "quantized in the original, taken back to float16 by the SoC"
+    assert (told in render_layers("text", done)) is taken
 
 
 @pytest.mark.parametrize("zero", ZEROS, ids=lambda zero: f"{zero.dtype}{zero}")

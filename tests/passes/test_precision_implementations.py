@@ -14,6 +14,7 @@ from atc_py.passes.precision.assign_precision import AssignPrecisionPass
 from atc_py.passes.precision.controls import Controls
 from atc_py.passes.precision.implementations import IMPLEMENTATIONS
 from atc_py.target import find_soc, operators
+from atc_py.target.rows.parts import IMPL_MODE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -109,7 +110,7 @@ def test_mode_about_something_else_says_why_it_changes_nothing(mode: str, reason
 
 
 def test_operators_with_two_implementations_are_those_with_the_attribute() -> None:
-    assert {row.name for row in operators() if row.attribute("impl_mode")} == TWO
+    assert {row.name for row in operators() if row.attribute("impl_mode") is IMPL_MODE} == TWO
 
 
 def test_modes_are_those_of_atc() -> None:

@@ -28,7 +28,10 @@ if TYPE_CHECKING:
     from tests.passes.conftest import RunPass
 
 V200, V100 = "Ascend310P3", "Ascend310"
-PASSES = {V200: FuseRequantPass, V100: FoldQuantScalePass}
+PASSES: dict[str, type[FuseRequantPass | FoldQuantScalePass]] = {
+    V200: FuseRequantPass,
+    V100: FoldQuantScalePass,
+}
 FACTORS = (0.00123, 0.0456, 7.0)
 SCALE, OFFSET = 0.37, -5.0
 SHAPE = "[2,3,4,8]"
@@ -154,7 +157,7 @@ def test_other_readers_keep_the_chain(run_pass: RunPass, soc: str) -> None:
 
 @pytest.mark.parametrize("soc", ["Ascend310B1", "Ascend910B1", "Ascend910_9391", "Ascend910_95"])
 def test_later_socs_keep_the_chain(run_pass: RunPass, soc: str) -> None:
-    for step in (FuseRequantPass, FoldQuantScalePass):
+    for step in PASSES.values():
         assert run_pass(step, chain(quant("q")), soc=soc)[1] == 0
 
 

@@ -14,6 +14,7 @@ __all__ = [
     "NO_SUCH_IMPLEMENTATION",
     "QUANT_BIAS_WRAPS",
     "QUANT_OFFSET",
+    "SMALL_CHANNEL_WITHOUT_EFFECT",
 ]
 
 BROKEN_INVARIANT = add_code(
@@ -90,5 +91,15 @@ FUSION_NOT_SWITCHED = add_code(
     "A fusion switch file names a pass that atc-py does not have, or switches off one that every "
     "compilation needs. The entry has no effect.",
     "No action is needed; `atc-py convert --passes` lists the passes with ATC's names for them.",
+    Severity.WARNING,
+)
+SMALL_CHANNEL_WITHOUT_EFFECT = add_code(
+    6030,
+    "small-channel-without-effect",
+    ExitCode.DONE,
+    "--enable-small-channel asks for filters with four channels for each tap, and the SoC has them "
+    "only in a first layer behind AIPP, which is not modeled, or not at all. The option has no "
+    "effect.",
+    "No action is needed; docs/layout.md lists the SoCs on which the option has an effect.",
     Severity.WARNING,
 )

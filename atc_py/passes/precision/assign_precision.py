@@ -13,6 +13,7 @@ from atc_py.passes.precision.columns import Choice, choose_column
 from atc_py.passes.precision.decisions import Decision
 from atc_py.passes.precision.implementations import assign_implementations
 from atc_py.passes.precision.node_context import tensors_of
+from atc_py.passes.precision.products import assign_products
 from atc_py.passes.precision.refusals import refusal_of
 from atc_py.passes.precision.requested_dtypes import (
     SHORT,
@@ -73,6 +74,7 @@ class _Assignment:
             self._assign(node)
         self._sink.raise_errors()
         assign_implementations(self._graph, self._context)
+        assign_products(self._graph, self._context)
         outputs = zip(self._graph.outputs, self._graph.output_names, strict=True)
         self._graph.set_outputs([self._output(value, name) for value, name in outputs])
         return len(self._casts)

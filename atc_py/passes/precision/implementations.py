@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from atc_py.diag.codes import NO_SUCH_IMPLEMENTATION
 from atc_py.ir import Engine
+from atc_py.passes.precision.products import multiplies_float32
 from atc_py.target import Unit, find_operator
 from atc_py.tensor.dtypes import DType
 
@@ -45,6 +46,8 @@ def assign_implementations(graph: Graph, context: PassContext) -> None:
         mode = context.controls.implementation_of(node)
         row = find_operator(node.op)
         if mode is None or row is None or row.unit is Unit.LOCAL or node.op == "Cast":
+            continue
+        if context.soc.cube_hf32 and multiplies_float32(node):
             continue
         reason = _why_idle(node, row, mode)
         if reason is not None:

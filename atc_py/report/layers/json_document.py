@@ -110,6 +110,7 @@ def _layer(done: LayerComparison, layer: Layer) -> dict[str, object]:
         "value": layer.value,
         "birth": layer.origin.value,
         "root": None if root is None else root.node,
+        "rolled_back": layer.rolled_back,
         "faults": list(layer.faults),
         "cancels": layer.cancels,
         "within_floor": layer.within_floor,

@@ -65,6 +65,8 @@ def origin_text(done: LayerComparison, layer: Layer) -> str:
         text += ", its terms cancel" if layer.cancels else ""
     if layer.within_floor and layer.figures.beyond is not None:
         text += f", within the floor of {number_text(layer.figures.beyond.floor)}"
+    if layer.rolled_back:
+        text += "; quantized in the original, taken back to float16 by the SoC"
     if layer.own is not None:
         text += "; the original's own error was taken out"
     return text

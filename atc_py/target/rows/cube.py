@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from atc_py.target.hf32 import PRODUCTS
 from atc_py.target.layouts import Layout
 from atc_py.target.row import Attribute, Limit, TargetOp, Unit
 from atc_py.target.rows.parts import F32, F64, Y, cube, inputs
@@ -20,6 +21,7 @@ _WINDOW_ATTRIBUTES = (
     Attribute("dilations", "ints", (1, 1, 1, 1)),
     Attribute("data_format", "string", "NCHW"),
     Attribute("offset_x", "int", 0),
+    PRODUCTS,
 )
 """What every convolution has."""
 
@@ -34,6 +36,7 @@ ROWS = (
             Attribute("adj_x1", "bool", default=False),
             Attribute("adj_x2", "bool", default=False),
             Attribute("offset_x", "int", 0),
+            PRODUCTS,
         ),
         columns=cube(),
         family="matmul",
@@ -88,6 +91,7 @@ ROWS = (
             Attribute("transpose_x1", "bool", default=False),
             Attribute("transpose_x2", "bool", default=False),
             Attribute("offset_x", "int", 0),
+            PRODUCTS,
         ),
         columns=cube(),
         family="matmul",

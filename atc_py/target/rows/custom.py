@@ -2,9 +2,22 @@
 
 from __future__ import annotations
 
+from atc_py.target.hf32 import PRODUCTS
 from atc_py.target.layouts import Layout
 from atc_py.target.row import Attribute, Column, Operand, Resource, TargetOp, Unit
-from atc_py.target.rows.parts import F16, F32, F64, FLOATS, I8, I32, U8, X1_X2, Y, inputs, same
+from atc_py.target.rows.parts import (
+    F16,
+    F32,
+    F64,
+    FLOATS,
+    I8,
+    I32,
+    U8,
+    X1_X2,
+    Y,
+    inputs,
+    same,
+)
 from atc_py.target.vector import Form, VectorFunction
 
 __all__ = ["ROWS"]
@@ -48,6 +61,7 @@ ROWS = (
         attributes=(
             Attribute("adj_x1", "bool", default=False),
             Attribute("adj_x2", "bool", default=False),
+            PRODUCTS,
         ),
         columns=(
             Column((F16, F16), (F16,)),

@@ -48,6 +48,23 @@ ROWS = (
         takes=Layout.JOIN,
     ),
     TargetOp(
+        "ConfusionTransposeD",
+        inputs("x"),
+        Y,
+        Unit.MOVE,
+        "Axes in another order, then another shape; or another shape, then axes in another order.",
+        attributes=(
+            Attribute("perm", "ints"),
+            Attribute("shape", "ints"),
+            Attribute("transpose_first", "bool"),
+        ),
+        columns=(*same(*STORAGE), *_BFLOAT16),
+        aicpu=(F64,),
+        family="move",
+        takes=Layout.HEADS,
+        passes=2.0,
+    ),
+    TargetOp(
         "Flatten",
         inputs("x"),
         Y,
