@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING
 
 from atc_py.target.quant_rules import QuantRules
 from atc_py.target.soc_storage import SocStorage
 
-if TYPE_CHECKING:
-    from atc_py.target.row import Resource
-
-__all__ = ["Isa", "Soc", "SocFamily"]
+__all__ = ["Isa", "Resource", "Soc", "SocFamily"]
 
 
 class SocFamily(Enum):
@@ -28,6 +24,19 @@ class SocFamily(Enum):
     ASCEND910_93 = "Ascend910_93"
     ASCEND910_95 = "Ascend910_95"
     HI3796CV300CS = "Hi3796CV300CS"
+
+
+class Resource(Enum):
+    """Resource that a SoC must have for a dtype column; a flag of the SoC's row."""
+
+    CUBE_FLOAT32 = "cube_float32"
+    BFLOAT16 = "bfloat16"
+    DEQ_WORDS = "deq_words"
+    QUANT_FLOAT32 = "quant_float32"
+    REQUANT = "requant"
+    REQUANT_S16 = "requant_s16"
+    QUANT_INT4 = "quant_int4"
+    QUANT_INT16 = "quant_int16"
 
 
 class Isa(Enum):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from atc_py.target.kernels import on
-from atc_py.target.row import Attribute, Column, Operand, Resource
+from atc_py.target.row import Attribute, Column, Operand
+from atc_py.target.soc import Resource
 from atc_py.tensor.dtypes import DType
 
 __all__ = [
